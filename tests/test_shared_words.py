@@ -22,7 +22,6 @@ import worker.engine.profiles
 PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
     (rhapsode.contract.jobs.output.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
     (rhapsode.contract.jobs.options.Reproducibility, worker.engine.profiles.Reproducibility),
-    (rhapsode.contract.jobs.states.JobClass, worker.engine.interface.Urgency),
     (rhapsode.contract.voices.modes.CacheMode, worker.engine.interface.VoiceMode),
 ]
 
@@ -30,6 +29,12 @@ PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
 @pytest.mark.parametrize(("stored", "other"), PAIRS)
 def test_both_have_the_same_words(stored: type[enum.Enum], other: type[enum.Enum]) -> None:
     assert {each.name: each.value for each in stored} == {each.name: each.value for each in other}
+
+
+def test_live_speech_is_as_urgent_as_no_job() -> None:
+    urgencies = {each.value for each in worker.engine.interface.Urgency}
+
+    assert urgencies == {each.value for each in rhapsode.contract.jobs.states.JobClass} | {"live"}
 
 
 def test_a_client_also_hears_of_a_cache_whose_recording_has_changed() -> None:

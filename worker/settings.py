@@ -73,6 +73,7 @@ class WorkerSettings(ItemSettings):
     checkpoint: Path = SMALL_VOICE
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
+    live_slots: int = Field(default=4, ge=1, le=512)
     postprocessors: int | None = Field(default=None, ge=0, le=64)
     device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
@@ -132,6 +133,7 @@ class WorkerSettings(ItemSettings):
                 return NativeEngineSettings(
                     self.checkpoint,
                     self.slots,
+                    self.live_slots,
                     self.device,
                     self.engine_threads,
                     self.engine_profile,
@@ -141,10 +143,15 @@ class WorkerSettings(ItemSettings):
                 )
             case "vllm":
                 return VllmEngineSettings(
-                    self.checkpoint, self.slots, self.device, self.engine_threads, self.engine_profile
+                    self.checkpoint,
+                    self.slots,
+                    self.live_slots,
+                    self.device,
+                    self.engine_threads,
+                    self.engine_profile,
                 )
             case "fake":
-                return FakeEngineSettings(self.slots, self.fake_step_s)
+                return FakeEngineSettings(self.slots, self.live_slots, self.fake_step_s)
             case _:
                 assert_never(self.engine)
 

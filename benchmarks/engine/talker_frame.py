@@ -211,12 +211,13 @@ def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str,
     settings = NativeEngineSettings(
         Path("random"),
         slots=num_slots,
+        live_slots=0,
         profile=options.serving,
         reproducibility=options.reproducibility,
         kv_precision=options.kv_precision,
     )
     began_s = time.perf_counter()
-    lane = slot_lane(weights, num_slots, options.capacity, PAD_ID, settings)
+    lane = slot_lane(weights, num_slots, 0, options.capacity, PAD_ID, settings)
     start_s = time.perf_counter() - began_s
     generator = np.random.default_rng(1)
     for number in range(3 * num_slots):

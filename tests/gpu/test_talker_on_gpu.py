@@ -242,7 +242,7 @@ def test_memory_is_constant_while_requests_come_and_go(
     weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
 ) -> None:
     settings = NativeEngineSettings(Path("random"), slots=SLOTS, profile=ServingProfile.THROUGHPUT)
-    lane = slot_lane(weights, SLOTS, CAPACITY, talker_frame.PAD_ID, settings)
+    lane = slot_lane(weights, SLOTS, 0, CAPACITY, talker_frame.PAD_ID, settings)
     drive(lane, requests, cancelled={})
     before = torch.cuda.memory_allocated()
 
@@ -256,7 +256,7 @@ def strict_lane(weights: SpeechWeights, pad_id: int, kv: Precision = BFLOAT16) -
     settings = NativeEngineSettings(
         Path("random"), slots=SLOTS, reproducibility=Reproducibility.STRICT, kv_precision=kv
     )
-    return slot_lane(weights, SLOTS, CAPACITY, pad_id, settings)
+    return slot_lane(weights, SLOTS, 0, CAPACITY, pad_id, settings)
 
 
 def drive(lane: Any, requests: Sequence[RequestState], cancelled: Mapping[int, int]) -> dict[str, CodecFrames | None]:

@@ -1,8 +1,8 @@
 """An engine without a model, for tests and load benchmarks of everything around the engine.
 
-What it says is a pure function of text and seed (`fake_speech`), so a test knows every byte that a whole system
-must deliver. It has slots, takes time per frame, can be cancelled, and two marked texts make it die or hang the
-way real engines do.
+What it says is a pure function of text and seed (`fake_speech`, and `fake_streamed_speech` of a text that is spoken
+frame by frame), so a test knows every byte that a whole system must deliver. It has slots, takes time per frame, can be
+cancelled, and two marked texts make it die or hang the way real engines do.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ from worker.engine.interface import (
     SamplingParams,
     Segmentation,
     Speech,
+    SpeechChunk,
     SpeechRequest,
     TextFrontEnd,
+    TextMode,
+    Urgency,
     VoiceMode,
     VoicePrompt,
     XVectorPrompt,
 )
+from worker.engine.requests.prefix import checked_prefix
 from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.settings import FakeEngineSettings
@@ -76,13 +80,28 @@ def fake_speech(text: str, seed: int) -> tuple[Pcm, CodecFrames]:
     """
     num_frames = _LEAST_FRAMES + len(text) // _CHARS_PER_FRAME
     frames = _draw_frames(hashlib.sha256(f"{seed}:{text}".encode()).digest(), num_frames)
+    return _sound_of(frames), frames
+
+
+def fake_streamed_speech(text: str, seed: int) -> tuple[Pcm, CodecFrames]:
+    """The same in `TextMode.PER_FRAME`: frame t, of as many, follows from the first 2 (t + 1) characters alone."""
+    digest = hashlib.sha256(f"{seed}:".encode())
+    frames: list[CodecFrames] = []
+    for frame in range(_LEAST_FRAMES + len(text) // _CHARS_PER_FRAME):
+        digest.update(text[frame * _CHARS_PER_FRAME : (frame + 1) * _CHARS_PER_FRAME].encode() or b"\0")
+        frames.append(_draw_frames(digest.digest(), 1))
+    drawn = np.concatenate(frames)
+    return _sound_of(drawn), drawn
+
+
+def _sound_of(frames: CodecFrames) -> Pcm:
     pitch = np.repeat(frames[:, 0].astype(np.int64) + 200, SAMPLES_PER_FRAME)
     phase = np.cumsum(pitch) % _PHASES
     triangle = np.abs(phase - _PHASES // 2) - _PHASES // 4
     pcm = triangle.astype(np.float32) / np.float32(_PHASES)
     pcm[:SAMPLES_PER_FRAME] = 0
     pcm[-SAMPLES_PER_FRAME:] = 0
-    return pcm, frames
+    return pcm
 
 
 def _draw_frames(key: bytes, num_frames: int) -> CodecFrames:
@@ -95,22 +114,60 @@ def _draw_frames(key: bytes, num_frames: int) -> CodecFrames:
 class _Running:
     """A request with its future. `admitted_s` is on the monotonic clock; 0 while it waits for a slot.
 
-    frames_heard: those whose samples `on_audio` has got.
+    text: as far as it is known. frames_done, frames_heard: those that are made, and those whose samples `on_audio` has
+    got, the prefix's with them.
     """
 
     request: SpeechRequest
     future: Future[Speech]
     on_audio: OnAudio | None
-    num_frames: int
-    frames_done: int = 0
-    frames_heard: int = 0
+    text: str
+    is_open: bool
+    frames_done: int
+    frames_heard: int
     admitted_s: float = 0.0
     _said: tuple[Pcm, CodecFrames] | None = None
 
+    @classmethod
+    def begun(cls, request: SpeechRequest, future: Future[Speech], on_audio: OnAudio | None) -> _Running:
+        num_prefix = 0 if request.prefix is None else len(request.prefix)
+        return cls(request, future, on_audio, request.text, request.text_is_open, num_prefix, num_prefix)
+
+    @property
+    def num_prefix(self) -> int:
+        return 0 if self.request.prefix is None else len(self.request.prefix)
+
+    @property
+    def natural_frames(self) -> int:
+        return _LEAST_FRAMES + len(self.text) // _CHARS_PER_FRAME
+
+    @property
+    def num_frames(self) -> int:
+        most = self.request.max_frames
+        return self.natural_frames if most is None else min(self.natural_frames, most)
+
+    @property
+    def stands_still(self) -> bool:
+        """The characters of its next frame are not known, or not all that are made after the last one."""
+        return self.is_open and (self.frames_done + 1) * _CHARS_PER_FRAME > len(self.text)
+
+    @property
+    def is_complete(self) -> bool:
+        most = self.request.max_frames
+        if most is not None and self.frames_done >= most:
+            return True
+        return not self.is_open and self.frames_done >= self.num_frames
+
+    def write_on(self, text: str, *, is_last: bool) -> None:
+        self.text += text
+        self.is_open = not is_last
+        self._said = None
+
     def said(self) -> tuple[Pcm, CodecFrames]:
-        """Made when the first of it is wanted: `fake_speech` of the whole text."""
+        """Of the text as far as it is known; made when the first of it is wanted."""
         if self._said is None:
-            self._said = fake_speech(self.request.text, self.request.seed)
+            per_frame = self.request.text_mode is TextMode.PER_FRAME
+            self._said = (fake_streamed_speech if per_frame else fake_speech)(self.text, self.request.seed)
         return self._said
 
 
@@ -124,6 +181,7 @@ class FakeEngine:
         self._info = configured(_describe(settings), settings)
         self._wake = threading.Condition()
         self._waiting: AdmissionQueue[_Running] = AdmissionQueue()
+        self._waiting_live: AdmissionQueue[_Running] = AdmissionQueue()
         self._active: dict[str, _Running] = {}
         self._known: set[str] = set()
         self._steps = self._frames = self._finished = 0
@@ -142,19 +200,29 @@ class FakeEngine:
         try:
             self._check(request)
             with self._wake:
-                self._enqueue(_Running(request, future, on_audio, self._num_frames(request)))
+                self._enqueue(_Running.begun(request, future, on_audio))
         except EngineError as error:
             future.set_exception(error)
         return future
 
+    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
+        with self._wake:
+            running = self._active.get(request_id) or self._find_waiting(request_id)
+            if running is None or not running.is_open:
+                return
+            running.write_on(text, is_last=is_last)
+            rejection = _complaint(running)
+            if rejection is None:
+                self._wake.notify_all()
+                return
+            self._drop(request_id)
+        running.future.set_exception(rejection)
+
     def cancel(self, request_id: str) -> None:
         with self._wake:
-            running = self._active.pop(request_id, None)
-            if running is None:
-                running = self._waiting.take(lambda waiting: waiting.request.request_id == request_id)
+            running = self._drop(request_id)
             if running is None:
                 return
-            self._known.remove(request_id)
         running.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
 
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
@@ -173,12 +241,14 @@ class FakeEngine:
 
     def stats(self) -> EngineStats:
         with self._wake:
-            return EngineStats(self._steps, self._frames, len(self._active), len(self._waiting), self._finished)
+            waiting = len(self._waiting) + len(self._waiting_live)
+            standing = sum(running.stands_still for running in self._active.values())
+            return EngineStats(self._steps, self._frames, len(self._active), waiting, self._finished, standing=standing)
 
     def close(self) -> None:
         with self._wake:
             self._closed = True
-            orphans = [*self._active.values(), *self._waiting.drain()]
+            orphans = [*self._active.values(), *self._waiting.drain(), *self._waiting_live.drain()]
             self._active.clear()
             self._known.clear()
             self._wake.notify_all()
@@ -188,10 +258,12 @@ class FakeEngine:
 
     @staticmethod
     def _check(request: SpeechRequest) -> None:
-        if not request.text.strip():
-            raise RequestRejected("there is no text to speak")
-        if len(request.text) > MAX_TEXT_TOKENS:
-            raise RequestRejected(f"the text has {len(request.text)} tokens; the engine takes {MAX_TEXT_TOKENS}")
+        if request.text_is_open and request.text_mode is not TextMode.PER_FRAME:
+            raise RequestRejected("a text that is still being written is spoken in the text mode per_frame")
+        if not request.text_is_open:
+            _require_text(request.text)
+        most_frames = MAX_TEXT_TOKENS if request.max_frames is None else request.max_frames
+        checked_prefix(request.prefix, most_frames, NUM_CODEBOOKS, CODEBOOK_SIZE)
         if request.max_frames is not None and request.max_frames < 1:
             raise RequestRejected(f"max_frames should be at least 1, is {request.max_frames}")
         if request.language != "auto" and request.language not in LANGUAGES:
@@ -199,10 +271,23 @@ class FakeEngine:
         if isinstance(request.conditioning, BuiltInSpeaker) and request.conditioning.name not in SPEAKERS:
             raise RequestRejected(f"unknown speaker {request.conditioning.name!r}")
 
-    @staticmethod
-    def _num_frames(request: SpeechRequest) -> int:
-        natural = _LEAST_FRAMES + len(request.text) // _CHARS_PER_FRAME
-        return natural if request.max_frames is None else min(natural, request.max_frames)
+    def _find_waiting(self, request_id: str) -> _Running | None:
+        """The lock is held, and the queues stay as they are but for its place."""
+        for queue in (self._waiting_live, self._waiting):
+            found = queue.take(lambda waiting: waiting.request.request_id == request_id)
+            if found is not None:
+                queue.put_back(found, found.request.urgency, is_opening=found.request.is_opening)
+                return found
+        return None
+
+    def _drop(self, request_id: str) -> _Running | None:
+        """The lock is held."""
+        running = self._active.pop(request_id, None)
+        for queue in (self._waiting_live, self._waiting):
+            running = running or queue.take(lambda waiting: waiting.request.request_id == request_id)
+        if running is not None:
+            self._known.remove(request_id)
+        return running
 
     def _enqueue(self, running: _Running) -> None:
         request_id = running.request.request_id
@@ -211,13 +296,15 @@ class FakeEngine:
         if request_id in self._known:
             raise RequestRejected(f"request {request_id!r} is already in flight")
         self._known.add(request_id)
-        self._waiting.add(running, running.request.urgency, is_opening=running.request.is_opening)
+        request = running.request
+        waiting = self._waiting_live if request.urgency is Urgency.LIVE else self._waiting
+        waiting.add(running, request.urgency, is_opening=request.is_opening)
         self._wake.notify_all()
 
     def _run(self) -> None:
         while True:
             with self._wake:
-                self._wake.wait_for(lambda: self._closed or self._active or self._waiting)
+                self._wake.wait_for(lambda: self._closed or self._has_work)
                 if self._closed:
                     return
                 self._admit()
@@ -225,25 +312,38 @@ class FakeEngine:
             for running in self._step():
                 self._tell(running)
 
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._next_waiting()) or any(not running.stands_still for running in self._active.values())
+
+    def _next_waiting(self) -> AdmissionQueue[_Running] | None:
+        """The queue whose first one may begin."""
+        num_live = sum(running.request.urgency is Urgency.LIVE for running in self._active.values())
+        if self._waiting_live and num_live < self._settings.live_slots:
+            return self._waiting_live
+        has_room = len(self._active) - num_live < self._settings.slots
+        return self._waiting if self._waiting and has_room else None
+
     def _admit(self) -> None:
-        while self._waiting and len(self._active) < self._settings.slots:
-            running = self._waiting.pop()
+        while (waiting := self._next_waiting()) is not None:
+            running = waiting.pop()
             running.admitted_s = time.monotonic()
             self._active[running.request.request_id] = running
 
     def _step(self) -> list[_Running]:
         """One frame for every active request; returns those with something to say, active no longer if complete."""
         with self._wake:
-            texts = [running.request.text for running in self._active.values()]
+            texts = [running.text for running in self._active.values()]
         for text in texts:
             _obey_marker(text)  # without the lock: a hung loop still answers `stats`
         with self._wake:
-            for running in self._active.values():
-                running.frames_done += 1
-            speaking = [r for r in self._active.values() if r.frames_done >= r.num_frames or _is_chunk_due(r)]
-            complete = [r for r in speaking if r.frames_done >= r.num_frames]
+            moving = [running for running in self._active.values() if not running.stands_still]
+            for running in moving:
+                running.frames_done += not running.is_complete
+            speaking = [r for r in moving if r.is_complete or _is_chunk_due(r)]
+            complete = [r for r in speaking if r.is_complete]
             self._steps += 1
-            self._frames += len(self._active)
+            self._frames += len(moving)
             self._finished += len(complete)
             for running in complete:
                 del self._active[running.request.request_id]
@@ -254,11 +354,31 @@ class FakeEngine:
     def _tell(running: _Running) -> None:
         """The loop's thread alone: the next chunk to who listens, and all of it once it is complete."""
         if running.on_audio is not None:
-            start, running.frames_heard = running.frames_heard, running.frames_done
-            pcm, _ = running.said()
-            running.on_audio(pcm[start * SAMPLES_PER_FRAME : running.frames_done * SAMPLES_PER_FRAME])
-        if running.frames_done >= running.num_frames:
+            start, end = running.frames_heard, running.frames_done
+            running.frames_heard = end
+            pcm, frames = running.said()
+            if end > start:
+                chunk = SpeechChunk(pcm[start * SAMPLES_PER_FRAME : end * SAMPLES_PER_FRAME], frames[start:end])
+                running.on_audio(chunk)
+        if running.is_complete:
             running.future.set_result(_say(running))
+
+
+def _require_text(text: str) -> None:
+    if not text.strip():
+        raise RequestRejected("there is no text to speak")
+    if len(text) > MAX_TEXT_TOKENS:
+        raise RequestRejected(f"the text has {len(text)} tokens; the engine takes {MAX_TEXT_TOKENS}")
+
+
+def _complaint(running: _Running) -> RequestRejected | None:
+    """What is wrong with a text that has grown."""
+    try:
+        if not running.is_open or len(running.text) > MAX_TEXT_TOKENS:
+            _require_text(running.text)
+    except RequestRejected as rejection:
+        return rejection
+    return None
 
 
 def _is_chunk_due(running: _Running) -> bool:
@@ -275,10 +395,10 @@ def _obey_marker(text: str) -> None:
 
 def _say(running: _Running) -> Speech:
     pcm, frames = running.said()
-    whole = running.num_frames == len(frames)
+    whole, start, end = running.num_frames == len(frames), running.num_prefix, running.num_frames
     return Speech(
-        pcm=pcm[: running.num_frames * SAMPLES_PER_FRAME],
-        frames=frames[: running.num_frames],
+        pcm=pcm[start * SAMPLES_PER_FRAME : end * SAMPLES_PER_FRAME],
+        frames=frames[start:end],
         sample_rate_hz=SAMPLE_RATE_HZ,
         finish_reason=FinishReason.EOS if whole else FinishReason.LENGTH,
         engine_s=time.monotonic() - running.admitted_s,
@@ -302,6 +422,8 @@ def _describe(settings: FakeEngineSettings) -> EngineInfo:
         codebook_size=CODEBOOK_SIZE,
         speaker_dim=SPEAKER_DIM,
         slots=settings.slots,
+        live_slots=settings.live_slots,
+        takes_open_text=True,
         max_text_tokens=MAX_TEXT_TOKENS,
         max_text_chars=MAX_TEXT_CHARS,
         text_front_end=TextFrontEnd.RAW,

@@ -52,8 +52,19 @@ class VoiceMode(enum.StrEnum):
     """From the recording and its words: `InContextPrompt`."""
 
 
-OnAudio = Callable[[Pcm], None]
-"""Takes the next samples of an utterance that is being made, at least one frame's. See `Engine.submit`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeechChunk:
+    """The next part of an utterance that is being made: at least one frame.
+
+    pcm (n * samples_per_frame,) are the samples of frames (n, Q), which are all that is needed to go on behind them.
+    """
+
+    pcm: Pcm
+    frames: CodecFrames
+
+
+OnAudio = Callable[[SpeechChunk], None]
+"""Takes the next chunk. See `Engine.submit`."""
 
 
 class TextFrontEnd(enum.StrEnum):
@@ -82,8 +93,12 @@ class FinishReason(enum.StrEnum):
 class Urgency(enum.StrEnum):
     """Who goes first where there is not room for all: see `serving.admission_queue`.
 
-    Twin of `storage.jobs.service_classes.JobClass`, which the engine, a library, does not import.
+    The classes of jobs, as `rhapsode.contract.jobs.states.JobClass` names them, which the engine, a library, does not
+    import, and live speech, which is no job.
     """
+
+    LIVE = "live"
+    """It is heard while it is made, and has slots of its own."""
 
     INTERACTIVE = "interactive"
     """Somebody waits for it."""
@@ -158,7 +173,12 @@ class SpeechRequest:
     request_id: unique among the requests in flight; the handle for `cancel`.
     language: a name from `EngineInfo.languages`, or "auto".
     seed: keys the counter-based noise; the same request with the same seed draws the same codes in any batch.
-    max_frames: upper bound on codec frames; None derives it from the length of the text.
+    max_frames: upper bound on codec frames, those of the prefix with them; None derives it from the length of the text.
+    prefix: frames (P, Q) of this very utterance that were made elsewhere: speech goes on behind them, and chunks and
+        `Speech` hold what follows. The text is the whole text all the same. Where an engine rounds passes over several
+        frames otherwise than single ones, what follows may not be what the engine before would have said.
+    text_is_open: more of the text may come by `Engine.extend`; a request whose next frame needs text that is not there
+        yet stands still. In `TextMode.PER_FRAME`, and where `EngineInfo.takes_open_text`.
     """
 
     request_id: str
@@ -172,11 +192,13 @@ class SpeechRequest:
     urgency: Urgency = Urgency.BULK
     is_opening: bool = False
     """Its job's listener begins with it: before others of its urgency."""
+    prefix: CodecFrames | None = None
+    text_is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples."""
+    """What one request became, behind its prefix. `pcm` holds `frames.shape[0] * samples_per_frame` samples."""
 
     pcm: Pcm
     frames: CodecFrames
@@ -211,6 +233,10 @@ class EngineInfo:
     codebook_size: int
     speaker_dim: int
     slots: int
+    live_slots: int
+    """Beside `slots`, for requests of `Urgency.LIVE` alone."""
+    takes_open_text: bool
+    """Whether a request may begin before all of its text is known."""
     max_text_tokens: int
     """The longest text that fits a slot. Four tokens of an instruction take at most the room of one of these."""
     max_text_chars: int
@@ -235,8 +261,9 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """Counters since start. `steps` grows while any request is active: the watchdog reads it.
+    """Counters since start. `steps` grows while any request is active that has text to speak: the watchdog reads it.
 
+    standing: those of `active` that wait for more of their text.
     codec_graph_passes, codec_fallbacks: codec passes on a GPU that replayed a captured graph, and that did not.
     """
 
@@ -247,6 +274,7 @@ class EngineStats:
     finished: int
     codec_graph_passes: int = 0
     codec_fallbacks: int = 0
+    standing: int = 0
 
 
 class Engine(Protocol):
@@ -264,6 +292,14 @@ class Engine(Protocol):
 
         Joined, the chunks are the samples of that `Speech`, bit for bit. They come from a thread that makes the audio
         of others as well: `on_audio` keeps them and returns; it neither waits nor raises.
+        """
+        ...
+
+    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
+        """More of an open request's text, in pieces of any shape: what is said depends on all of them joined alone.
+
+        Unknown and finished ids are ignored, as is what comes behind the last piece. The future fails with
+        `RequestRejected` where the text grows too long for a slot, or ends with nothing to speak.
         """
         ...
 

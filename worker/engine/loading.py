@@ -27,8 +27,7 @@ from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.codec_lane import CodecLane
-from worker.engine.serving.parts import EngineParts
-from worker.engine.serving.talker_lane import TalkerLane
+from worker.engine.serving.parts import EngineParts, StartedTalker
 from worker.engine.serving.voice_encoder import VoiceEncoder
 from worker.engine.serving.voice_lane import VoiceLane
 from worker.engine.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
@@ -57,15 +56,6 @@ class StageSettings:
     checkpoint: Path
     device: torch.device
     profile: ServingProfile
-
-
-@dataclass(frozen=True, slots=True)
-class StartedTalker:
-    """A talker's lane, how many slots it has, and how many positions each of them."""
-
-    lane: TalkerLane
-    num_slots: int
-    capacity: int
 
 
 StartTalker = Callable[[ModelConfig, int], StartedTalker]
@@ -157,6 +147,8 @@ def _describe(
         codebook_size=config.predictor.codebook_size,
         speaker_dim=config.talker.transformer.hidden_size,
         slots=talker.num_slots,
+        live_slots=talker.num_live,
+        takes_open_text=talker.takes_open_text,
         max_text_tokens=max_text_tokens(talker.capacity),
         max_text_chars=read_max_text_chars(checkpoint / "generation_config.json"),
         text_front_end=read_text_front_end(checkpoint / "generation_config.json"),

@@ -9,9 +9,10 @@ import torch
 from worker.engine.config_digest import configured
 from worker.engine.cpu.runner import LENGTH_STEP, StepRunner
 from worker.engine.cpu.talker_lane import EagerTalkerLane, rows_for
-from worker.engine.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
+from worker.engine.loading import StageSettings, chunks_on_cpu, device_named, load_parts
 from worker.engine.model.config import ModelConfig
 from worker.engine.serving.engine import LaneEngine, use_threads
+from worker.engine.serving.parts import StartedTalker
 from worker.engine.settings import NativeEngineSettings
 
 
@@ -38,8 +39,7 @@ def _start_talker(
         # Its kernels need Triton, which a machine without a GPU does not have.
         from worker.engine.cuda.talker.start import start_slot_lane
 
-        lane, memory = start_slot_lane(path, config, capacity, settings, device)
-        return StartedTalker(lane, memory.num_slots, memory.capacity)
-    runner = StepRunner.load(path, config, rows_for(settings.slots), capacity, device)
-    lane = EagerTalkerLane(runner, settings.slots, chunks_on_cpu(settings.profile))
-    return StartedTalker(lane, settings.slots, capacity)
+        return start_slot_lane(path, config, capacity, settings, device)
+    runner = StepRunner.load(path, config, rows_for(settings.slots, settings.live_slots), capacity, device)
+    lane = EagerTalkerLane(runner, settings.slots, settings.live_slots, chunks_on_cpu(settings.profile))
+    return StartedTalker(lane, settings.slots, settings.live_slots, capacity, takes_open_text=True)

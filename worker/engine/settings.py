@@ -29,7 +29,7 @@ class NativeEngineSettings:
     """The torch engine on one device.
 
     checkpoint: directory in the published Qwen3-TTS 12 Hz layout.
-    slots: requests that run at the same time.
+    slots: requests that run at the same time. live_slots: of live speech, beside them.
     num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
         runs beside the talker and more threads than cores cost a multiple of what they bring.
     profile, reproducibility: of an engine on a GPU; on a CPU every frame is read back at once and rows round alike
@@ -39,6 +39,7 @@ class NativeEngineSettings:
 
     checkpoint: Path
     slots: int = 16
+    live_slots: int = 4
     device: str = "cpu"
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
@@ -55,6 +56,7 @@ class FakeEngineSettings:
     """
 
     slots: int = 16
+    live_slots: int = 4
     step_s: float = 0.005
 
 
@@ -62,12 +64,13 @@ class FakeEngineSettings:
 class VllmEngineSettings:
     """The talker in a stock vLLM, the other stages as in the native engine.
 
-    checkpoint, slots, num_threads, profile: as `NativeEngineSettings` has them.
+    checkpoint, slots, live_slots, num_threads, profile: as `NativeEngineSettings` has them.
     max_step_tokens: rows of prompts and frames in one pass of the talker; prompts that are longer are divided.
     """
 
     checkpoint: Path
     slots: int = 16
+    live_slots: int = 4
     device: str = "cpu"
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED

@@ -23,8 +23,8 @@ from worker.engine.interface import (
     BuiltInSpeaker,
     Engine,
     FinishReason,
-    Pcm,
     Speech,
+    SpeechChunk,
     SpeechRequest,
     TextMode,
     Urgency,
@@ -152,7 +152,7 @@ def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case,
 def test_samples_are_heard_while_they_are_made_and_are_those_of_the_speech(engine: Engine) -> None:
     request = request_for(engine, frames=37)
     expected = result(engine.submit(request))
-    heard: list[Pcm] = []
+    heard: list[SpeechChunk] = []
     ended_at: list[int] = []
 
     future = engine.submit(request, heard.append)
@@ -160,8 +160,10 @@ def test_samples_are_heard_while_they_are_made_and_are_those_of_the_speech(engin
     speech = result(future)
 
     assert_same(speech, expected)
-    np.testing.assert_array_equal(np.concatenate(heard), expected.pcm)
-    frames = [len(chunk) // engine.info.samples_per_frame for chunk in heard]
+    np.testing.assert_array_equal(np.concatenate([chunk.pcm for chunk in heard]), expected.pcm)
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in heard]), expected.frames)
+    frames = [len(chunk.pcm) // engine.info.samples_per_frame for chunk in heard]
+    assert frames == [len(chunk.frames) for chunk in heard]
     assert frames[0] <= 4
     assert len(frames) > 3
     assert frames[:-1] == sorted(frames[:-1]), "chunks grow"
@@ -359,3 +361,107 @@ def test_closing_fails_what_is_in_flight_and_all_that_comes_later(case: Case) ->
     for future in (running, waiting, engine.submit(request_for(engine, "late"))):
         with pytest.raises(EngineDied):
             result(future)
+
+
+def live_request_for(engine: Engine, request_id: str, text: str, frames: int = 200) -> SpeechRequest:
+    request = request_for(engine, request_id, text, frames)
+    return replace(request, urgency=Urgency.LIVE, text_mode=TextMode.PER_FRAME, seed=1)
+
+
+SPOKEN_LIVE = "It is a truth universally acknowledged, that a single man in possession of a good fortune must want."
+
+
+def test_speech_goes_on_behind_frames_that_were_made_elsewhere(engine: Engine) -> None:
+    request = live_request_for(engine, "whole", SPOKEN_LIVE, frames=40)
+    heard: list[SpeechChunk] = []
+    whole = result(engine.submit(request, heard.append))
+    prefix = np.concatenate([chunk.frames for chunk in heard[:3]])
+    rest: list[SpeechChunk] = []
+
+    resumed = result(engine.submit(replace(request, request_id="resumed", prefix=prefix), rest.append))
+
+    start = len(prefix)
+    assert 0 < start < len(whole.frames)
+    np.testing.assert_array_equal(resumed.frames, whole.frames[start:])
+    np.testing.assert_allclose(resumed.pcm, whole.pcm[start * engine.info.samples_per_frame :], atol=1e-5)
+    np.testing.assert_array_equal(np.concatenate([chunk.pcm for chunk in rest]), resumed.pcm)
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in rest]), resumed.frames)
+    assert len(rest[0].frames) >= len(heard[2].frames), "its listener has something in hand"
+
+
+@pytest.mark.parametrize("spoils", ["width", "code", "length"])
+def test_a_prefix_that_is_no_speech_of_this_checkpoint_is_rejected(engine: Engine, spoils: str) -> None:
+    info = engine.info
+    shapes = {"width": (4, info.num_codebooks + 1), "code": (4, info.num_codebooks), "length": (9, info.num_codebooks)}
+    prefix = np.zeros(shapes[spoils], dtype=np.int16)
+    if spoils == "code":
+        prefix[2, 1] = info.codebook_size
+
+    with pytest.raises(RequestRejected, match="the prefix"):
+        result(engine.submit(replace(live_request_for(engine, "one", "Hello there.", frames=8), prefix=prefix)))
+
+
+def test_live_speech_has_slots_that_nothing_else_takes(case: Case) -> None:
+    engine = case.build(slots=1)
+    busy = [engine.submit(endless(engine, f"bulk {number}")) for number in range(3)]
+
+    live = [engine.submit(live_request_for(engine, f"live {number}", "Hello.", frames=4)) for number in range(6)]
+
+    assert [len(result(one).frames) for one in live] == [4] * 6
+    assert not any(one.done() for one in busy[1:])
+    engine.close()
+
+
+def test_a_text_in_pieces_is_spoken_as_the_whole_of_it(engine: Engine) -> None:
+    _require_open_text(engine)
+    expected = result(engine.submit(live_request_for(engine, "whole", SPOKEN_LIVE)))
+    heard: list[SpeechChunk] = []
+    request = replace(live_request_for(engine, "pieces", SPOKEN_LIVE[:7]), text_is_open=True)
+
+    future = engine.submit(request, heard.append)
+    for start in range(7, 60, 3):
+        engine.extend("pieces", SPOKEN_LIVE[start : start + 3], is_last=False)
+    wait_until(lambda: bool(heard) and engine.stats().standing == 1)
+    made = engine.stats().frames
+    time.sleep(0.05)
+    assert engine.stats().frames == made, "what is not written yet is not spoken"
+    for start in range(61, len(SPOKEN_LIVE), 13):
+        engine.extend("pieces", SPOKEN_LIVE[start : start + 13], is_last=start + 13 >= len(SPOKEN_LIVE))
+
+    assert_same(result(future), expected)
+
+
+def test_one_who_writes_slowly_holds_up_no_other(engine: Engine) -> None:
+    _require_open_text(engine)
+    slow = engine.submit(replace(live_request_for(engine, "slow", "Once upon a time "), text_is_open=True))
+    wait_until(lambda: engine.stats().standing == 1)
+
+    assert len(result(engine.submit(request_for(engine, "other", frames=6))).frames) == 6
+
+    engine.cancel("slow")
+    with pytest.raises(RequestCancelled):
+        result(slow)
+    engine.extend("slow", "nobody hears of it", is_last=True)
+    assert len(result(engine.submit(request_for(engine, "later", frames=6))).frames) == 6
+
+
+def test_an_open_text_that_ends_with_nothing_is_rejected(engine: Engine) -> None:
+    _require_open_text(engine)
+    future = engine.submit(replace(live_request_for(engine, "nothing", " "), text_is_open=True))
+
+    engine.extend("nothing", " \n", is_last=True)
+
+    with pytest.raises(RequestRejected):
+        result(future)
+
+
+def test_an_open_text_is_spoken_frame_by_frame_or_not_at_all(engine: Engine) -> None:
+    request = replace(live_request_for(engine, "one", "Hello"), text_is_open=True, text_mode=TextMode.WHOLE)
+
+    with pytest.raises(RequestRejected):
+        result(engine.submit(request))
+
+
+def _require_open_text(engine: Engine) -> None:
+    if not engine.info.takes_open_text:
+        pytest.skip("this engine says that it takes no open text")

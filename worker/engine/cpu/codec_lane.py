@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from worker.engine.cpu.warm_references import WarmReferences
-from worker.engine.interface import CodecFrames, Pcm
+from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
@@ -22,7 +22,7 @@ _NUM_THREADS = 2
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """Frames (T, Q) of one request, as many as are known. `utterance`: set once it has ended.
+    """Frames (T, Q) of one request from its prefix on, as many as are known. `utterance`: set once it has ended.
 
     is_busy: it waits for a thread or is with one, and may not be handed to another.
     """
@@ -41,7 +41,8 @@ class ThreadedCodecLane:
     """References are heard once and then kept.
 
     Passes are divided alike whether an utterance is decoded while it is made or at its end, because rounding depends on
-    the length of a pass: so the samples are the same, bit by bit.
+    the length of a pass: so the samples are the same, bit by bit. A prefix is decoded first, divided as it was when it
+    was heard.
     """
 
     def __init__(self, codec: CodecStage, passes: ChunkPlan) -> None:
@@ -66,7 +67,9 @@ class ThreadedCodecLane:
             thread.start()
 
     def put_part(self, part: SpeechPart) -> None:
-        job = self._streamed.setdefault(part.request, _Job(part.request, part.frames[:0]))
+        job = self._streamed.get(part.request)
+        if job is None:
+            job = self._streamed[part.request] = _Job(part.request, _prefix(part.request, part.frames))
         with self._changed:
             job.frames = np.concatenate((job.frames, part.frames))
             self._line_up(job)
@@ -74,7 +77,7 @@ class ThreadedCodecLane:
     def put(self, utterance: Utterance) -> None:
         job = self._streamed.pop(utterance.request, None) or _Job(utterance.request, utterance.frames)
         with self._changed:
-            job.frames = utterance.frames
+            job.frames = np.concatenate((_prefix(utterance.request, utterance.frames), utterance.frames))
             job.utterance = utterance
             self._line_up(job)
 
@@ -131,10 +134,15 @@ class ThreadedCodecLane:
         if job.stream is None:
             job.stream = self._open_stream(job.request)
         pcm = job.stream.push(frames)
-        job.parts.append(pcm)
         job.num_decoded += len(frames)
+        num_heard = min(len(frames), max(0, job.request.num_prefix - start))
+        new = frames[num_heard:]
+        if not len(new):
+            return
+        pcm = pcm[num_heard * len(pcm) // len(frames) :]
+        job.parts.append(pcm)
         if job.request.is_streamed:
-            client.deliver_part(job.request, pcm)
+            client.deliver_part(job.request, SpeechChunk(pcm, new))
 
     def _give_back(self, job: _Job, client: CodecClient) -> None:
         """Deliver it if it is complete; else its next pass is due at once, later, or never."""
@@ -151,3 +159,8 @@ class ThreadedCodecLane:
     def _open_stream(self, request: RequestState) -> DecodeStream:
         placed = request.prompt.reference
         return self._codec.open_stream() if placed is None else self._references.stream_after(placed.codes)
+
+
+def _prefix(request: RequestState, frames: CodecFrames) -> CodecFrames:
+    """What is decoded before `frames` for its state alone; of their type and width."""
+    return frames[:0] if request.prefix is None else request.prefix.astype(frames.dtype)

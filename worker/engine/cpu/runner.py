@@ -16,7 +16,7 @@ from worker.engine.cpu.talker_stage import TalkerStage
 from worker.engine.interface import CodecFrames
 from worker.engine.model.config import ModelConfig
 from worker.engine.model.speech_modules import load_modules
-from worker.engine.requests.request_state import RowEnd
+from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.row_state import FrameRows
 from worker.engine.stages.code_predictor import CodePredictorStage
 from worker.engine.stages.frame import FrameDraws, FrameStage
@@ -84,13 +84,19 @@ class StepRunner:
         """A copy of the row's first frames, (num_frames, Q). To be taken before the next plan runs."""
         return self._rows.frames(row, num_frames)
 
+    @torch.inference_mode()
+    def extend(self, row: int, request: RequestState, start: int) -> None:
+        """The request has got more text, beside frame `start` and those behind it."""
+        self._rows.extend(row, start, self.ends.trailing_rows(request.prompt)[start:], request.max_frames)
+
     def _admit(self, admission: Admission) -> None:
-        """Prefill all but the last prompt row: that one is the first input of the frame step."""
-        row, layout = admission.row, admission.request.prompt
-        prompt = self.ends.prompt_rows(layout)
+        """Prefill all but the last input row: that one is the first input of the frame step."""
+        row, request = admission.row, admission.request
+        trailing = self.ends.trailing_rows(request.prompt)
+        prompt = self.ends.input_rows(request, trailing)
         if prompt.shape[0] > 1:
             self.talker.prefill(row, prompt[:-1])
-        self._rows.set(row, admission.request, self.ends.trailing_rows(layout))
+        self._rows.set(row, request, trailing)
         self._position[row] = prompt.shape[0] - 1
         self._next_input[row] = prompt[-1]
 
@@ -119,10 +125,13 @@ class StepRunner:
         draws = FrameDraws.of((request.sampling for request in plan.rows), self._codebook_size)
 
         hidden = self.talker.decode(self._next_input[:num_rows], position, length)
-        made = self._frame.make(hidden, rows, draws)
+        counts = torch.ones(num_rows, dtype=torch.bool, device=rows.device)
+        counts[: len(plan.rows)] = torch.tensor(plan.speaks, device=rows.device)
+        made = self._frame.make(hidden, rows, draws, counts)
 
-        self._next_input[:num_rows] = self.ends.frame_rows(made.codes) + self._rows.text_rows(rows, frame)
-        position += 1
+        inputs = self.ends.frame_rows(made.codes) + self._rows.text_rows(rows, frame)
+        self._next_input[:num_rows] = torch.where(counts[:, None], inputs, self._next_input[:num_rows])
+        position += counts
         return made.status
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from worker.engine.cpu.live_room import LiveRoom
 from worker.engine.cpu.opening_quiet import OpeningQuiet
+from worker.engine.interface import Urgency
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.slot_queue import SlotQueue
 
@@ -33,11 +35,16 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """In this order: admissions, moves, one frame for every row of `rows`."""
+    """In this order: admissions, moves, one frame for every row of `rows` whose request does not stand still."""
 
     admissions: tuple[Admission, ...]
     moves: tuple[Move, ...]
     rows: tuple[RequestState, ...]
+
+    @property
+    def speaks(self) -> tuple[bool, ...]:
+        """Of each row, until `commit`."""
+        return tuple(not request.stands_still for request in self.rows)
 
     @property
     def attention_length(self) -> int:
@@ -57,17 +64,18 @@ class Ended:
 class Scheduler:
     """Single-threaded: belongs to the engine's loop.
 
-    num_spare_rows: beyond `num_rows`, as `SlotQueue` has them.
+    num_spare_rows, num_live_rows: beyond `num_rows`, as `SlotQueue` has them.
 
     max_prefill_rows: prompt rows run between two frames, so that arrivals cannot starve running streams. A prompt
     is never divided (its rounding, and so its codes, would then depend on the others there), hence at least one
     prompt per step goes in whatever its length.
     """
 
-    def __init__(self, num_rows: int, num_spare_rows: int, max_prefill_rows: int) -> None:
-        self._slots = SlotQueue(num_rows, num_spare_rows)
+    def __init__(self, num_rows: int, num_spare_rows: int, num_live_rows: int, max_prefill_rows: int) -> None:
+        self._slots = SlotQueue(num_rows, num_spare_rows, num_live_rows)
         self._max_prefill_rows = max_prefill_rows
         self._quiet = OpeningQuiet(self._slots, num_rows)
+        self._live_room = LiveRoom()
         self._rows: list[RequestState | None] = []
 
     @property
@@ -78,8 +86,21 @@ class Scheduler:
     def num_running(self) -> int:
         return self._slots.num_running
 
+    @property
+    def num_standing(self) -> int:
+        return sum(request is not None and request.stands_still for request in self._rows)
+
+    @property
+    def has_work(self) -> bool:
+        request = self._slots.peek()
+        return self.num_running > self.num_standing or (request is not None and self._may_join(request))
+
     def add(self, request: RequestState) -> None:
         self._slots.add(request)
+
+    def row_of(self, request: RequestState) -> int | None:
+        """None while it waits, and once it has ended."""
+        return next((row for row, running in enumerate(self._rows) if running is request), None)
 
     def cancel(self, request: RequestState) -> None:
         """The request is in no later plan. Requests that have ended are ignored."""
@@ -88,18 +109,24 @@ class Scheduler:
         self._rows = [None if row is request else row for row in self._rows]
 
     def plan(self) -> StepPlan | None:
-        """The next step, or None when none runs or waits."""
+        """The next step, or None when none speaks or may begin to."""
         admissions = self._admit()
         moves = self._close_gaps()
         rows = tuple(request for request in self._rows if request is not None)
-        return StepPlan(admissions, moves, rows) if rows else None
+        plan = StepPlan(admissions, moves, rows)
+        return plan if rows and (admissions or moves or any(plan.speaks)) else None
+
+    def measured(self, plan: StepPlan, step_s: float) -> None:
+        """How long a step without prompts has taken."""
+        if not plan.admissions:
+            self._live_room.measured(step_s, len(plan.rows))
 
     def commit(self, plan: StepPlan, ends: Sequence[RowEnd]) -> tuple[Ended, ...]:
         """Take in what the step did to each row of its plan; requests that have ended leave the batch."""
         ended: list[Ended] = []
-        for row, (request, end) in enumerate(zip(plan.rows, ends, strict=True)):
+        for row, (request, speaks, end) in enumerate(zip(plan.rows, plan.speaks, ends, strict=True)):
             if end is RowEnd.RUNNING:
-                request.frames += 1
+                request.frames += speaks
             else:
                 self._rows[row] = None
                 self._slots.leave(request)
@@ -110,8 +137,8 @@ class Scheduler:
     def _admit(self) -> tuple[Admission, ...]:
         admissions: list[Admission] = []
         prefill_rows = 0
-        while (request := self._slots.peek()) is not None and self._quiet.admits(request):
-            prefill_rows += request.prompt.num_rows
+        while (request := self._slots.peek()) is not None and self._may_join(request):
+            prefill_rows += request.num_input_rows
             if admissions and prefill_rows > self._max_prefill_rows:
                 break
             self._slots.take()
@@ -120,6 +147,17 @@ class Scheduler:
             self._rows[row : row + 1] = [request]
             admissions.append(Admission(row, request))
         return tuple(admissions)
+
+    def _may_join(self, request: RequestState) -> bool:
+        if request.urgency is Urgency.LIVE:
+            return True
+        num_others = self.num_running - self._slots.num_live
+        return self._quiet.admits(request) and self._live_room.admits(num_others, self._num_live_speaking)
+
+    @property
+    def _num_live_speaking(self) -> int:
+        running = (request for request in self._rows if request is not None)
+        return sum(request.urgency is Urgency.LIVE and not request.stands_still for request in running)
 
     def _close_gaps(self) -> tuple[Move, ...]:
         moves: list[Move] = []

@@ -135,6 +135,16 @@ class EngineProcess:
         self._dispatch(SpeechCall(request, future, on_audio))
         return future
 
+    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
+        """Never waits for the host. Of a call that waits for it, the text is put together here."""
+        with self._changed:
+            for queued in self._queue:
+                if isinstance(queued.call, SpeechCall) and _is_for(queued.call, request_id):
+                    queued.call.write_on(text, is_last=is_last)
+                    return
+            if self._ready is not None:
+                self._ready.extend(request_id, text, is_last=is_last)
+
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
         future: Future[VoicePrompt] = Future()
         future.set_running_or_notify_cancel()

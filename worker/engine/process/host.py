@@ -30,6 +30,7 @@ from worker.engine.process.protocol import (
     RELEASE,
     Cancel,
     EncodeVoice,
+    Extend,
     Failed,
     FromHost,
     Heartbeat,
@@ -105,8 +106,10 @@ class HostSession:
                 future = self._engine.submit(request)
                 future.add_done_callback(lambda done: self._outbox.put(_spoken(call, done)))
             case Submit(call, request):
-                future = self._engine.submit(request, lambda pcm: self._outbox.put(SpokenPart(call, pcm)))
+                future = self._engine.submit(request, lambda part: self._outbox.put(SpokenPart(call, part)))
                 future.add_done_callback(lambda done: self._outbox.put(_spoken_out(call, done)))
+            case Extend(request_id, text, is_last):
+                self._engine.extend(request_id, text, is_last=is_last)
             case Cancel(request_id):
                 self._engine.cancel(request_id)
             case EncodeVoice(call, reference):

@@ -30,6 +30,7 @@ from worker.engine.interface import (
     Pcm,
     ReferenceAudio,
     Speech,
+    SpeechChunk,
     SpeechRequest,
     VoicePrompt,
 )
@@ -37,6 +38,7 @@ from worker.engine.process.protocol import (
     RELEASE,
     Cancel,
     EncodeVoice,
+    Extend,
     Failed,
     Heartbeat,
     ProtocolError,
@@ -59,7 +61,7 @@ _EXIT_GRACE_S = 2.0
 
 
 # Compared by identity: arrays have no plain equality.
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SpeechCall:
     """parts: what `on_audio` has got, and what the speech's samples are put together from."""
 
@@ -67,6 +69,11 @@ class SpeechCall:
     future: Future[Speech]
     on_audio: OnAudio | None = None
     parts: list[Pcm] = field(default_factory=list)
+
+    def write_on(self, text: str, *, is_last: bool) -> None:
+        """More of an open text, before the call is sent. Ignored once it is whole."""
+        if self.request.text_is_open:
+            self.request = replace(self.request, text=self.request.text + text, text_is_open=not is_last)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +142,9 @@ class EngineHostProcess:
                 self._outbox.put(EncodeVoice(number, reference))
         return True
 
+    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
+        self._outbox.put(Extend(request_id, text, is_last))
+
     def cancel(self, request_id: str) -> None:
         self._outbox.put(Cancel(request_id))
 
@@ -186,7 +196,7 @@ class EngineHostProcess:
         try:
             self._channel.send(message)
         except MessageTooLarge as error:
-            if isinstance(message, Start | Cancel):
+            if isinstance(message, Start | Extend | Cancel):
                 raise
             self._take(message.call).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
 
@@ -231,8 +241,8 @@ class EngineHostProcess:
                     self._watchdog.heard(stats, time.monotonic())
             case Failed(number, error):
                 self._take(number).future.set_exception(error)
-            case SpokenPart(number, pcm):
-                self._hear(number, pcm)
+            case SpokenPart(number, part):
+                self._hear(number, part)
             case Spoken(number, speech):
                 call = self._speech_call(number)
                 whole = replace(speech, pcm=np.concatenate((*call.parts, speech.pcm))) if call.parts else speech
@@ -244,15 +254,15 @@ class EngineHostProcess:
             case _:
                 raise ProtocolError(f"{type(message).__name__} is said by no host")
 
-    def _hear(self, number: int, pcm: Pcm) -> None:
+    def _hear(self, number: int, part: SpeechChunk) -> None:
         with self._lock:
             call = self._calls.get(number)
         if call is None:
             return  # cancelled while they were on their way
         if not isinstance(call, SpeechCall) or call.on_audio is None:
             raise ProtocolError(f"samples for call {number}, which listens to none")
-        call.parts.append(pcm)
-        call.on_audio(pcm)
+        call.parts.append(part.pcm)
+        call.on_audio(part)
 
     def _take(self, number: int) -> Call:
         with self._lock:

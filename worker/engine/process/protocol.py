@@ -11,9 +11,9 @@ from worker.engine.errors import EngineError, StartError
 from worker.engine.interface import (
     EngineInfo,
     EngineStats,
-    Pcm,
     ReferenceAudio,
     Speech,
+    SpeechChunk,
     SpeechRequest,
     VoicePrompt,
 )
@@ -41,6 +41,15 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
+class Extend:
+    """See `Engine.extend`."""
+
+    request_id: str
+    text: str
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     request_id: str
 
@@ -51,7 +60,7 @@ class EncodeVoice:
     reference: ReferenceAudio
 
 
-ToHost = Start | Submit | Cancel | EncodeVoice
+ToHost = Start | Submit | Extend | Cancel | EncodeVoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +82,10 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class SpokenPart:
-    """The next samples of a streamed call."""
+    """The next chunk of a streamed call."""
 
     call: int
-    pcm: Pcm
+    part: SpeechChunk
 
 
 @dataclass(frozen=True, slots=True)

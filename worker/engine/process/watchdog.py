@@ -16,7 +16,9 @@ class Watchdog:
 
     def heard(self, stats: EngineStats, now_s: float) -> None:
         self._heard_s = now_s
-        self._work = stats.active + stats.waiting
+        # While all that run wait for their text, so may those that wait for one of their slots.
+        speaking = stats.active - stats.standing
+        self._work = speaking + (0 if stats.standing and not speaking else stats.waiting)
         if self._work == 0 or stats.steps != self._steps:
             self._progress_s = now_s
         self._steps = stats.steps

@@ -47,6 +47,20 @@ def frame_budget(
     return min(wanted, room)
 
 
+def open_frame_budget(
+    *, num_text_tokens: int, prompt_rows: int, trailing_rows: int, capacity: int, requested: int | None, is_last: bool
+) -> int:
+    """The same for a text that is spoken while it is written: until its last piece, what the slot has room for.
+
+    Raises RequestRejected when the text grows beyond the slot.
+    """
+    room = capacity - prompt_rows
+    if trailing_rows >= min(room, capacity):
+        raise RequestRejected(f"the text has grown to {num_text_tokens} tokens; a slot has room for {room - 1} frames")
+    natural = _SLACK * expected_frames(num_text_tokens) + _SLACK_FRAMES if is_last else room
+    return min(requested or natural, room)
+
+
 def max_text_tokens(capacity: int) -> int:
     """The longest text, in tokens, that fits with any built-in conditioning.
 

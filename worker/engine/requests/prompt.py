@@ -30,6 +30,7 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.model.config import ModelConfig
+from worker.engine.requests.open_text import OpenText
 from worker.engine.requests.text_tokenizer import TextTokenizer
 
 AUTO_LANGUAGE = "auto"
@@ -63,7 +64,8 @@ class PromptLayout:
     """text_ids, codec_ids: int64 (P,), `NO_ID` where a row has no such side.
 
     trailing_text_ids: int64 (n,), added to the inputs made of frames 0 to n - 1; PAD afterwards, for ever.
-    num_text_tokens: length of the target text alone, which the frame budget is derived from.
+    num_text_tokens: length of the target text alone, which the frame budget is derived from; of a text that is not
+        whole it says nothing.
     """
 
     text_ids: Ids
@@ -120,12 +122,45 @@ class PromptBuilder:
 
     def build(self, request: SpeechRequest) -> PromptLayout:
         """Raises RequestRejected when the request is not for this checkpoint; the message lists what would be."""
-        text = self._encode_spoken(request.text, "text")
+        return self._build(request, (*self._encode_spoken(request.text, "text"), self.end_of_text))
+
+    def build_open(self, request: SpeechRequest, ids: Sequence[int]) -> PromptLayout | None:
+        """Of a text whose first ids are known, `end_of_text` the last of them if no more come, spoken frame by frame.
+
+        None while the prompt needs more of it. Raises as `build` does.
+        """
+        if request.text_mode is not TextMode.PER_FRAME:
+            raise RequestRejected("a text that is still being written is spoken in the text mode per_frame")
+        is_whole = bool(ids) and ids[-1] == self.end_of_text
+        needed = 1 if not isinstance(request.conditioning, InContextPrompt) else self._ids_beside(request.conditioning)
+        if not is_whole and len(ids) < needed:
+            self._require_conditioning(request)
+            return None
+        return self._build(request, ids)
+
+    @property
+    def end_of_text(self) -> int:
+        """The id behind the last one of a text."""
+        return self._config.text_control.tts_eos
+
+    def open_text(self) -> OpenText:
+        return OpenText(self._tokenizer)
+
+    def _build(self, request: SpeechRequest, text: Sequence[int]) -> PromptLayout:
+        """text: ids, of a whole text with its end."""
         rows = _Rows()
         self._add_head(rows, request)
         if isinstance(request.conditioning, InContextPrompt):
             return self._finish_in_context(rows, request.conditioning, text, request.text_mode)
         return self._finish_plain(rows, text, request.text_mode)
+
+    def _require_conditioning(self, request: SpeechRequest) -> None:
+        """Raises RequestRejected for what `build` would refuse once there is text."""
+        self._add_head(_Rows(), request)
+
+    def _ids_beside(self, conditioning: InContextPrompt) -> int:
+        """Of the target text, how many stand beside the reference's frames."""
+        return max(1, len(self._reference_codes(conditioning)) + 1 - len(self._reference_text(conditioning)))
 
     def _add_head(self, rows: _Rows, request: SpeechRequest) -> None:
         control, conditioning = self._config.text_control, request.conditioning
@@ -145,11 +180,11 @@ class PromptBuilder:
         control, codec = self._config.text_control, self._config.talker.control
         if mode is TextMode.PER_FRAME:
             rows.add(text[0], codec.bos)
-            return rows.layout(len(text), trailing=(*text[1:], control.tts_eos))
-        for text_id in (*text, control.tts_eos):
+            return rows.layout(len(text) - 1, trailing=text[1:])
+        for text_id in text:
             rows.add(text_id, codec.pad)
         rows.add(control.tts_pad, codec.bos)
-        return rows.layout(len(text), trailing=())
+        return rows.layout(len(text) - 1, trailing=())
 
     def _finish_in_context(
         self, rows: _Rows, conditioning: InContextPrompt, target: Sequence[int], mode: TextMode
@@ -157,7 +192,7 @@ class PromptBuilder:
         control, codec = self._config.text_control, self._config.talker.control
         codes = self._reference_codes(conditioning)
         num_frames = codes.shape[0]
-        text = (*self._reference_text(conditioning), *target, control.tts_eos)
+        text = (*self._reference_text(conditioning), *target)
         if mode is TextMode.PER_FRAME:
             beside = text[: num_frames + 1]
             beside = (*beside, *[control.tts_pad] * (num_frames + 1 - len(beside)))
@@ -171,7 +206,7 @@ class PromptBuilder:
         rows.reference = PlacedFrames(rows.count, codes)
         for text_id in beside[1:]:
             rows.add(text_id, NO_ID)
-        return rows.layout(len(target), trailing)
+        return rows.layout(len(target) - 1, trailing)
 
     def _instruction(self, conditioning: Conditioning) -> Sequence[int]:
         match conditioning:

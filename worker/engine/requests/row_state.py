@@ -41,15 +41,25 @@ class FrameRows:
 
     def set(self, row: int, request: RequestState, trailing: Tensor) -> None:
         """Before the request's first frame. trailing (n + 1, hidden)."""
-        self.frame[row] = 0
+        self.frame[row] = request.num_prefix
         self.max_frames[row] = request.max_frames
         self.seed[row] = request.seed
         self.present[row] = False
+        if request.prefix is not None:
+            prefix = torch.from_numpy(request.prefix).to(self.codes.device)
+            self.codes[row, : len(prefix)] = prefix
+            self.present[row, prefix[:, 0].long()] = True
         self.penalty[row] = request.sampling.repetition_penalty
         self.trailing[row, : trailing.shape[0]] = trailing
         self.trailing_length[row] = trailing.shape[0] - 1
         self.talker_sampling.set(row, request.sampling.talker)
         self.predictor_sampling.set(row, request.sampling.predictor)
+
+    def extend(self, row: int, start: int, trailing: Tensor, max_frames: int) -> None:
+        """More text: trailing (n + 1, hidden) stands beside frame `start` and those behind it, the last row is PAD."""
+        self.trailing[row, start : start + trailing.shape[0]] = trailing
+        self.trailing_length[row] = start + trailing.shape[0] - 1
+        self.max_frames[row] = max_frames
 
     def move(self, source: int, target: int) -> None:
         for tensor in (
@@ -79,7 +89,11 @@ class FrameRows:
         """Frames made before: both int64 (N,) -> int64 (N, Q)."""
         return self._flat_codes.index_select(0, rows * self._capacity + frames).long()
 
-    def keep_frame(self, rows: Tensor, frames: Tensor, codes: Tensor) -> None:
-        """codes: int64 (B, Q), of the frame that each row is making: rows, frames int64 (B,)."""
+    def keep_frame(self, rows: Tensor, frames: Tensor, codes: Tensor, counts: Tensor) -> None:
+        """codes: int64 (B, Q), of the frame that each row is making: rows, frames int64 (B,).
+
+        counts: bool (B,), whether the row makes one; the place of the others is written again.
+        """
         self._flat_codes.index_copy_(0, rows * self._capacity + frames, codes.to(torch.int16))
-        self._flat_present.index_fill_(0, rows * self.present.shape[1] + codes[:, 0], value=True)
+        lanes = rows * self.present.shape[1] + codes[:, 0]
+        self._flat_present.index_copy_(0, lanes, self._flat_present.index_select(0, lanes) | counts)

@@ -27,6 +27,7 @@ class TextTokenizer:
 
     def __init__(self, encoder: Tokenizer) -> None:
         self._encoder = encoder
+        self._words = _divided_into_words()
 
     @classmethod
     def load(cls, checkpoint: Path, control: TextControlIds) -> TextTokenizer:
@@ -39,17 +40,32 @@ class TextTokenizer:
         except Exception as error:  # the Rust side raises bare Exception
             raise CheckpointError(f"{checkpoint}: merges.txt does not fit vocab.json: {error}") from error
         encoder.normalizer = NFC()
-        words = Split(Regex(_WORDS), behavior="isolated")
-        encoder.pre_tokenizer = Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
+        encoder.pre_tokenizer = Sequence([_divided_into_words(), ByteLevel(add_prefix_space=False, use_regex=False)])
         return cls(encoder)
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of exactly this text. Raises RequestRejected when it is not Unicode text (lone surrogates)."""
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise RequestRejected("the text holds a lone surrogate: it is not valid Unicode") from error
+        _require_unicode(text)
         return tuple(self._encoder.encode(text, add_special_tokens=False).ids)
+
+    def word_starts(self, text: str) -> list[int]:
+        """Where the words begin that are encoded one by one; each may have a blank before its letters.
+
+        Raises as `encode` does.
+        """
+        _require_unicode(text)
+        return [start for _, (start, _) in self._words.pre_tokenize_str(text)]
+
+
+def _require_unicode(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RequestRejected("the text holds a lone surrogate: it is not valid Unicode") from error
+
+
+def _divided_into_words() -> Split:
+    return Split(Regex(_WORDS), behavior="isolated")
 
 
 def _read_vocab(path: Path) -> dict[str, int]:

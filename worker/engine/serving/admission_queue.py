@@ -1,6 +1,7 @@
 """Who is admitted next: the one policy of every lane. Pure: knows no threads and no clock.
 
-Interactive requests go first, and bulk has one turn in five while both wait. Within an urgency the same holds of the
+Live requests go before all others; their slots are their own, so they are few. Of the others, interactive requests go
+first, and bulk has one turn in five while both wait. Within an urgency the same holds of the
 openings of jobs and the others; openings go in the order of arrival, the others by a rank, which is a key function.
 """
 
@@ -175,6 +176,8 @@ class AdmissionQueue(Generic[T]):
         """The one that `peek` shows; it is in the queue no more."""
         urgency = self._next()
         item = self._pop_of(urgency)
+        if urgency is Urgency.LIVE:
+            return item
         is_interactive = urgency is Urgency.INTERACTIVE
         self._turns.taken(of_first=is_interactive, second_waits=bool(self._lines[Urgency.BULK]))
         return item
@@ -199,6 +202,8 @@ class AdmissionQueue(Generic[T]):
         return [item for line in self._lines.values() for item in line.drain()]
 
     def _next(self) -> Urgency:
+        if self._lines[Urgency.LIVE]:
+            return Urgency.LIVE
         is_interactive = self._turns.is_of_first(
             first_waits=self.has_interactive, second_waits=bool(self._lines[Urgency.BULK])
         )

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from worker.engine.interface import CodecFrames, FinishReason, Pcm
+from worker.engine.interface import CodecFrames, FinishReason, Pcm, SpeechChunk
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.talker_lane import SpeechPart
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """The frames (T, Q) of a request whose speech has ended."""
+    """The frames (T, Q) of a request whose speech has ended, without those of its prefix."""
 
     request: RequestState
     frames: CodecFrames
@@ -36,12 +36,12 @@ class CodecClient(Protocol):
         """False once the request was cancelled: no need to decode."""
         ...
 
-    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
-        """The next samples of a streamed request, one call at a time, all of them before `deliver`."""
+    def deliver_part(self, request: RequestState, part: SpeechChunk) -> None:
+        """The next chunk of a streamed request, one call at a time, all of them before `deliver`."""
         ...
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
-        """The samples (T · samples_per_frame,) of the utterance, without those of its reference."""
+        """The samples (T · samples_per_frame,) of the utterance, without those of its reference and its prefix."""
         ...
 
     @property

@@ -29,15 +29,19 @@ from worker.engine.interface import (
     ReferenceAudio,
     SamplingParams,
     Speech,
+    SpeechChunk,
     SpeechRequest,
     TokenSampling,
     VoicePrompt,
 )
 from worker.engine.requests.budget import frame_budget
+from worker.engine.requests.prefix import checked_prefix
+from worker.engine.requests.prompt import PromptLayout
 from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.requests.writing import Writing
 from worker.engine.serving.codec_lane import Utterance
 from worker.engine.serving.parts import EngineParts
-from worker.engine.serving.talker_lane import LaneStep
+from worker.engine.serving.talker_lane import LaneStep, MoreText
 from worker.engine.settings import usable_cores
 
 logger = logging.getLogger(__name__)
@@ -50,12 +54,16 @@ _SEED_RANGE = range(-(1 << 63), 1 << 63)
 
 @dataclass(slots=True)
 class _Pending:
-    """Guarded by the engine's lock. `admitted_s` is on the monotonic clock."""
+    """Guarded by the engine's lock. `admitted_s` is on the monotonic clock.
+
+    state: None while a text that is still being written is too short for its prompt. writing: of such a text.
+    """
 
     future: Future[Speech]
     request: SpeechRequest
-    state: RequestState
     on_audio: OnAudio | None
+    state: RequestState | None = None
+    writing: Writing | None = None
     admitted_s: float | None = None
 
 
@@ -68,10 +76,11 @@ class LaneEngine:
         self._wake = threading.Condition()
         self._pending: dict[str, _Pending] = {}
         self._arrivals: list[RequestState] = []
+        self._more_text: list[MoreText] = []
         self._cancelled: list[RequestState] = []
         self._voices: set[Future[VoicePrompt]] = set()
         self._stopped: EngineDied | None = None
-        self._steps = self._frames = self._finished = 0
+        self._steps = self._frames = self._finished = self._standing = 0
         self._codec_lane = parts.codec_lane
         self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
         self._codec_lane.start(self)
@@ -86,25 +95,38 @@ class LaneEngine:
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
-            state = self._accept(request, is_streamed=on_audio is not None)
+            pending = self._accept(_Pending(future, request, on_audio))
             with self._wake:
                 self._require_running()
                 if request.request_id in self._pending:
                     raise RequestRejected(f"request {request.request_id!r} is already in flight")
-                self._pending[request.request_id] = _Pending(future, request, state, on_audio)
-                self._arrivals.append(state)
-                self._wake.notify_all()
+                self._pending[request.request_id] = pending
+                self._arrive(pending)
         except (RequestRejected, EngineDied) as error:
             future.set_exception(error)
         return future
+
+    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
+        with self._wake:
+            pending = self._pending.get(request_id)
+            if pending is None or pending.writing is None or pending.writing.is_over:
+                return
+            try:
+                self._write_on(pending, pending.writing, text, is_last=is_last)
+            except RequestRejected as error:
+                del self._pending[request_id]
+                self._forget(pending)
+                rejection = error
+            else:
+                return
+        pending.future.set_exception(rejection)
 
     def cancel(self, request_id: str) -> None:
         with self._wake:
             pending = self._pending.pop(request_id, None)
             if pending is None:
                 return
-            self._cancelled.append(pending.state)
-            self._wake.notify_all()
+            self._forget(pending)
         pending.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
 
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
@@ -122,14 +144,16 @@ class LaneEngine:
     def stats(self) -> EngineStats:
         with self._wake:
             active = sum(pending.admitted_s is not None for pending in self._pending.values())
+            unwritten = sum(pending.state is None for pending in self._pending.values())
             return EngineStats(
                 steps=self._steps,
                 frames=self._frames,
                 active=active,
-                waiting=len(self._pending) - active,
+                waiting=len(self._pending) - active - unwritten,
                 finished=self._finished,
                 codec_graph_passes=self._codec_lane.counters.graph_passes,
                 codec_fallbacks=self._codec_lane.counters.fallbacks,
+                standing=self._standing,
             )
 
     def close(self) -> None:
@@ -140,12 +164,19 @@ class LaneEngine:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _accept(self, request: SpeechRequest, *, is_streamed: bool) -> RequestState:
-        """Raises RequestRejected when the request cannot work here."""
+    def _accept(self, pending: _Pending) -> _Pending:
+        """What can be known of it at once. Raises RequestRejected when the request cannot work here."""
+        request, prompts = pending.request, self._parts.prompts
         _require_sampling(request.sampling)
         if request.seed not in _SEED_RANGE:
             raise RequestRejected(f"the seed {request.seed} does not fit into 64 bits")
-        prompt = self._parts.prompts.build(request)
+        if request.text_is_open:
+            if not self.info.takes_open_text:
+                raise RequestRejected("this engine speaks a text when all of it is there")
+            pending.writing = Writing(prompts, request, self._parts.capacity)
+            self._write_on(pending, pending.writing, request.text, is_last=False)
+            return pending
+        prompt = prompts.build(request)
         max_frames = frame_budget(
             num_text_tokens=prompt.num_text_tokens,
             prompt_rows=prompt.num_rows,
@@ -153,6 +184,11 @@ class LaneEngine:
             capacity=self._parts.capacity,
             requested=request.max_frames,
         )
+        pending.state = self._state_of(pending, prompt, max_frames)
+        return pending
+
+    def _state_of(self, pending: _Pending, prompt: PromptLayout, max_frames: int) -> RequestState:
+        request, info = pending.request, self.info
         return RequestState(
             request.request_id,
             prompt,
@@ -161,8 +197,36 @@ class LaneEngine:
             max_frames,
             urgency=request.urgency,
             is_opening=request.is_opening,
-            is_streamed=is_streamed,
+            is_streamed=pending.on_audio is not None,
+            prefix=checked_prefix(request.prefix, max_frames, info.num_codebooks, info.codebook_size),
+            is_open=pending.writing is not None and not pending.writing.is_over,
         )
+
+    def _arrive(self, pending: _Pending) -> None:
+        """To the loop, if its prompt is known. The lock is held."""
+        if pending.state is not None:
+            self._arrivals.append(pending.state)
+            self._wake.notify_all()
+
+    def _write_on(self, pending: _Pending, writing: Writing, text: str, *, is_last: bool) -> None:
+        """One piece more. The lock is held, or nobody knows of the request yet. Raises RequestRejected."""
+        written = writing.push(text, is_last=is_last)
+        if written is None:
+            return
+        if pending.state is not None:
+            self._more_text.append(MoreText(pending.state, written.ids, written.max_frames, is_last=is_last))
+            self._wake.notify_all()
+            return
+        assert written.prompt is not None  # noqa: S101  (it is the first)
+        pending.state = self._state_of(pending, written.prompt, written.max_frames)
+        if pending.request.request_id in self._pending:
+            self._arrive(pending)
+
+    def _forget(self, pending: _Pending) -> None:
+        """It is pending no more. The lock is held."""
+        if pending.state is not None:
+            self._cancelled.append(pending.state)
+            self._wake.notify_all()
 
     def _require_running(self) -> None:
         if self._stopped is not None:
@@ -210,15 +274,19 @@ class LaneEngine:
     def _take_in(self) -> bool:
         """Hand arrivals and cancellations to the talker, asleep while there is nothing to do. False: stop."""
         with self._wake:
-            while not (self._stopped or self._arrivals or self._cancelled or self._talker.has_work):
+            self._standing = self._talker.num_standing
+            while not (self._stopped or self._arrivals or self._more_text or self._cancelled or self._talker.has_work):
                 self._wake.wait()
             # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
             for state in self._arrivals:
                 self._talker.add(state)
+            for more in self._more_text:
+                self._talker.extend(more)
             for state in self._cancelled:
                 self._talker.cancel(state)
                 self._codec_lane.drop(state)
             self._arrivals.clear()
+            self._more_text.clear()
             self._cancelled.clear()
             return self._stopped is None
 
@@ -262,12 +330,12 @@ class LaneEngine:
         with self._wake:
             return len(self._pending)
 
-    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+    def deliver_part(self, request: RequestState, part: SpeechChunk) -> None:
         with self._wake:
             self._steps += 1
             pending = self._pending_of(request)
         if pending is not None and pending.on_audio is not None:
-            pending.on_audio(pcm)
+            pending.on_audio(part)
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._wake:

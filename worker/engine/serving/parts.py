@@ -21,3 +21,14 @@ class EngineParts:
     codec_lane: CodecLane
     voices: VoiceLane
     capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartedTalker:
+    """A talker's lane, how many slots it has, those for live speech apart, and how many positions each of them."""
+
+    lane: TalkerLane
+    num_slots: int
+    num_live: int
+    capacity: int
+    takes_open_text: bool

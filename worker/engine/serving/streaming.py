@@ -10,7 +10,7 @@ from worker.engine.interface import Engine, Pcm, Speech, SpeechRequest
 
 
 class SpeechStream:
-    """Iterating waits for each chunk and ends with the utterance; joined, the chunks are `speech`'s samples.
+    """Iterating waits for the samples of each chunk and ends with the utterance; joined, they are `speech`'s samples.
 
     No engine waits for a reader: what is not yet read is kept, which is at most the utterance itself. A reader that has
     heard enough cancels the request. Iteration raises what `speech` fails with, after the chunks that were made before.
@@ -19,7 +19,7 @@ class SpeechStream:
     def __init__(self, engine: Engine, request: SpeechRequest) -> None:
         """Submits the request."""
         self._chunks: SimpleQueue[Pcm | None] = SimpleQueue()
-        self.speech: Future[Speech] = engine.submit(request, self._chunks.put)
+        self.speech: Future[Speech] = engine.submit(request, lambda chunk: self._chunks.put(chunk.pcm))
         self.speech.add_done_callback(lambda _: self._chunks.put(None))
 
     def __iter__(self) -> Iterator[Pcm]:

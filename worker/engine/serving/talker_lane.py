@@ -13,7 +13,7 @@ from worker.engine.serving.chunks import ChunkPlan
 
 @dataclass(frozen=True, slots=True)
 class EndedSpeech:
-    """`request` has left the batch with these frames (T, Q)."""
+    """`request` has left the batch with these frames (T, Q), which those of its prefix are not among."""
 
     request: RequestState
     end: RowEnd
@@ -39,13 +39,34 @@ class LaneStep:
     num_frames: int
 
 
+@dataclass(frozen=True, slots=True)
+class MoreText:
+    """ids: of an open request's text, beside later frames than those it has text for. max_frames: from now on."""
+
+    request: RequestState
+    ids: Sequence[int]
+    max_frames: int
+    is_last: bool
+
+
 class TalkerLane(Protocol):
     """Single-threaded: belongs to the engine's loop."""
 
     @property
-    def has_work(self) -> bool: ...
+    def has_work(self) -> bool:
+        """Whether a step would do anything: requests that stand still, and those that wait for their slots, do not."""
+        ...
+
+    @property
+    def num_standing(self) -> int:
+        """Requests in the batch that wait for their text."""
+        ...
 
     def add(self, request: RequestState) -> None: ...
+
+    def extend(self, more: MoreText) -> None:
+        """To a request that was added. Those that have ended are ignored."""
+        ...
 
     def cancel(self, request: RequestState) -> None:
         """The request is in no later step's results. Requests that have ended are ignored."""

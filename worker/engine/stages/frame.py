@@ -59,8 +59,11 @@ class FrameStage:
         num_residual = config.talker.num_codebooks - 1
         self._noise = NoiseTable((self._codebook_size + 1, *[self._codebook_size] * num_residual), ends.device)
 
-    def make(self, hidden: Tensor, rows: Tensor, draws: FrameDraws) -> MadeFrames:
-        """hidden (B, hidden), rows int64 (B,): the frame that each row stands at is made and kept, and it moves on."""
+    def make(self, hidden: Tensor, rows: Tensor, draws: FrameDraws, counts: Tensor) -> MadeFrames:
+        """hidden (B, hidden), rows int64 (B,): the frame that each row stands at is made and kept, and it moves on.
+
+        counts: bool (B,); a row for which it is False stays as it is, and its status says RUNNING.
+        """
         state, frame = self._rows, self._rows.frame[rows]
         noise = self._frame_noise(rows, frame, draws)
         lane, first_score = self._draw_first(self._ends.logits(hidden), rows, frame, noise[0], draws.talker)
@@ -75,8 +78,10 @@ class FrameStage:
         status.masked_fill_(lane == self._codebook_size, int(RowEnd.EOS))
         status.masked_fill_(~healthy, int(RowEnd.NON_FINITE))
 
-        state.keep_frame(rows, frame, codes)
-        state.frame[rows] = frame + 1
+        status.masked_fill_(~counts, int(RowEnd.RUNNING))
+
+        state.keep_frame(rows, frame, codes, counts)
+        state.frame[rows] = frame + counts
         return MadeFrames(codes, status)
 
     def _draw_first(

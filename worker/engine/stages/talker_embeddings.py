@@ -13,6 +13,7 @@ from torch import Tensor
 from worker.engine.model.config import ModelConfig
 from worker.engine.model.talker import Talker
 from worker.engine.requests.prompt import NO_ID, Ids, PromptLayout
+from worker.engine.requests.request_state import RequestState
 
 
 class TalkerEnds:
@@ -57,6 +58,17 @@ class TalkerEnds:
             codes = self._on_device(layout.reference.codes.astype("int64"))
             rows[layout.reference.start : layout.reference.start + codes.shape[0]] += self.frame_rows(codes)
         return rows
+
+    def input_rows(self, request: RequestState, trailing: Tensor) -> Tensor:
+        """All that is read before the first frame to be made, the prompt and the prefix's frames: (P, hidden).
+
+        trailing: the `trailing_rows` of the prompt.
+        """
+        prompt = self.prompt_rows(request.prompt)
+        if request.prefix is None:
+            return prompt
+        beside = torch.arange(request.num_prefix, device=self._device).clamp_max(trailing.shape[0] - 1)
+        return torch.cat((prompt, self.frame_rows(self._on_device(request.prefix.astype("int64"))) + trailing[beside]))
 
     def trailing_rows(self, layout: PromptLayout) -> Tensor:
         """The text side of the inputs made of frames 0 to n - 1, and PAD for all that follow: (n + 1, hidden)."""

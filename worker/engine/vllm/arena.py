@@ -60,13 +60,13 @@ class Arena:
             self._captured.capture_all(FrameDraws.of((sampling,), self._codebook_size))
 
     def admit(self, slot: int, request: RequestState) -> int:
-        """The request takes the slot; the length of its prompt."""
+        """The request takes the slot; how many inputs of it are known, the frames of its prefix among them."""
         prompt = self._ends.prompt_rows(request.prompt)
         self._slots.set(slot, request, self._ends.trailing_rows(request.prompt))
         self._prompts[slot, : prompt.shape[0]] = prompt
         self._prompt_length[slot] = prompt.shape[0]
         self._status[slot] = int(RowEnd.RUNNING)
-        return prompt.shape[0]
+        return prompt.shape[0] + request.num_prefix
 
     def draw_for(self, requests: Iterable[SamplingParams]) -> None:
         """How all that have a slot are drawn from now on."""
@@ -116,7 +116,7 @@ class Arena:
         is_due = positions == self._prompt_length[ids] - 1 + self._slots.frame[ids]
         is_due &= self._status[ids] == int(RowEnd.RUNNING)
         slots = torch.where(is_due, ids, NO_SLOT)
-        made = self._frame.make(hidden, slots, draws)
+        made = self._frame.make(hidden, slots, draws, torch.ones_like(is_due))
         self._status[slots] = made.status
         self._slots.frame[NO_SLOT].zero_()
         self._status[NO_SLOT].fill_(int(RowEnd.EOS))

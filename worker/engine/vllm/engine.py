@@ -11,9 +11,10 @@ import torch
 
 from worker.engine.config_digest import configured
 from worker.engine.errors import CheckpointError
-from worker.engine.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
+from worker.engine.loading import StageSettings, chunks_on_cpu, device_named, load_parts
 from worker.engine.model.config import ModelConfig, TransformerConfig, read_default_sampling
 from worker.engine.serving.engine import LaneEngine, use_threads
+from worker.engine.serving.parts import StartedTalker
 from worker.engine.serving.slot_queue import SlotQueue, num_spare_slots
 from worker.engine.settings import VllmEngineSettings
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
@@ -53,7 +54,7 @@ def _start_talker(
     capacity = capacity // _BLOCK_POSITIONS * _BLOCK_POSITIONS
     dtype = torch.float32 if device.type == "cpu" else torch.bfloat16
     num_spare = num_spare_slots(settings.slots)
-    num_slots = settings.slots + num_spare
+    num_slots = settings.slots + num_spare + settings.live_slots
     kv_bytes = _kv_bytes(config.talker.transformer, num_slots, capacity, dtype, device)
     limits = TalkerLimits(num_slots, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
     engine = StockEngine(VllmTalker, settings.checkpoint, dtype, limits)
@@ -62,8 +63,9 @@ def _start_talker(
     model.arena.prepare(read_default_sampling(settings.checkpoint / "generation_config.json"))
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     chunks = chunks_on_cpu(settings.profile)
-    lane = VllmTalkerLane(engine, model.arena, SlotQueue(settings.slots, num_spare), num_slots, chunks)
-    return StartedTalker(lane, settings.slots, capacity)
+    slots = SlotQueue(settings.slots, num_spare, settings.live_slots)
+    lane = VllmTalkerLane(engine, model.arena, slots, num_slots, chunks)
+    return StartedTalker(lane, settings.slots, settings.live_slots, capacity, takes_open_text=False)
 
 
 def _kv_bytes(

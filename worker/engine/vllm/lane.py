@@ -8,7 +8,7 @@ from worker.engine.errors import EngineError
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.slot_queue import SlotQueue
-from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, MoreText, SpeechPart, is_part_due
 from worker.engine.vllm.arena import END_ID, Arena
 from worker.engine.vllm.internals import StockEngine
 
@@ -42,10 +42,17 @@ class VllmTalkerLane:
 
     @property
     def has_work(self) -> bool:
-        return bool(self._slots.num_running or self._slots.num_waiting)
+        return bool(self._slots.num_running or self._slots.peek())
+
+    @property
+    def num_standing(self) -> int:
+        return 0
 
     def add(self, request: RequestState) -> None:
         self._slots.add(request)
+
+    def extend(self, more: MoreText) -> None:
+        raise NotImplementedError("vLLM's scheduler lets no request stand still: the engine takes no open text")
 
     def cancel(self, request: RequestState) -> None:
         self._slots.leave(request)
@@ -69,7 +76,7 @@ class VllmTalkerLane:
             one.request.frames = spoken[one.slot]
             if one.name in over:
                 self._leave(one)
-                frames = self._arena.frames(one.slot, one.request.frames)
+                frames = self._arena.frames(one.slot, one.request.frames)[one.request.num_prefix :]
                 ended.append(EndedSpeech(one.request, ends[one.slot], frames))
         return LaneStep(admitted, self._parts(), tuple(ended), num_frames)
 
@@ -82,7 +89,7 @@ class VllmTalkerLane:
             self._running[one.name] = one
             prompt_length = self._arena.admit(one.slot, request)
             # The token that says the end comes on top of the frames.
-            self._engine.add(one.name, [one.slot] * prompt_length, request.max_frames + 1, END_ID)
+            self._engine.add(one.name, [one.slot] * prompt_length, request.max_frames - request.num_prefix + 1, END_ID)
             admitted.append(request)
         if admitted:
             self._choose_draws()

@@ -49,7 +49,7 @@ class TalkerRig:
 
     def run(self, arrivals: Sequence[Arrival]) -> Mapping[str, Outcome]:
         """What became of every request that was not cancelled in time."""
-        scheduler, outcomes = Scheduler(SLOTS, 0, MAX_PREFILL_ROWS), dict[str, Outcome]()
+        scheduler, outcomes = Scheduler(SLOTS, 0, 0, MAX_PREFILL_ROWS), dict[str, Outcome]()
         states = {arrival.request.request_id: self._state(arrival.request) for arrival in arrivals}
         step, last_arrival = 0, max(arrival.step for arrival in arrivals)
         while True:

@@ -24,7 +24,7 @@ def opening(name: str) -> RequestState:
 
 
 def scheduler_of(*requests: RequestState) -> Scheduler:
-    scheduler = Scheduler(ROWS, 1, 100)
+    scheduler = Scheduler(ROWS, 1, 0, 100)
     for one in requests:
         scheduler.add(one)
     return scheduler

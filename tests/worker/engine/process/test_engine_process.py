@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import logging
 import os
@@ -23,13 +24,15 @@ import pytest
 from tests.process_tree import is_alive
 from worker.child_process.channel import Channel
 from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
-from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech
+from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech, fake_streamed_speech
 from worker.engine.interface import (
     BuiltInSpeaker,
     InContextPrompt,
     ReferenceAudio,
     Speech,
     SpeechRequest,
+    TextMode,
+    Urgency,
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine.process.protocol import RELEASE, Failed
@@ -129,6 +132,20 @@ def test_samples_are_heard_while_they_are_made(steady: EngineProcess) -> None:
     speech = stream.speech.result(TIMEOUT_S)
     assert np.array_equal(speech.pcm, pcm)
     assert np.array_equal(speech.frames, frames)
+
+
+def test_a_text_reaches_the_process_in_pieces(steady: EngineProcess) -> None:
+    text = "Said while it is written, word by word, until it ends."
+    request = dataclasses.replace(
+        _request("written", text[:9]), text_mode=TextMode.PER_FRAME, urgency=Urgency.LIVE, text_is_open=True
+    )
+    stream = SpeechStream(steady, request)
+    for start in range(9, len(text), 5):
+        steady.extend("written", text[start : start + 5], is_last=start + 5 >= len(text))
+
+    pcm, frames = fake_streamed_speech(text, 0)
+    assert np.array_equal(np.concatenate(list(stream)), pcm)
+    assert np.array_equal(stream.speech.result(TIMEOUT_S).frames, frames)
 
 
 def test_a_listener_that_does_not_listen_holds_up_no_other(steady: EngineProcess) -> None:

@@ -58,3 +58,15 @@ def test_a_worker_that_was_stopped_itself_does_not_blame_the_engine() -> None:
     assert watchdog.verdict(65) is None
     assert watchdog.verdict(69) is None
     assert watchdog.verdict(71) is not None
+
+
+def test_one_who_waits_for_its_text_is_not_hung() -> None:
+    standing = EngineStats(steps=3, frames=0, active=1, waiting=1, finished=0, standing=1)
+
+    assert _watch(10, dict.fromkeys(range(100), standing), until_s=100) is None
+
+
+def test_those_beside_it_that_speak_can_hang() -> None:
+    standing = EngineStats(steps=3, frames=0, active=2, waiting=0, finished=0, standing=1)
+
+    assert _watch(10, dict.fromkeys(range(100), standing), until_s=100) is not None

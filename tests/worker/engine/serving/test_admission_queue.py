@@ -99,7 +99,7 @@ def test_ranked_ones_are_taken_out_of_turn_and_forgotten() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([*Urgency, None]), max_size=60))
+@given(st.lists(st.sampled_from([INTERACTIVE, BULK, None]), max_size=60))
 def test_no_request_is_lost_and_none_waits_for_ever(events: list[Urgency | None]) -> None:
     """None: a request goes in."""
     line: AdmissionQueue[int] = AdmissionQueue()
@@ -118,6 +118,12 @@ def test_no_request_is_lost_and_none_waits_for_ever(events: list[Urgency | None]
             overtakings = overtakings + 1 if behind else 0
             assert overtakings <= MOST_OVERTAKINGS
         assert len(line) == len(waiting)
+
+
+def test_live_speech_goes_before_all_others_and_takes_nobodys_turn() -> None:
+    line = line_of(BULK, INTERACTIVE, Urgency.LIVE, *[INTERACTIVE] * 4, Urgency.LIVE)
+
+    assert popped(line, 8) == [2, 7, 1, 3, 4, 5, 0, 6]
 
 
 def test_chunks_double_up_to_their_bound() -> None:

@@ -44,7 +44,7 @@ class LaneRig:
     def run(self, requests: Sequence[SpeechRequest]) -> Mapping[str, EndedSpeech]:
         model = self._engine.model
         assert isinstance(model, VllmTalker)
-        lane = VllmTalkerLane(self._engine, model.arena, SlotQueue(ROWS, 0), ROWS, ChunkPlan(1, 4))
+        lane = VllmTalkerLane(self._engine, model.arena, SlotQueue(ROWS, 0, 0), ROWS, ChunkPlan(1, 4))
         for request in requests:
             prompt = self._prompts.build(request)
             assert request.max_frames is not None

@@ -13,6 +13,7 @@ import numpy as np
 from worker.engine.cuda.codec.pass_runner import PASSES_UNDER_WAY, Passes, PendingPass
 from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, within
 from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest, ReferencePass
+from worker.engine.interface import SpeechChunk
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
 from worker.engine.serving.talker_lane import SpeechPart
@@ -161,10 +162,13 @@ class BatchedCodecLane:
         for decode, start, samples in zip(launched.decodes, launched.starts, launched.pending.samples(), strict=True):
             if isinstance(decode, ReferencePass) or decode.is_dropped:
                 continue
-            part = samples[max(0, decode.num_dropped - start) * self._samples_per_frame :]
+            num_heard = max(0, decode.num_dropped - start)
+            part = samples[num_heard * self._samples_per_frame :]
             decode.parts.append(part)
             if decode.request.is_streamed and len(part):
-                client.deliver_part(decode.request, part)
+                first = start + num_heard
+                frames = decode.frames[first : first + len(part) // self._samples_per_frame]
+                client.deliver_part(decode.request, SpeechChunk(part, frames))
             _deliver_completed(decode, client)
 
 

@@ -223,6 +223,9 @@ class DecodeQueue:
         placed = request.prompt.reference
         if placed is not None and len(placed.codes):
             self._begin_behind(placed, decode)
+        if request.prefix is not None:
+            decode.num_dropped += request.num_prefix
+            self._append(decode, request.prefix.astype(frames.dtype))
         self._append(decode, frames)
         return decode
 

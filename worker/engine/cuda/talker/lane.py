@@ -21,7 +21,7 @@ from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.scheduler import SlotScheduler
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, MoreText, SpeechPart, is_part_due
 
 
 class Prefill(Protocol):
@@ -29,6 +29,10 @@ class Prefill(Protocol):
 
     def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
         """One pass of `num_tokens` tokens, at least the prompt rows of all. Returns before it is done."""
+        ...
+
+    def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
+        """Text beside frame `start` of a slot and those behind it. Returns before it is done."""
         ...
 
 
@@ -76,16 +80,31 @@ class SlotTalkerLane:
         self._in_flight: deque[_InFlight] = deque()
         self._codes = np.zeros((shape.num_slots, shape.num_positions, shape.num_codebooks), dtype=np.int16)
         self._num_frames = np.zeros(shape.num_slots, dtype=np.int64)
-        self._steps_left = np.zeros(shape.num_slots, dtype=np.int64)
+        self._num_launched = np.zeros(shape.num_slots, dtype=np.int64)
+        self._most_launches = np.zeros(shape.num_slots, dtype=np.int64)
         self._owner = np.zeros(shape.num_slots, dtype=np.int64)
         self._streamed: dict[int, RequestState] = {}
+        self._open: dict[int, RequestState] = {}
 
     @property
     def has_work(self) -> bool:
-        return bool(self._scheduler.running or self._scheduler.num_waiting or self._in_flight)
+        return bool(self._in_flight or self._scheduler.has_room or self._due().size)
+
+    @property
+    def num_standing(self) -> int:
+        return sum(request.stands_still for request in self._open.values())
 
     def add(self, request: RequestState) -> None:
         self._scheduler.add(request)
+
+    def extend(self, more: MoreText) -> None:
+        request = more.request
+        start = len(request.prompt.trailing_text_ids)
+        request.extend_text(more.ids, more.max_frames, is_last=more.is_last)
+        slot = self._scheduler.slot_of(request)
+        if slot is not None:
+            self._prefill.extend(slot, start, more.ids, more.max_frames)
+            self._set_text(slot, request)
 
     def cancel(self, request: RequestState) -> None:
         slot = self._scheduler.cancel(request)
@@ -107,20 +126,36 @@ class SlotTalkerLane:
         for group in self._plan.groups(admissions):
             self._prefill.launch(group.admissions, group.num_tokens)
         for admission in admissions:
-            self._num_frames[admission.slot] = 0
-            # The step after the last frame says whether the speech had ended by itself.
-            self._steps_left[admission.slot] = admission.request.max_frames + 1
-            if admission.request.is_streamed:
-                self._streamed[admission.slot] = admission.request
+            self._take_slot(admission.slot, admission.request)
         return [admission.request for admission in admissions]
+
+    def _take_slot(self, slot: int, request: RequestState) -> None:
+        self._num_frames[slot] = self._num_launched[slot] = request.num_prefix
+        if request.prefix is not None:
+            self._codes[slot, : request.num_prefix] = request.prefix
+        self._set_text(slot, request)
+        if request.is_streamed:
+            self._streamed[slot] = request
+
+    def _set_text(self, slot: int, request: RequestState) -> None:
+        # The step after the last frame says whether the speech had ended by itself.
+        self._most_launches[slot] = request.most_frames_now
+        if request.is_open:
+            self._open[slot] = request
+        else:
+            self._open.pop(slot, None)
+
+    def _due(self) -> NDArray[np.int64]:
+        """The slots whose next frame may be launched."""
+        running = np.array(self._scheduler.running, dtype=np.int64)
+        return running[self._num_launched[running] < self._most_launches[running]]
 
     def _launch(self) -> bool:
         """False: there was no row to make a frame for."""
-        running = np.array(self._scheduler.running, dtype=np.int64)
-        slots = running[self._steps_left[running] > 0]
+        slots = self._due()
         if not slots.size:
             return False
-        self._steps_left[slots] -= 1
+        self._num_launched[slots] += 1
         self._in_flight.append(_InFlight(slots, self._owner[slots], self._frames.launch(slots.tolist())))
         return True
 
@@ -138,7 +173,7 @@ class SlotTalkerLane:
         return LaneStep(admitted, self._parts(), ended, int(slots.size))
 
     def _parts(self) -> tuple[SpeechPart, ...]:
-        for slot, request in self._streamed.items():
+        for slot, request in (*self._streamed.items(), *self._open.items()):
             request.frames = int(self._num_frames[slot])
         return tuple(
             self._part(slot, request) for slot, request in self._streamed.items() if is_part_due(request, self._chunks)
@@ -154,9 +189,10 @@ class SlotTalkerLane:
         request.frames = int(self._num_frames[slot])
         self._scheduler.release(slot)
         self._leave(slot)
-        return EndedSpeech(request, end, self._codes[slot, : request.frames].copy())
+        return EndedSpeech(request, end, self._codes[slot, request.num_prefix : request.frames].copy())
 
     def _leave(self, slot: int) -> None:
         """Steps in flight say nothing about the slot's next owner."""
         self._owner[slot] += 1
         self._streamed.pop(slot, None)
+        self._open.pop(slot, None)

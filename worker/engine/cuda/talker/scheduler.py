@@ -21,18 +21,28 @@ class SlotScheduler:
     The queue is that of every lane. Interactive requests wait for no company; of bulk, behind the openings, the longest
     expected speech goes first, so that the last ones to run are short and the batch stays full to the end. A request
     that has seen as many others admitted as there are slots is next of its like.
+
+    Live speech has the last `num_live` slots for itself, and takes no others.
     """
 
-    def __init__(self, num_slots: int, policy: AdmissionPolicy) -> None:
+    def __init__(self, num_slots: int, num_live: int, policy: AdmissionPolicy) -> None:
         self._policy = policy
+        self._num_slots = num_slots
         self._free = list(reversed(range(num_slots)))
+        self._free_live = list(reversed(range(num_slots, num_slots + num_live)))
         self._running: dict[int, RequestState] = {}
         self._waiting = AdmissionQueue(_longest_bulk_first, most_admitted=num_slots)
+        self._waiting_live: AdmissionQueue[RequestState] = AdmissionQueue()
         self._steps_waited = 0
 
     @property
     def num_waiting(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._waiting_live)
+
+    @property
+    def has_room(self) -> bool:
+        """For one that waits."""
+        return bool((self._free and self._waiting) or (self._free_live and self._waiting_live))
 
     @property
     def running(self) -> Sequence[int]:
@@ -43,39 +53,46 @@ class SlotScheduler:
         return self._running[slot]
 
     def add(self, request: RequestState) -> None:
-        self._waiting.add(request, request.urgency, is_opening=request.is_opening)
+        waiting = self._waiting_live if request.urgency is Urgency.LIVE else self._waiting
+        waiting.add(request, request.urgency, is_opening=request.is_opening)
 
     def cancel(self, request: RequestState) -> int | None:
         """The request runs no more; its slot if it had one, which is free now. Others are ignored."""
-        if self._waiting.take(lambda waiting: waiting is request) is not None:
-            return None
-        for slot, running in self._running.items():
-            if running is request:
-                self.release(slot)
-                return slot
-        return None
+        for waiting in (self._waiting_live, self._waiting):
+            if waiting.take(lambda other: other is request) is not None:
+                return None
+        slot = self.slot_of(request)
+        if slot is not None:
+            self.release(slot)
+        return slot
+
+    def slot_of(self, request: RequestState) -> int | None:
+        """None while it waits, and once it is over."""
+        return next((slot for slot, running in self._running.items() if running is request), None)
 
     def release(self, slot: int) -> None:
         del self._running[slot]
-        self._free.append(slot)
+        (self._free if slot < self._num_slots else self._free_live).append(slot)
 
     def admit(self) -> tuple[SlotAdmission, ...]:
-        """Called once per step: the requests that take a slot before it."""
-        if not self._is_time():
-            return ()
+        """Called once per step: the requests that take a slot before it, live speech first."""
+        queues = [(self._waiting_live, self._free_live)]
+        if self._is_time():
+            queues.append((self._waiting, self._free))
         admissions: list[SlotAdmission] = []
         prefill_rows = 0
-        while self._free and self._waiting:
-            prefill_rows += self._waiting.peek().prompt.num_rows
-            if admissions and prefill_rows > self._policy.max_prefill_rows:
-                break
-            request, slot = self._waiting.pop(), self._free.pop()
-            self._running[slot] = request
-            admissions.append(SlotAdmission(slot, request))
+        for waiting, free in queues:
+            while free and waiting:
+                prefill_rows += waiting.peek().num_input_rows
+                if admissions and prefill_rows > self._policy.max_prefill_rows:
+                    return tuple(admissions)
+                request, slot = waiting.pop(), free.pop()
+                self._running[slot] = request
+                admissions.append(SlotAdmission(slot, request))
         return tuple(admissions)
 
     def _is_time(self) -> bool:
-        possible = min(len(self._free), self.num_waiting)
+        possible = min(len(self._free), len(self._waiting))
         if not possible:
             self._steps_waited = 0
             return False

@@ -16,7 +16,7 @@ from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import operations_kind
 from worker.engine.cuda.talker.frame_executor import GraphedFrames
 from worker.engine.cuda.talker.lane import LaneShape, SlotTalkerLane
-from worker.engine.cuda.talker.memory_plan import MemoryPlan, bytes_per_position, plan_slots
+from worker.engine.cuda.talker.memory_plan import bytes_per_position, plan_slots
 from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
@@ -27,6 +27,7 @@ from worker.engine.errors import CheckpointError, StartError
 from worker.engine.model.config import ModelConfig
 from worker.engine.profiles import PROFILES, Reproducibility
 from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.parts import StartedTalker
 from worker.engine.settings import NativeEngineSettings, Precision
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ _TALKER_PRIORITY = -1
 
 def start_slot_lane(
     path: Path, config: ModelConfig, capacity: int, settings: NativeEngineSettings, device: torch.device
-) -> tuple[SlotTalkerLane, MemoryPlan]:
+) -> StartedTalker:
     """A lane of at most `capacity` positions a slot, and what there was room for.
 
     Raises StartError, and whatever CUDA raises when a capture fails.
@@ -62,10 +63,13 @@ def start_slot_lane(
         weights = weights.with_float8_mlps()
     free_bytes, _ = torch.cuda.mem_get_info(device)
     cache_bytes = bytes_per_position(config, CACHE_DTYPES[settings.kv_precision])
-    memory = plan_slots(settings.slots, capacity, cache_bytes, free_bytes)
-    lane = slot_lane(weights, memory.num_slots, memory.capacity, config.text_control.tts_pad, settings)
+    memory = plan_slots(settings.slots + settings.live_slots, capacity, cache_bytes, free_bytes)
+    num_live = min(settings.live_slots, memory.num_slots // 2)
+    lane = slot_lane(
+        weights, memory.num_slots - num_live, num_live, memory.capacity, config.text_control.tts_pad, settings
+    )
     logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
-    return lane, memory
+    return StartedTalker(lane, memory.num_slots - num_live, num_live, memory.capacity, takes_open_text=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +84,35 @@ class StreamPrefill:
         with torch.cuda.stream(self.stream):
             self.talker.admit(admissions, num_tokens, self.layers)
 
+    def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
+        with torch.cuda.stream(self.stream):
+            self.talker.extend(slot, start, ids, max_frames)
+
 
 def slot_lane(
-    weights: SpeechWeights, num_slots: int, capacity: int, pad_id: int, settings: NativeEngineSettings
+    weights: SpeechWeights, num_slots: int, num_live: int, capacity: int, pad_id: int, settings: NativeEngineSettings
 ) -> SlotTalkerLane:
-    """A lane over loaded weights on a CUDA device."""
+    """A lane over loaded weights on a CUDA device. num_live: slots for live speech, beside `num_slots`."""
+    most_rows = num_slots + num_live
     parameters, device = PROFILES[settings.profile], weights.device
     cache_dtype = CACHE_DTYPES[settings.kv_precision]
-    plan = capture_plan(num_slots, capacity, settings.reproducibility)
+    plan = capture_plan(most_rows, capacity, settings.reproducibility)
     stream = torch.cuda.Stream(device, priority=_TALKER_PRIORITY)
     with torch.cuda.stream(stream):
-        talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id, cache_dtype)
+        talker = SlotTalker(weights, most_rows, capacity, plan.max_rows, pad_id, cache_dtype)
         operations_for = operations_by_rows(weights, plan)
         prompt_layers = _prompt_layers(talker, plan, operations_for(plan.max_rows), weights, stream)
         # The first of those that are not captured would make the first request wait for compilers.
         for num_tokens in plan.token_buckets:
             talker.warm_up(num_tokens, prompt_layers)
-        frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
+        frames = GraphedFrames(talker.step, plan, operations_for, most_rows, parameters.frames_in_flight, stream)
 
     return SlotTalkerLane(
         StreamPrefill(talker, prompt_layers, stream),
         frames,
-        SlotScheduler(num_slots, parameters.admission),
+        SlotScheduler(num_slots, num_live, parameters.admission),
         plan,
-        LaneShape(num_slots, capacity, weights.num_codebooks),
+        LaneShape(most_rows, capacity, weights.num_codebooks),
         parameters.frames_in_flight,
         ChunkPlan(parameters.first_chunk_frames, _MOST_CHUNK_FRAMES),
     )

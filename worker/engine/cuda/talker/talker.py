@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from worker.engine.cuda.slot_state import SlotState
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.frame_step import FrameStep, KvMemory
 from worker.engine.cuda.talker.prefill.layers import EagerPromptLayers, PromptLayers
-from worker.engine.cuda.talker.prefill.pack import SlotAdmission, pack_prompts, pack_slots, scratch_prompt
+from worker.engine.cuda.talker.prefill.pack import (
+    SlotAdmission,
+    TextUpdate,
+    pack_prompts,
+    pack_slots,
+    scratch_prompt,
+)
 from worker.engine.cuda.talker.prefill.prefill import PromptPass
 from worker.engine.cuda.talker.weights import SpeechWeights
 
@@ -58,5 +65,10 @@ class SlotTalker:
     @torch.inference_mode()
     def admit(self, admissions: Sequence[SlotAdmission], num_tokens: int, layers: PromptLayers) -> None:
         """One pass of `num_tokens` tokens, at least the prefill rows of all; the slots then run."""
-        self._prompts.run(pack_prompts(admissions, num_tokens, self.state.num_slots), layers)
+        self._prompts.run(pack_prompts(admissions, num_tokens, self.state.num_slots, self._pad_id), layers)
         self._prompts.set_slots(pack_slots(admissions, self._codebook_size, self._pad_id))
+
+    @torch.inference_mode()
+    def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
+        """Text beside frame `start` of the slot and those behind it; the slot makes none of these before."""
+        self._prompts.extend_text(slot, TextUpdate(start, np.array([*ids, self._pad_id], dtype=np.int32), max_frames))

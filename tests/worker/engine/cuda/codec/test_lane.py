@@ -14,7 +14,7 @@ from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
 from worker.engine.cuda.codec.pass_runner import DevicePasses
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
-from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingParams
+from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingParams, SpeechChunk
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
 from worker.engine.requests.request_state import RequestState
@@ -32,6 +32,7 @@ class Listener:
     def __init__(self) -> None:
         self.heard: dict[str, Pcm] = {}
         self.parts: dict[str, list[Pcm]] = {}
+        self.frames: dict[str, list[CodecFrames]] = {}
         self.unwanted: set[str] = set()
         self.in_flight = 0
         self._changed = threading.Condition()
@@ -39,9 +40,11 @@ class Listener:
     def is_wanted(self, request: RequestState) -> bool:
         return request.request_id not in self.unwanted
 
-    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+    def deliver_part(self, request: RequestState, part: SpeechChunk) -> None:
         with self._changed:
-            self.parts.setdefault(request.request_id, []).append(pcm)
+            assert len(part.pcm) == len(part.frames) * SAMPLES_PER_FRAME
+            self.parts.setdefault(request.request_id, []).append(part.pcm)
+            self.frames.setdefault(request.request_id, []).append(part.frames)
             self._changed.notify_all()
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:

@@ -63,6 +63,9 @@ class EagerPrefill:
     def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
         self.talker.admit(admissions, num_tokens, self.layers)
 
+    def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
+        self.talker.extend(slot, start, ids, max_frames)
+
 
 class LaneRig:
     """One loaded checkpoint, with a new lane for every run."""
@@ -71,11 +74,11 @@ class LaneRig:
         self.config = read_model_config(checkpoint / "config.json")
         self.prompts = PromptBuilder(self.config, TextTokenizer.load(checkpoint, self.config.text_control))
         path = checkpoint / "model.safetensors"
-        self._runner = StepRunner.load(path, self.config, rows_for(SLOTS), CAPACITY, CPU)
+        self._runner = StepRunner.load(path, self.config, rows_for(SLOTS, 0), CAPACITY, CPU)
         self._weights = SpeechWeights.load(path, self.config, CAPACITY, torch.float32, CPU)
 
     def row_lane(self) -> TalkerLane:
-        return EagerTalkerLane(self._runner, SLOTS, CHUNKS)
+        return EagerTalkerLane(self._runner, SLOTS, 0, CHUNKS)
 
     def slot_lane(self, reproducibility: Reproducibility = Reproducibility.STRICT) -> SlotTalkerLane:
         return self._slot_lane(self._weights, torch.float32, reproducibility)
@@ -96,7 +99,7 @@ class LaneRig:
         return SlotTalkerLane(
             EagerPrefill(talker, layers),
             EagerFrames(talker.step, plan, operations, SLOTS),
-            SlotScheduler(SLOTS, AdmissionPolicy(max_prefill_rows=64)),
+            SlotScheduler(SLOTS, 0, AdmissionPolicy(max_prefill_rows=64)),
             plan,
             LaneShape(SLOTS, CAPACITY, weights.num_codebooks),
             max_in_flight=3,
@@ -136,6 +139,7 @@ class LaneRig:
             request.max_frames,
             urgency=request.urgency,
             is_streamed=arrival.is_streamed,
+            prefix=request.prefix,
         )
 
 

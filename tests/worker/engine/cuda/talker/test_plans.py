@@ -74,7 +74,7 @@ def test_only_passes_beside_running_streams_are_captured_and_in_strict_mode_none
 
 
 def test_places_of_a_captured_pass_say_what_the_prompts_say_and_nothing_of_the_rest() -> None:
-    prompts = pack_prompts([admission(7, 4), admission(2, 1), admission(5, 3)], num_tokens=8, scratch_slot=9)
+    prompts = pack_prompts([admission(7, 4), admission(2, 1), admission(5, 3)], num_tokens=8, scratch_slot=9, pad_id=1)
 
     places = padded_places(prompts, num_tokens=12, num_prompts=5, scratch_slot=9)
 

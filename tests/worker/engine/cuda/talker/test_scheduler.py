@@ -34,14 +34,14 @@ def add_all(scheduler: SlotScheduler, requests: Sequence[RequestState]) -> None:
 
 
 def test_the_longest_expected_speech_goes_first() -> None:
-    scheduler = SlotScheduler(2, EAGER)
+    scheduler = SlotScheduler(2, 0, EAGER)
     add_all(scheduler, [request("short", 10), request("long", 90), request("middle", 50)])
 
     assert admitted(scheduler) == ["long", "middle"]
 
 
 def test_an_opening_goes_before_longer_speech_that_came_earlier() -> None:
-    scheduler = SlotScheduler(2, EAGER)
+    scheduler = SlotScheduler(2, 0, EAGER)
     opening = request("opening", 10)
     opening.is_opening = True
     add_all(scheduler, [request("long", 90), request("longer", 95), opening])
@@ -50,7 +50,7 @@ def test_an_opening_goes_before_longer_speech_that_came_earlier() -> None:
 
 
 def test_no_request_is_overtaken_by_more_than_there_are_slots() -> None:
-    scheduler = SlotScheduler(2, EAGER)
+    scheduler = SlotScheduler(2, 0, EAGER)
     scheduler.add(request("short", 10))
     names: list[str] = []
 
@@ -65,7 +65,7 @@ def test_no_request_is_overtaken_by_more_than_there_are_slots() -> None:
 
 
 def test_prompts_wait_for_the_next_step_when_their_rows_are_too_many() -> None:
-    scheduler = SlotScheduler(4, AdmissionPolicy(max_prefill_rows=25))
+    scheduler = SlotScheduler(4, 0, AdmissionPolicy(max_prefill_rows=25))
     add_all(scheduler, [request(str(n), 100, prompt_rows=10) for n in range(3)])
 
     assert admitted(scheduler) == ["0", "1"]
@@ -73,7 +73,7 @@ def test_prompts_wait_for_the_next_step_when_their_rows_are_too_many() -> None:
 
 
 def test_a_prompt_beyond_the_budget_goes_in_alone() -> None:
-    scheduler = SlotScheduler(4, AdmissionPolicy(max_prefill_rows=25))
+    scheduler = SlotScheduler(4, 0, AdmissionPolicy(max_prefill_rows=25))
     add_all(scheduler, [request("huge", 100, prompt_rows=90), request("next", 90)])
 
     assert admitted(scheduler) == ["huge"]
@@ -81,7 +81,7 @@ def test_a_prompt_beyond_the_budget_goes_in_alone() -> None:
 
 def crowded(policy: AdmissionPolicy) -> SlotScheduler:
     """Thirty-two run, and there is room for eight more."""
-    scheduler = SlotScheduler(40, policy)
+    scheduler = SlotScheduler(40, 0, policy)
     add_all(scheduler, [request(f"running {n}") for n in range(32)])
     assert len(admitted(scheduler)) == 32
     return scheduler
@@ -104,7 +104,7 @@ def test_company_ends_the_wait() -> None:
 
 
 def test_no_request_waits_for_company_while_few_run() -> None:
-    scheduler = SlotScheduler(40, AdmissionPolicy(max_prefill_rows=1000, least_together=8, patience_steps=9))
+    scheduler = SlotScheduler(40, 0, AdmissionPolicy(max_prefill_rows=1000, least_together=8, patience_steps=9))
     scheduler.add(request("first"))
     assert admitted(scheduler) == ["first"]
     scheduler.add(request("second"))
@@ -113,7 +113,7 @@ def test_no_request_waits_for_company_while_few_run() -> None:
 
 
 def test_a_cancelled_request_gives_its_slot_back_and_a_waiting_one_is_forgotten() -> None:
-    scheduler = SlotScheduler(1, EAGER)
+    scheduler = SlotScheduler(1, 0, EAGER)
     running, waiting, last = request("running", 90), request("waiting", 80), request("last", 70)
     add_all(scheduler, [running, waiting, last])
     (admission,) = scheduler.admit()
@@ -134,7 +134,7 @@ def test_somebody_who_waits_goes_first_and_waits_for_no_company() -> None:
 
 
 def test_of_five_admissions_one_is_of_bulk() -> None:
-    scheduler = SlotScheduler(8, EAGER)
+    scheduler = SlotScheduler(8, 0, EAGER)
     add_all(scheduler, [request("short", 10), request("long", 90)])
     add_all(scheduler, [request(f"awaited {n}", urgency=Urgency.INTERACTIVE) for n in range(6)])
 
@@ -142,7 +142,7 @@ def test_of_five_admissions_one_is_of_bulk() -> None:
 
 
 def test_a_cancelled_one_that_somebody_waited_for_is_forgotten() -> None:
-    scheduler = SlotScheduler(1, EAGER)
+    scheduler = SlotScheduler(1, 0, EAGER)
     awaited = request("awaited", urgency=Urgency.INTERACTIVE)
     add_all(scheduler, [awaited, request("bulk")])
 
@@ -167,7 +167,7 @@ actions = st.lists(
 def test_any_order_of_events_loses_no_request_and_shares_no_slot(
     actions: list[tuple[str, int, int]], together: int, patience: int
 ) -> None:
-    scheduler = SlotScheduler(3, AdmissionPolicy(50, together, patience))
+    scheduler = SlotScheduler(3, 0, AdmissionPolicy(50, together, patience))
     known: list[RequestState] = []
     gone: set[str] = set()
 
@@ -179,7 +179,7 @@ def test_any_order_of_events_loses_no_request_and_shares_no_slot(
     for action, number, rows in actions:
         match action:
             case "add":
-                known.append(request(str(len(known)), number, rows, list(Urgency)[number % 2]))
+                known.append(request(str(len(known)), number, rows, (Urgency.INTERACTIVE, Urgency.BULK)[number % 2]))
                 scheduler.add(known[-1])
             case "admit":
                 admit()

@@ -1,6 +1,7 @@
 """Many prompts behind one another as plain arrays, ready to be copied to the device. Pure: knows no tensors.
 
-A prompt of P rows fills positions 0 to P - 2 of its slot; its last row is the input of the slot's first frame step.
+A prompt of P rows fills positions 0 to P - 2 of its slot; its last row is the input of the slot's first frame step. The
+frames of a prefix are further rows of it, with the text beside them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.interface import TokenSampling
-from worker.engine.requests.prompt import NO_ID
+from worker.engine.interface import CodecFrames, TokenSampling
+from worker.engine.requests.prompt import NO_ID, PromptLayout
 from worker.engine.requests.request_state import RequestState
 from worker.engine.requests.sampling import effective_k
 
@@ -29,8 +30,8 @@ class SlotAdmission:
 
     @property
     def prefill_rows(self) -> int:
-        """Prompt rows that go through the talker before the first frame."""
-        return self.request.prompt.num_rows - 1
+        """Rows that go through the talker before the first frame: of the prompt and of the prefix."""
+        return self.request.num_input_rows - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class PackedPrompts:
 
     text_ids, codec_ids: (M + n,), `NO_ID` where a row has no such side; the n last rows of the prompts come behind
     the tokens. token_slots, token_positions: (M,). slots: (n,); starts: (n + 1,), where each prompt's tokens begin.
-    speaker_rows (s,) and speaker_embeddings (s, hidden), reference_rows (R,) and reference_codes (R, Q): what is added
-    to single rows of the M + n.
+    speaker_rows (s,) and speaker_embeddings (s, hidden), reference_rows (R,) and reference_codes (R, Q), those of
+    prefixes among them: what is added to single rows of the M + n.
     """
 
     text_ids: Integers
@@ -65,19 +66,30 @@ class PackedPrompts:
 class PackedSlots:
     """The first state of n slots.
 
-    integers: int64 (8, n): position, max_frames, seed, trailing_length, the two top_k, and zeros for frame and status.
+    integers: int64 (8, n): position, max_frames, seed, trailing_length, the two top_k, frame, and zeros for status.
     floats: float32 (7, n): penalty, then inverse_temperature, noise_scale, top_p of the talker and of the predictor.
     trailing_ids: (n, w), PAD behind each list.
+    spoken: int64 (2, p), a slot and an entry of codebook 0 that a prefix has of it.
     """
 
     slots: Integers
     integers: NDArray[np.int64]
     floats: Floats
     trailing_ids: Integers
+    spoken: NDArray[np.int64]
 
 
-def pack_prompts(admissions: Sequence[SlotAdmission], num_tokens: int, scratch_slot: int) -> PackedPrompts:
-    """num_tokens: M, at least the prefill rows of all."""
+@dataclass(frozen=True, slots=True)
+class TextUpdate:
+    """ids: (n,), beside frame `start` and those behind it, with PAD as the last one."""
+
+    start: int
+    ids: Integers
+    max_frames: int
+
+
+def pack_prompts(admissions: Sequence[SlotAdmission], num_tokens: int, scratch_slot: int, pad_id: int) -> PackedPrompts:
+    """num_tokens: M, at least the prefill rows of all. pad_id: as `pack_slots` has it."""
     layouts = [admission.request.prompt for admission in admissions]
     lengths = np.array([admission.prefill_rows for admission in admissions], dtype=np.int32)
     starts = np.concatenate(([0], lengths.cumsum())).astype(np.int32)
@@ -89,17 +101,23 @@ def pack_prompts(admissions: Sequence[SlotAdmission], num_tokens: int, scratch_s
     token_slots[: starts[-1]] = slots.repeat(lengths)
     speaker_rows: list[int] = []
     reference_rows: list[NDArray[np.int64]] = []
+    codes: list[CodecFrames] = []
     for index, layout in enumerate(layouts):
         rows = np.append(np.arange(starts[index], starts[index + 1]), num_tokens + index)
-        text_ids[rows], codec_ids[rows] = layout.text_ids, layout.codec_ids
+        text_ids[rows[: layout.num_rows]], codec_ids[rows[: layout.num_rows]] = layout.text_ids, layout.codec_ids
         token_positions[rows[:-1]] = np.arange(lengths[index])
         if layout.speaker is not None:
             speaker_rows.append(int(rows[layout.speaker.row]))
         if layout.reference is not None:
             first = layout.reference.start
             reference_rows.append(rows[first : first + layout.reference.codes.shape[0]])
+            codes.append(layout.reference.codes)
+        prefix = admissions[index].request.prefix
+        if prefix is not None:
+            text_ids[rows[layout.num_rows :]] = _text_beside(len(prefix), layout, pad_id)
+            reference_rows.append(rows[layout.num_rows :])
+            codes.append(prefix)
     embeddings = [layout.speaker.embedding for layout in layouts if layout.speaker is not None]
-    codes = [layout.reference.codes for layout in layouts if layout.reference is not None]
     return PackedPrompts(
         text_ids=text_ids,
         codec_ids=codec_ids,
@@ -158,17 +176,30 @@ def pack_slots(admissions: Sequence[SlotAdmission], codebook_size: int, pad_id: 
     integers, floats = np.zeros((8, len(admissions)), np.int64), np.zeros((7, len(admissions)), np.float32)
     width = 1 + max(admission.request.prompt.trailing_text_ids.shape[0] for admission in admissions)
     trailing = np.full((len(admissions), width), pad_id, dtype=np.int32)
+    spoken: list[tuple[int, int]] = []
     for column, admission in enumerate(admissions):
         request, ids = admission.request, admission.request.prompt.trailing_text_ids
         talker = _draw(request.sampling.talker, codebook_size + 1)
         predictor = _draw(request.sampling.predictor, codebook_size)
-        integers[:6, column] = (
-            admission.prefill_rows, request.max_frames, request.seed, ids.shape[0], talker.top_k, predictor.top_k
+        integers[:7, column] = (
+            admission.prefill_rows, request.max_frames, request.seed, ids.shape[0], talker.top_k, predictor.top_k,
+            request.num_prefix,
         )  # fmt: skip
+        if request.prefix is not None:
+            spoken += [(admission.slot, code) for code in set(request.prefix[:, 0].tolist())]
         floats[:, column] = (request.sampling.repetition_penalty, *talker.floats, *predictor.floats)
         trailing[column, : ids.shape[0]] = ids
     slots = np.array([admission.slot for admission in admissions], dtype=np.int32)
-    return PackedSlots(slots, integers, floats, trailing)
+    pairs = np.array(spoken, dtype=np.int64).reshape(-1, 2).T
+    return PackedSlots(slots, integers, floats, trailing, np.ascontiguousarray(pairs))
+
+
+def _text_beside(num_frames: int, layout: PromptLayout, pad_id: int) -> Integers:
+    """The text ids added to the inputs made of the first frames: (num_frames,)."""
+    beside = np.full(num_frames, pad_id, dtype=np.int32)
+    known = layout.trailing_text_ids[:num_frames]
+    beside[: known.shape[0]] = known
+    return beside
 
 
 @dataclass(frozen=True, slots=True)

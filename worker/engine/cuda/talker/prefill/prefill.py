@@ -9,7 +9,7 @@ from worker.engine.cuda.slot_state import FrameTables, SlotState
 from worker.engine.cuda.talker.decode.torch_operations import frame_rows
 from worker.engine.cuda.talker.host_to_device import sent
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
-from worker.engine.cuda.talker.prefill.pack import PackedPrompts, PackedSlots
+from worker.engine.cuda.talker.prefill.pack import PackedPrompts, PackedSlots, TextUpdate
 
 
 class PromptPass:
@@ -45,7 +45,17 @@ class PromptPass:
         for target, values in zip(float_targets, floats, strict=True):
             target[slots] = values
         state.present[slots] = 0
+        if packed.spoken.size:
+            spoken_slots, entries = sent(packed.spoken, self._device)
+            state.present[spoken_slots, entries] = 1
         state.trailing_ids[slots, : packed.trailing_ids.shape[1]] = sent(packed.trailing_ids, self._device)
+
+    def extend_text(self, slot: int, text: TextUpdate) -> None:
+        """From the next frame on the slot has more text beside its frames."""
+        state = self._state
+        state.trailing_ids[slot, text.start : text.start + len(text.ids)] = sent(text.ids, self._device)
+        state.trailing_length[slot].fill_(text.start + len(text.ids) - 1)
+        state.max_frames[slot].fill_(text.max_frames)
 
     def _rows(self, prompts: PackedPrompts) -> Tensor:
         """Input embeddings (M + n, hidden): summed in float32, rounded once."""
