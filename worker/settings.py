@@ -47,10 +47,9 @@ class WorkerSettings(ItemSettings):
         everything around it.
     checkpoint: directory of the model in its published layout.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
-    slots: segments the engine speaks at the same time.
+    slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
     postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
-    enough
-        for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
+        enough for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
     device: cpu, mps, cuda or cuda:N.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
