@@ -29,6 +29,7 @@ from api.jobs import routes as jobs
 from api.openai import batch_routes as speech_batches
 from api.openai import routes as speech
 from api.openai import voice_routes as audio_voices
+from api.openai.socket import routes as speech_socket
 from api.openapi.description import complete_openapi
 from api.openapi.description import router as openapi_router
 from api.operators import fleet_routes as admin_fleet
@@ -118,7 +119,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             usage,
             quotas,
         ),
-        *(voices, previews, voice_caches, consents, audio_voices, speech, speech_batches, models),
+        *(voices, previews, voice_caches, consents, audio_voices, models),
+        *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

@@ -17,6 +17,7 @@ import uvicorn
 
 from api.app import app_from_environment
 from api.http.middleware.connections import ConnectionLimits, HttpProtocol
+from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
 from api.settings import ApiSettings
 from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import SettingsError, load_settings
@@ -54,7 +55,8 @@ def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Confi
     options: dict[str, Any] = {
         # uvicorn calls it like the class that it asks for.
         "http": cast("Any", protocol),
-        "ws": "none",
+        "ws": WebSocketProtocol,
+        **OPTIONS,
         "access_log": False,
         "server_header": False,
         "h11_max_incomplete_event_size": None,

@@ -22,6 +22,8 @@ class ApiChanges(TypedDict, total=False):
     quota_stored_bytes: int
     api_keys: dict[str, str]
     rate_limit: str
+    max_connections: int
+    live_text_timeout_s: float
     metrics_access: MetricsAccess
     tenant_classes: dict[str, str]
     cors_origins: str

@@ -7,18 +7,22 @@ another origin: a browser sends forms to any address and asks nobody before.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import ipaddress
 from collections.abc import Collection
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from api.access.caller_key import set_caller_key
 from api.access.rate_limits import admit
-from api.http.middleware.cors import parse_origins
+from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from api.http.problems.problem import Problem, forbidden, unauthorized
 from api.services.container import LOCAL_TENANT, ApiServices
+from rhapsode.contract.speech_socket import KEY_SUBPROTOCOL
 from storage.ids import KeyId, TenantId
 from storage.tenants.api_keys import ALL_SCOPES, KEY_PREFIX, TENANT_SCOPES, Scope
 
@@ -60,13 +64,15 @@ class Caller:
     is_this_machine: bool = False
 
 
-async def identify(request: Request, services: ApiServices) -> Caller:
+async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
     """Whose request this is, counted once. Raises the `Problem` that it is nobody's, that they may not do this, or that
     it is one too many.
     """
     known = request.scope.get(_SCOPE_KEY)
     if known is not None:
         return known
+    if request.scope["type"] == "websocket":
+        _require_known_origin(request, services)
     caller = await _caller(request, services)
     scope = scope_of(request.url.path)
     if scope is not None and scope not in caller.scopes:
@@ -74,6 +80,12 @@ async def identify(request: Request, services: ApiServices) -> Caller:
     request.scope[_SCOPE_KEY] = caller
     set_caller_key(caller.key)
     return caller
+
+
+async def identify_again(request: HTTPConnection, services: ApiServices) -> Caller:
+    """As `identify`, of what is asked for later on the same connection: the key may be over, the tenant too fast."""
+    request.scope.pop(_SCOPE_KEY, None)
+    return await identify(request, services)
 
 
 def scope_of(path: str) -> Scope | None:
@@ -84,17 +96,14 @@ def scope_of(path: str) -> Scope | None:
     raise KeyError(path)
 
 
-async def _caller(request: Request, services: ApiServices) -> Caller:
+async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
     """Counts the request, unless it is of this machine's own user."""
-    header = request.headers.get("authorization")
-    if header is None:
+    secret = _secret(request)
+    if secret is None:
         if services.settings.api_keys:
             raise unauthorized("send your API key as `Authorization: Bearer KEY`")
         return _own_user(request, services)
-    scheme, _, secret = header.partition(" ")
-    if scheme.lower() != "bearer" or not secret.strip():
-        raise unauthorized("send your API key as `Authorization: Bearer KEY`")
-    digest = hashlib.sha256(secret.strip().encode("latin-1")).hexdigest()
+    digest = hashlib.sha256(secret).hexdigest()
     tenant = services.settings.api_keys.get(digest)
     if tenant is not None:
         scopes = ALL_SCOPES if tenant == services.settings.operator else TENANT_SCOPES
@@ -104,7 +113,7 @@ async def _caller(request: Request, services: ApiServices) -> Caller:
     if known is None:
         # Programs that were written for OpenAI's API send some key, also where none is asked for. One that looks like
         # ours was given to somebody once, who is not to be taken for this machine's user.
-        if not services.settings.api_keys and not secret.strip().startswith(KEY_PREFIX):
+        if not services.settings.api_keys and not secret.startswith(KEY_PREFIX.encode()):
             return _own_user(request, services)
         raise unauthorized("this API key is not known, or it is over")
     record, rate = known
@@ -112,14 +121,41 @@ async def _caller(request: Request, services: ApiServices) -> Caller:
     return Caller(record.tenant, record.scopes, record.id)
 
 
-def _own_user(request: Request, services: ApiServices) -> Caller:
+def _secret(request: HTTPConnection) -> bytes | None:
+    """The API key; None if there is none. Raises the `Problem` of a header or subprotocol that holds none."""
+    header = request.headers.get("authorization")
+    if header is None:
+        return _secret_of_page(request)
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise unauthorized("send your API key as `Authorization: Bearer KEY`")
+    return secret.strip().encode("latin-1")
+
+
+def _secret_of_page(request: HTTPConnection) -> bytes | None:
+    """The API key that a page names as a subprotocol: it can send no header with a WebSocket."""
+    offered: list[str] = request.scope.get("subprotocols", [])
+    coded = next((name for name in offered if name.startswith(KEY_SUBPROTOCOL)), None)
+    if coded is None:
+        return None
+    text = coded.removeprefix(KEY_SUBPROTOCOL)
+    try:
+        secret = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        secret = b""
+    if not secret:
+        raise unauthorized(f"what follows {KEY_SUBPROTOCOL!r} has to be your API key in base64url")
+    return secret
+
+
+def _own_user(request: HTTPConnection, services: ApiServices) -> Caller:
     """This machine's own user. Raises the `Problem` that it is somebody else."""
     _require_local(request)
     _require_own_page(request, parse_origins(services.settings.cors_origins))
     return Caller(LOCAL_TENANT, ALL_SCOPES, is_this_machine=True)
 
 
-def is_from_this_machine(request: Request) -> bool:
+def is_from_this_machine(request: HTTPConnection) -> bool:
     """Both ends of the connection are loopback, and the Host header names this machine."""
     try:
         _require_local(request)
@@ -128,7 +164,7 @@ def is_from_this_machine(request: Request) -> bool:
     return True
 
 
-def _require_local(request: Request) -> None:
+def _require_local(request: HTTPConnection) -> None:
     server, client = request.scope.get("server"), request.scope.get("client")
     # A Unix socket has a path and no port, and its clients have no address.
     ends = [end[0] for end in (server, client) if end is not None and end[1] is not None]
@@ -138,16 +174,30 @@ def _require_local(request: Request) -> None:
         raise _no_keys("without keys this API answers to localhost alone, not to another name")
 
 
-def _require_own_page(request: Request, admitted: Collection[str]) -> None:
+def _require_own_page(request: HTTPConnection, admitted: Collection[str]) -> None:
     """What is no browser names no origin."""
+    if not _is_own_page(request, admitted):
+        origin = request.headers["origin"]
+        raise forbidden(
+            f"a page of {origin[:100]!r} may not use this API, which has no keys; name it in RHAPSODE_CORS_ORIGINS"
+        )
+
+
+def _require_known_origin(request: HTTPConnection, services: ApiServices) -> None:
+    """A browser asks nobody whether a page may open a WebSocket, nor keeps it from reading there; with a key or not."""
+    admitted = parse_origins(services.settings.cors_origins)
+    public = urlsplit(services.settings.public_url or "")
+    if EVERY_ORIGIN in admitted or _is_own_page(request, (*admitted, f"{public.scheme}://{public.netloc}")):
+        return
+    origin = request.headers["origin"]
+    raise forbidden(f"a page of {origin[:100]!r} may not use this API; name it in RHAPSODE_CORS_ORIGINS")
+
+
+def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
     origin = request.headers.get("origin")
     # A proxy may speak TLS for this server.
     own = {f"http://{request.url.netloc}", f"https://{request.url.netloc}"}
-    if origin is None or origin in own or origin in admitted:
-        return
-    raise forbidden(
-        f"a page of {origin[:100]!r} may not use this API, which has no keys; name it in RHAPSODE_CORS_ORIGINS"
-    )
+    return origin is None or origin in own or origin in admitted
 
 
 def _no_keys(detail: str) -> Problem:

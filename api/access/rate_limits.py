@@ -7,7 +7,7 @@ is left of it.
 from __future__ import annotations
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.problems.problem import rate_limited
@@ -18,7 +18,7 @@ POLICY = "tenant"
 _SCOPE_KEY = "rhapsode.rate_limit"
 
 
-def admit(request: Request, state: RateState) -> None:
+def admit(request: HTTPConnection, state: RateState) -> None:
     """Note what is left for the answer. Raises the `Problem` that the request is one too many."""
     request.scope[_SCOPE_KEY] = {
         "RateLimit-Policy": f'"{POLICY}";q={state.amount};w={state.period_s}',

@@ -53,8 +53,13 @@ B = TypeVar("B", bound=BaseModel)
 
 def parse_body(form: type[B], body: bytes) -> B:
     """Raises a `Problem`: 400 for what is not JSON, 422 for what is not a `form`."""
+    return parse_fields(form, parse_json(body))
+
+
+def parse_fields(form: type[B], fields: object) -> B:
+    """Raises a `Problem` for what is not a `form`."""
     try:
-        return form.model_validate(parse_json(body))
+        return form.model_validate(fields)
     except ValidationError as error:
         raise invalid(body_violations(error)) from None
 

@@ -11,6 +11,7 @@ import redis
 from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
+from api.http.open_sockets import OpenSockets
 from api.live.speech import LiveSpeech, open_live
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
@@ -119,6 +120,7 @@ class ApiServices:
     bucket_trials: threading.BoundedSemaphore
     fetches: threading.BoundedSemaphore
     live: LiveSpeech
+    sockets: OpenSockets
 
 
 @asynccontextmanager
@@ -174,6 +176,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
                 fetches=threading.BoundedSemaphore(MAX_FETCHES),
                 live=live,
+                sockets=OpenSockets(settings.max_connections),
             )
     finally:
         await to_thread.run_sync(journal.close)

@@ -19,6 +19,7 @@ from api.http.problems.problem import Problem
 from api.job_answers.segment_ids import segment_index
 from api.job_answers.waiting import requested_wait_s
 from api.openai.orders import parse_order
+from api.openai.socket.incoming_text import IncomingText
 from api.submission.submission import parse_job_request
 from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
 from rhapsode.contract.pronunciations import check_grapheme
@@ -97,6 +98,13 @@ def everything(found: Iterable[object]) -> None:
         pass
 
 
+def taken(pieces: Iterable[str]) -> None:
+    text = IncomingText(10**9)
+    for piece in pieces:
+        text.add(piece)
+    text.end()
+
+
 PARSERS: dict[str, Callable[[str], object]] = {
     "api.http.audio_negotiation.choose_format": choose_format,
     "api.http.cursors.decode_cursor": lambda text: decode_cursor(text, JOB_ID),
@@ -104,6 +112,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.http.json_bounds.check_bounds": check_bounds,
     "api.http.json_body.parse_json": lambda text: parse_json(text.encode()),
     "api.job_answers.waiting.requested_wait_s": requested_wait_s,
+    "api.openai.socket.incoming_text.IncomingText": lambda text: taken([text]),
+    "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
     "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
     "api.job_answers.segment_ids.segment_index": segment_index,
     "rhapsode.contract.speakable_text.check_label": check_label,

@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 
 from api.http.middleware.framing import StrictConnection, TwoEnds
 from api.http.middleware.security_headers import HEADERS
+from api.http.middleware.websockets import SOCKET_PATHS, is_handshake
 from api.http.problems.problem import (
     Problem,
     headers_too_large,
@@ -141,9 +142,14 @@ class HttpProtocol(H11Protocol):
             self._write_timer.cancel()
             self._write_timer = None
 
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._is_over = True
+        self._cancel_timers()
+        super().handle_websocket_upgrade(event)
+
     def _should_upgrade(self) -> bool:
-        """There is nothing here to upgrade to; a server may ignore the wish (RFC 9110, 7.8)."""
-        return False
+        """Elsewhere there is nothing to upgrade to; a server may ignore the wish (RFC 9110, 7.8)."""
+        return self.scope["path"] in SOCKET_PATHS and is_handshake(self.scope["method"], self.headers)
 
     def _watch_arrival(self, num_bytes: int) -> None:
         """Count the time for what is still missing of a request; nothing is counted between two."""

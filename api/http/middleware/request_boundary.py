@@ -30,11 +30,15 @@ class RequestBoundary:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
         scope[_SCOPE_KEY] = request_id
+        if scope["type"] == "websocket":
+            with request_fields(request_id):
+                await self._app(scope, receive, send)
+            return
         is_answering = False
 
         async def send_with_id(message: Message) -> None:

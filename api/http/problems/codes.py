@@ -83,6 +83,19 @@ CODES = (
         "idempotency_mismatch", (422,), "the key was used with another request", "take a new key for a new request"
     ),
     ProblemCode("request_timeout", (408,), "the request came too slowly", "repeat it"),
+    ProblemCode(
+        "input_timeout",
+        (408,),
+        "on a WebSocket: no message came for so long that the place goes to others",
+        "connect again when there is text",
+    ),
+    ProblemCode(
+        "protocol_violated",
+        (400,),
+        "on a WebSocket: a message that its protocol does not have, or not there",
+        "see `WS /v1/audio/speech/ws` in api/README.md",
+    ),
+    ProblemCode("upgrade_required", (426,), "this address speaks WebSocket alone", "use a WebSocket client"),
     ProblemCode("gone", (410,), "it existed; it was deleted, or its retention is over", "make it anew"),
     ProblemCode("payload_too_large", (413,), "more bytes than are taken", "send less, or use `/v1/uploads`"),
     ProblemCode(

@@ -79,12 +79,13 @@ def _problem(request: Request, error: Exception) -> Problem | None:
         case HTTPException():
             return _framework_problem(request, error)
         case StorageError():
-            return _storage_problem(error)
+            return storage_problem(error)
         case _:
             return None
 
 
-def _storage_problem(error: StorageError) -> Problem | None:
+def storage_problem(error: StorageError) -> Problem | None:
+    """None for one that no caller can be told of."""
     match error:
         case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound() | ConsentNotFound():
             return problems.not_found(str(error))

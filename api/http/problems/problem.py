@@ -213,6 +213,13 @@ def payload_too_large(limit: int) -> Problem:
     return Problem(413, "payload_too_large", "Request body is too large", detail)
 
 
+def message_too_large(limit: int) -> Problem:
+    """On an open WebSocket."""
+    return Problem(
+        413, "payload_too_large", "Message is too large", f"a message of this type has at most {limit:,} bytes"
+    )
+
+
 def payload_too_large_for_speech(num_chars: int, limit: int) -> Problem:
     detail = f"`input` has {num_chars:,} characters, and at most {limit:,} are spoken while you wait; use /v1/jobs"
     return Problem(413, "payload_too_large", "Too long to wait for", detail, _at("/input", "too_long", detail))
@@ -334,6 +341,28 @@ def too_many_connections(limit: int) -> Problem:
     return Problem(
         503, "too_many_connections", "Too many connections", detail, headers={"Retry-After": "2"}, retryable=True
     )
+
+
+def upgrade_required() -> Problem:
+    detail = "this address speaks WebSocket (RFC 6455, version 13); see api/README.md"
+    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    return Problem(426, "upgrade_required", "WebSocket is spoken here", detail, headers=headers)
+
+
+def violated_protocol(detail: str) -> Problem:
+    """What came on an open WebSocket is not what its protocol has there."""
+    return Problem(400, "protocol_violated", "The protocol is violated", detail)
+
+
+def input_timeout() -> Problem:
+    """On an open WebSocket."""
+    return Problem(408, "input_timeout", "No more text came", "nothing came for too long", retryable=True)
+
+
+def too_many_sockets(limit: int) -> Problem:
+    detail = f"you hold {limit:,} WebSockets at this server already"
+    headers = {"Retry-After": "2"}
+    return Problem(503, "too_many_connections", "Too many connections", detail, headers=headers, retryable=True)
 
 
 def range_not_satisfiable(size: int) -> Problem:

@@ -88,6 +88,7 @@ _API = (
     _histogram("http_request_duration", Source.API, "from a request to its answer's head", REQUEST_BUCKETS_S, "route"),
     _gauge("http_requests_in_progress", "requests", Source.API, "requests under way, streams too"),
     _counter("journal_dropped_jobs", "jobs", Source.API, "accepted jobs that the journal had no room for"),
+    _gauge("live_sockets", "connections", Source.API, "WebSockets of `/v1/audio/speech/ws` that are open"),
     _counter("http_refusals", "requests", Source.API, "requests refused for now (429, 503), by problem code", "code"),
 )
 

@@ -1,0 +1,94 @@
+"""The fields of a request on a socket, as an order that utterances are begun with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from anyio.to_thread import run_sync
+from pydantic import JsonValue
+from starlette.requests import HTTPConnection
+
+from api.access.authentication import identify_again
+from api.access.caller_key import caller_key
+from api.http.parsing import parse_fields
+from api.http.problems.problem import Violation, invalid
+from api.live.speech import LiveSpeech
+from api.openai.live_orders import forget_brought, live_order
+from api.openai.socket.actions import Message, Voice
+from api.openai.socket.utterance import Sound, StreamedSound, Utterance, WholeSound
+from api.services.container import ApiServices
+from api.voices.matching import choose_model
+from rhapsode.contract.openai import SpeechOrder
+from storage.ids import TenantId
+from storage.live.orders import LiveOrder
+
+OF_POST_ALONE = ("input", "stream", "stream_format", "reuse")
+"""Text comes in messages of its own, and audio while it is made."""
+
+
+ANY_TEXT = "1"
+"""Stands for the text while nobody knows it: every model and every language can speak it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSpeech:
+    """order: without its text. key: the caller's, whose usage it is."""
+
+    live: LiveSpeech
+    tenant: TenantId
+    key: str
+    order: LiveOrder
+    voice: Voice
+    make_sound: Callable[[], Sound]
+
+    def begin(self, text: str) -> Utterance:
+        return Utterance(self.live, self.tenant, self.key, self.order, text, self.make_sound())
+
+
+@dataclass(slots=True)
+class Orders:
+    """Of one connection. Each request but the first counts like a request of its own, and has to be allowed as one."""
+
+    connection: HTTPConnection
+    services: ApiServices
+    tenant: TenantId
+    _is_first: bool = field(default=True, init=False)
+    _order: LiveOrder | None = field(default=None, init=False)
+
+    async def resolve(self, fields: Message, is_whole: bool) -> AskedSpeech:  # noqa: FBT001 - one of two shapes
+        """Raises a `Problem` or a `StorageError`."""
+        if not self._is_first:
+            await identify_again(self.connection, self.services)
+        self._is_first = False
+        order = parse_order(fields)
+        await self.forget()
+        live, voice = await run_sync(_found, self.services, self.tenant, order)
+        self._order = live
+
+        def make_sound() -> Sound:
+            kind = WholeSound if is_whole else StreamedSound
+            return kind(order.response_format, voice.sample_rate_hz, order.speed, self.services.live_encoders)
+
+        return AskedSpeech(self.services.live, self.tenant, caller_key(), live, voice, make_sound)
+
+    async def forget(self) -> None:
+        """Remove a voice that came along with the last request. Raises `StoreUnavailable`."""
+        order, self._order = self._order, None
+        if order is not None and order.own_voice is not None:
+            await run_sync(forget_brought, self.services, order)
+
+
+def parse_order(fields: Message) -> SpeechOrder:
+    """Raises a `Problem`."""
+    strange = [Violation("unknown_field", "there is no such field", pointer=f"/{name}") for name in OF_POST_ALONE]
+    if found := [each for each in strange if (each.pointer or "")[1:] in fields]:
+        raise invalid(found)
+    given: dict[str, JsonValue] = {**fields, "input": ANY_TEXT, "stream": True}
+    return parse_fields(SpeechOrder, given)
+
+
+def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, Voice]:
+    live = live_order(services, tenant, order)
+    card = choose_model(live.model, services.models.list())
+    return live, Voice(live.model, live.voice, card.sample_rate_hz)

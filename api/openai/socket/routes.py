@@ -1,0 +1,115 @@
+"""`WS /v1/audio/speech/ws`: text in while it is written, speech out while it is made.
+
+What is wrong with a handshake is answered over HTTP, as a POST would be, before there is a socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, WebSocket, WebSocketDisconnect
+from starlette.responses import Response
+
+from api.access.authentication import Caller, identify
+from api.dependencies import Tenant
+from api.http.json_body import parse_json
+from api.http.middleware.request_boundary import request_id_of
+from api.http.middleware.request_metrics import refused
+from api.http.middleware.security_headers import HEADERS
+from api.http.problems.handlers import storage_problem
+from api.http.problems.problem import Problem, internal, problem_response, upgrade_required
+from api.openai.socket.actions import Machine
+from api.openai.socket.asked_speech import Orders
+from api.openai.socket.handshake import chosen_protocol
+from api.openai.socket.nari import NariMachine
+from api.openai.socket.session import Patience, Session
+from api.openai.socket.streaming_text import StreamingTextMachine
+from api.services.container import ApiServices
+from api.voices.matching import choose_model
+from rhapsode.contract.speech_socket import NARI, SOCKET_PATH, STREAMING_TEXT_PATH
+from storage.errors import StorageError
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(tags=["audio"])
+
+
+@router.get(SOCKET_PATH, status_code=101, response_class=Response, response_description="WebSocket is spoken from here")
+async def open_speech_socket(request: Request, tenant: Tenant) -> Response:
+    """WebSocket: text in while it is written, speech out while it is made; begun by a handshake (RFC 6455).
+
+    The subprotocol `nari.speech.v1` is the public benchmark's, `streaming-text.v1` is vLLM-Omni's; the messages of both
+    are in api/README.md. A page of a browser, which can send no header here, names its API key as another subprotocol:
+    `rhapsode.key.` and the key in base64url. Refusals of the handshake are those of `POST /v1/audio/speech`; a GET that
+    is none is 426.
+    """
+    raise upgrade_required()
+
+
+@router.get(STREAMING_TEXT_PATH, include_in_schema=False)
+async def open_streaming_text(request: Request, tenant: Tenant) -> Response:
+    raise upgrade_required()
+
+
+@router.websocket(SOCKET_PATH)
+@router.websocket(STREAMING_TEXT_PATH)
+async def speak_over_socket(socket: WebSocket) -> None:
+    services: ApiServices = socket.app.state.services
+    try:
+        protocol = chosen_protocol(socket.scope["subprotocols"])
+        caller = await identify(socket, services)
+        with services.sockets.place(caller.tenant):
+            rate_hz = await run_sync(_default_rate_hz, services)
+            await socket.accept(protocol)
+            await _serve(socket, services, caller, protocol, rate_hz)
+    except Problem as problem:
+        await _deny(socket, problem)
+    except StorageError as error:
+        await _deny(socket, storage_problem(error) or internal())
+
+
+async def _serve(socket: WebSocket, services: ApiServices, caller: Caller, protocol: str | None, rate_hz: int) -> None:
+    """Every fault from here on is told on the socket."""
+    patience = Patience(text_s=services.settings.live_text_timeout_s)
+    try:
+        async with asyncio.timeout(patience.start_s):
+            first = await socket.receive_text() if protocol is None else None
+    except (TimeoutError, KeyError):
+        await socket.close(1008, "the first message has to be a `session.config` or a `request.start`")
+        return
+    except WebSocketDisconnect:
+        return
+    orders = Orders(socket, services, caller.tenant)
+    try:
+        await Session(socket, _machine(protocol, first, rate_hz), orders.resolve, patience).run(first)
+    finally:
+        await orders.forget()
+
+
+def _machine(protocol: str | None, first: str | None, rate_hz: int) -> Machine:
+    if protocol == NARI or (first is not None and _begins_request(first)):
+        return NariMachine(rate_hz)
+    return StreamingTextMachine()
+
+
+def _begins_request(first: str) -> bool:
+    """What no subprotocol says, the first message does; one that cannot be read is refused by whichever it is."""
+    try:
+        message = parse_json(first.encode())
+    except Problem:
+        return False
+    return isinstance(message, dict) and message.get("type") == "request.start"
+
+
+def _default_rate_hz(services: ApiServices) -> int:
+    return choose_model(None, services.models.list()).sample_rate_hz
+
+
+async def _deny(socket: WebSocket, problem: Problem) -> None:
+    refused(problem.status, problem.code)
+    request_id = request_id_of(socket.scope)
+    response = problem_response(problem, socket.url.path, request_id)
+    response.headers.update({**HEADERS, "X-Request-ID": request_id})
+    await socket.send_denial_response(response)

@@ -1,0 +1,123 @@
+"""One utterance on its way: text goes to the engine as it comes, audio comes back as it is made."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from api.live.speech import LiveSpeech
+from api.live.stream import LiveStream
+from api.openai.socket.actions import OnAudio, OnStart, Outcome
+from rhapsode.contract.openai import SpeechFormat
+from storage.audio.speech_encoding import costs_time, speech_encoder
+from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
+from storage.ids import TenantId
+from storage.live.orders import LiveOrder, LiveTextMode
+
+
+class Sound(Protocol):
+    """Samples as they are to be sent."""
+
+    async def add(self, pcm: bytes) -> bytes:
+        """What can be sent now, perhaps nothing."""
+        ...
+
+    async def finish(self) -> bytes: ...
+
+
+class StreamedSound:
+    def __init__(self, form: SpeechFormat, sample_rate_hz: int, speed: float, threads: CapacityLimiter) -> None:
+        """threads: of encoders, for those that take time."""
+        self._encoder = speech_encoder(form, sample_rate_hz, speed)
+        self._threads = threads if costs_time(form, speed) else None
+
+    async def add(self, pcm: bytes) -> bytes:
+        if self._threads is None:
+            return self._encoder.add(pcm)
+        return await run_sync(self._encoder.add, pcm, limiter=self._threads)
+
+    async def finish(self) -> bytes:
+        if self._threads is None:
+            return self._encoder.finish()
+        return await run_sync(self._encoder.finish, limiter=self._threads)
+
+
+class WholeSound:
+    """All of it at the end; a WAV so says how long it is."""
+
+    def __init__(self, form: SpeechFormat, sample_rate_hz: int, speed: float, threads: CapacityLimiter) -> None:
+        self._is_wav = form == "wav"
+        self._sample_rate_hz = sample_rate_hz
+        self._streamed = StreamedSound("pcm" if self._is_wav else form, sample_rate_hz, speed, threads)
+        self._made: list[bytes] = []
+
+    async def add(self, pcm: bytes) -> bytes:
+        self._made.append(await self._streamed.add(pcm))
+        return b""
+
+    async def finish(self) -> bytes:
+        audio = b"".join((*self._made, await self._streamed.finish()))
+        head = wav_header(len(audio) // BYTES_PER_SAMPLE, self._sample_rate_hz) if self._is_wav else b""
+        return head + audio
+
+
+class Utterance:
+    def __init__(self, live: LiveSpeech, tenant: TenantId, key: str, order: LiveOrder, text: str, sound: Sound) -> None:
+        """key: the caller's, whose usage it is. order: but for its text, of which the first is there."""
+        self._live = live
+        self._tenant = tenant
+        self._key = key
+        self._order = order
+        self._sound = sound
+        self._pieces: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
+        self._pieces.put_nowait((text, False))
+
+    def extend(self, text: str, *, is_last: bool) -> None:
+        """At once, also while a place is still looked for. How much can wait so is bounded by the text's own limit."""
+        self._pieces.put_nowait((text, is_last))
+
+    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> Outcome:
+        """Until all is said. Raises a `Problem` or a `StorageError`; cancelled, it frees the engine's place."""
+        order = await self._order_to_begin_with()
+        async with await self._live.open(self._tenant, order, self._key) as stream:
+            await on_start(stream.id)
+            writing = asyncio.create_task(self._write(stream)) if order.text_is_open else None
+            try:
+                await self._hear(stream, on_audio)
+            finally:
+                if writing is not None:
+                    writing.cancel()
+                    await asyncio.wait((writing,))
+            return Outcome(stream.findings, stream.usage.chars, stream.usage.audio_s)
+
+    async def _order_to_begin_with(self) -> LiveOrder:
+        """With the first text; where the model reads all of it before it speaks, with the whole."""
+        text, is_last = await self._waiting_text()
+        while self._order.text_mode is LiveTextMode.WHOLE and not is_last:
+            more, is_last = await self._waiting_text()
+            text += more
+        return self._order.model_copy(update={"text": text, "text_is_open": not is_last})
+
+    async def _write(self, stream: LiveStream) -> None:
+        is_last = False
+        while not is_last:
+            text, is_last = await self._waiting_text()
+            await stream.extend(text, is_last=is_last)
+
+    async def _waiting_text(self) -> tuple[str, bool]:
+        """All that has come, once there is some."""
+        text, is_last = await self._pieces.get()
+        while not is_last and not self._pieces.empty():
+            more, is_last = self._pieces.get_nowait()
+            text += more
+        return text, is_last
+
+    async def _hear(self, stream: LiveStream, on_audio: OnAudio) -> None:
+        async for chunk in stream.chunks():
+            if audio := await self._sound.add(chunk.pcm):
+                await on_audio(audio)
+        if audio := await self._sound.finish():
+            await on_audio(audio)

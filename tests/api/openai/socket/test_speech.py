@@ -1,0 +1,186 @@
+"""Speech through an API's socket from a worker's end of the wire: what is heard, and what becomes of its places."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
+
+from api.settings import ApiSettings
+from rhapsode.contract.speech_socket import NARI
+from storage.audio.wav import HEADER_BYTES, wav_header
+from storage.database.connections import connect_redis
+from storage.queue.model_registry import ModelRegistry
+from storage.queue.worker_registry import WorkerRegistry
+from tests.api.harness import SMALL, ServedApi, serve
+from tests.api.live.scripted_worker import MODEL, REVISION, ScriptedWorker, expected
+from tests.api.openai.socket.test_routes import open_socket
+
+FAKE = dataclasses.replace(SMALL, name=MODEL, revision=REVISION, speakers=("Ada",))
+START = {"type": "request.start", "voice": "ada", "language": "English", "seed": 7}
+TEXT = "The wind and the sun were disputing which was the stronger."
+
+
+@contextmanager
+def working(worker: ScriptedWorker) -> Generator[None]:
+    """A worker in a thread of its own."""
+    is_up, ends = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def work() -> None:
+        async with worker.serving():
+            is_up.set()
+            await ends.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(work(),))
+    thread.start()
+    try:
+        assert is_up.wait(60)
+        yield
+    finally:
+        loop.call_soon_threadsafe(ends.set)
+        thread.join()
+        loop.close()
+
+
+@pytest.fixture
+def worker() -> ScriptedWorker:
+    return ScriptedWorker("w", slots=2)
+
+
+@pytest.fixture
+def speaking(api_settings: ApiSettings, worker: ScriptedWorker) -> Iterator[ServedApi]:
+    with working(worker), connect_redis(api_settings) as client:
+        # Before the API looks, which it does once a second.
+        ModelRegistry(client, api_settings.key_prefix).publish(FAKE)
+        WorkerRegistry(client, api_settings.key_prefix).report(worker.report())
+        with serve(api_settings) as api:
+            yield api
+
+
+def say(client: ClientConnection, *messages: dict[str, Any]) -> None:
+    for message in messages:
+        client.send(json.dumps(message))
+
+
+def words(text: str) -> list[dict[str, Any]]:
+    pieces = [f"{word} " for word in text.split()]
+    pieces[-1] = pieces[-1].rstrip()
+    appended = [{"type": "input_text.append", "sequence": at, "text": each} for at, each in enumerate(pieces)]
+    return [*appended, {"type": "input_text.end", "sequence": len(pieces)}]
+
+
+def heard(client: ClientConnection, last: str) -> tuple[bytes, list[dict[str, Any]]]:
+    """The audio and the events up to the first of this type."""
+    audio, events = b"", list[dict[str, Any]]()
+    while not events or events[-1]["type"] != last:
+        message = client.recv(timeout=60)
+        if isinstance(message, bytes):
+            audio += message
+        else:
+            events.append(json.loads(message))
+    return audio, events
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.01)
+
+
+def test_a_text_word_by_word_is_heard_as_the_same_text_whole(speaking: ServedApi, worker: ScriptedWorker) -> None:
+    with open_socket(speaking, NARI) as client:
+        say(client, START, *words(TEXT))
+        audio, events = heard(client, "response.done")
+
+    assert audio == expected(TEXT, 7)
+    done = events[-1]
+    assert (done["stop_reason"], done["findings"], done["usage"]["input_chars"]) == ("stop", [], len(TEXT))
+    assert done["request_id"].startswith("live_")
+    assert {"type": "request.configured", "model": MODEL, "voice": "Ada"} in events
+    assert worker.opened[0].order.text_is_open
+
+
+def test_requests_on_one_connection_each_have_their_own_manner(speaking: ServedApi) -> None:
+    with open_socket(speaking, NARI) as client:
+        for seed in (1, 2):
+            say(client, {**START, "seed": seed, "keep_open": True}, *words("Good morning."))
+            assert heard(client, "response.done")[0] == expected("Good morning.", seed)
+        say(client, {**START, "voice": "nobody", "keep_open": True})
+        assert heard(client, "error")[1][-1]["error"]["code"] == "voice_not_found"
+        say(client, {**START, "non_streaming_mode": True}, *words("Good night."))
+        assert heard(client, "response.done")[0] == expected("Good night.", 7)
+
+
+def test_whoever_cancels_goes_or_falls_silent_gives_the_place_back(speaking: ServedApi, worker: ScriptedWorker) -> None:
+    start = {**START, "keep_open": True}
+    with open_socket(speaking, NARI) as client:
+        say(client, start, words(TEXT)[0])
+        heard(client, "response.started")
+        say(client, {"type": "response.cancel"})
+        assert heard(client, "response.done")[1][-1]["stop_reason"] == "cancelled"
+        until(lambda: len(worker.cancelled) == 1)
+        say(client, start, words(TEXT)[0])
+        heard(client, "response.started")
+    until(lambda: len(worker.cancelled) == 2)
+
+
+def test_full_is_said_at_once_and_when_to_come_again(speaking: ServedApi, worker: ScriptedWorker) -> None:
+    worker.slots = 0
+    with open_socket(speaking, NARI) as client:
+        say(client, START, *words("Good morning."))
+        error = heard(client, "error")[1][-1]["error"]
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(timeout=60)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1013
+
+    assert (error["code"], error["status"], error["retry_after_s"]) == ("live_full", 429, 1)
+
+
+def test_a_field_that_cannot_be_is_refused_before_any_text(speaking: ServedApi) -> None:
+    for fields, param in (
+        ({"voices": "x"}, "voices"),
+        ({"input": "x"}, "input"),
+        ({"temperature": 3}, "temperature"),
+        ({"speed": 9}, "speed"),
+        ({"model": "nobody"}, "model"),
+    ):
+        with open_socket(speaking, NARI) as client:
+            say(client, {**START, **fields})
+            assert heard(client, "error")[1][-1]["error"]["param"] == param
+
+
+def test_vllm_omnis_session_has_audio_whole_or_as_it_is_made(speaking: ServedApi) -> None:
+    whole = expected("Good morning.", 7)
+    config = {"type": "session.config", "voice": "ada", "seed": 7}
+    with open_socket(speaking) as client:
+        say(client, config)
+        say(client, {"type": "input.text", "text": "Good mor"}, {"type": "input.text", "text": "ning."})
+        say(client, {"type": "input.done"})
+        audio, events = heard(client, "session.done")
+        assert audio == wav_header(len(whole) // 2, 24_000) + whole
+        assert [each["type"] for each in events] == ["audio.start", "audio.done", "session.done"]
+        say(
+            client,
+            {"type": "session.config", "voice": "ada", "seed": 7, "response_format": "pcm", "stream_audio": True},
+        )
+        say(client, {"type": "input.text", "text": "Good morning."}, {"type": "input.done"})
+        audio, events = heard(client, "session.done")
+        assert (audio, events[0]["sample_rate"]) == (whole, 24_000)
+        assert events[-1]["utterance_index"] == 1
+        say(client, {**config, "response_format": "mp3"})
+        say(client, {"type": "input.text", "text": "Good morning."}, {"type": "input.done"})
+        audio, _ = heard(client, "session.done")
+        assert len(audio) > HEADER_BYTES
+        assert not audio.startswith(b"RIFF")
