@@ -251,6 +251,7 @@ def test_while_redis_is_away_what_runs_goes_on(storage_settings: StorageSettings
     """The server hangs, which is worse than if it were gone."""
 
     async def listen(server: EmbeddedRedis) -> None:
+        assert server.pid is not None
         settings = storage_settings.model_copy(update={"redis_url": SecretStr(server.url)})
         worker = ScriptedWorker("one", frame_s=0.1)
         async with opened_door(settings, worker) as live, await live.open(ANN, order(TEXT)) as stream:
