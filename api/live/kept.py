@@ -50,9 +50,13 @@ class KeptStream:
         return self._order.model_copy(update={"text": self._text(), "text_is_open": self._is_open})
 
     def resume(self) -> tuple[Resume | None, bytes]:
-        """Where the next worker goes on, and the codes for that; None at the beginning."""
-        if self._segment == 0 and self._num_samples == 0 and not self._codes:
-            return None, b""
+        """Where the next worker goes on, and the codes for that; None at the beginning.
+
+        A segment of which only silence came, that was left out, is begun anew: how much of it belongs to speech is not
+        known yet.
+        """
+        if self._num_samples == 0:
+            return (Resume(segment=self._segment), b"") if self._segment else (None, b"")
         return Resume(segment=self._segment, num_samples_heard=self._num_samples), b"".join(self._codes)
 
     def _text(self) -> str:

@@ -22,6 +22,8 @@ def test_a_stream_that_has_no_sound_yet_begins_anew() -> None:
 def test_codes_are_kept_as_long_as_their_segment_goes_on() -> None:
     kept = KeptStream(order("One. Two."))
     kept.keep(audio(0, 0), b"ab")
+    # Silence that was left out is looked for again.
+    assert kept.resume() == (None, b"")
     kept.keep(audio(0, 1_900), b"cd")
     assert kept.resume() == (Resume(segment=0, num_samples_heard=1_900), b"abcd")
 
@@ -32,6 +34,8 @@ def test_codes_are_kept_as_long_as_their_segment_goes_on() -> None:
     assert kept.resume() == (Resume(segment=0, num_samples_heard=13_420), b"abcdef")
 
     kept.end(0)
+    assert kept.resume() == (Resume(segment=1, num_samples_heard=0), b"")
+    kept.keep(audio(1, 0), b"gh")
     assert kept.resume() == (Resume(segment=1, num_samples_heard=0), b"")
     assert kept.begin(Segment(stream="s", index=2, text="Three."))
 
