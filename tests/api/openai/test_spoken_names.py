@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from api.settings import ApiSettings
+from api.voices.upload import MAX_SAMPLE_BYTES
 from storage.narration.aliases import Aliases
 from storage.objects.keys import JOBS
 from tests.api.harness import SMALL, ServedApi, serve
-from tests.api.voices.voices import CONSENT, EMBEDDING, recording, upload_embedding
+from tests.api.voices.voices import BASE, CONSENT, EMBEDDING, recording, upload_embedding
 
 TEXT = {"input": "The wind and the sun were disputing."}
 DESIGN = dataclasses.replace(SMALL, name="design", task="voice_design", speakers=())
@@ -193,6 +196,54 @@ def test_what_a_recording_does_not_go_with_is_said(cloning: ServedApi, fields: d
 def test_what_is_no_recording_or_no_address_for_all_is_refused(cloning: ServedApi, ref_audio: str) -> None:
     assert refused(cloning, ref_audio=ref_audio, consent=CONSENT)[0] == "ref_audio"
     assert cloning.http.get("/v1/jobs").json()["data"] == []
+
+
+@pytest.fixture
+def shelf() -> Iterator[str]:
+    """A server of recordings: what it has, what lies elsewhere, what is too large, what is none."""
+    answers = {
+        "/voice.wav": (200, recording()),
+        "/moved.wav": (302, b""),
+        "/large.wav": (200, bytes(MAX_SAMPLE_BYTES + 1)),
+        "/page.html": (200, b"<html>"),
+    }
+
+    class Shelf(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, content = answers.get(self.path, (404, b""))
+            self.send_response(status)
+            self.send_header("Location", "/voice.wav")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silence."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shelf) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_recording_is_fetched_from_networks_that_the_operator_allows(api_settings: ApiSettings, shelf: str) -> None:
+    settings = api_settings.model_copy(update={"webhook_allow_private": "loopback"})
+    with serve(settings) as api:
+        api.models.publish(BASE)
+        request = ordered(api, ref_audio=f"{shelf}/voice.wav", consent=CONSENT)
+        why = {
+            name: refused(api, ref_audio=f"{shelf}/{name}", consent=CONSENT)[1]
+            for name in ("moved.wav", "large.wav", "none.wav")
+        }
+        page = api.http.post("/v1/audio/speech", json=TEXT | {"ref_audio": f"{shelf}/page.html", "consent": CONSENT})
+
+    assert (request["model"], request["own_voice"]["mode"]) == ("base", "x_vector")
+    assert "redirect" in why["moved.wav"]
+    assert "larger" in why["large.wav"]
+    assert "404" in why["none.wav"]
+    assert (page.status_code, page.json()["error"]["code"]) == (422, "unsupported_media")
 
 
 def test_what_is_said_of_the_drawing_reaches_the_job(api: ServedApi) -> None:
