@@ -60,7 +60,7 @@ class InputTextEnd(RequestBody):
 
 
 class ResponseCancel(RequestBody):
-    """request_id: as `response.started` says it; for the reader's eyes, there is one request at a time."""
+    """request_id: as `response.started` says it; absent: whichever is under way. One that has ended is not missed."""
 
     type: Literal["response.cancel"]
     request_id: str | None = None

@@ -132,8 +132,7 @@ class NariMachine:
             case "input_text.end":
                 return self._end(parse_fields(InputTextEnd, message))
             case "response.cancel":
-                parse_fields(ResponseCancel, message)
-                return self._cancel()
+                return self._cancel(parse_fields(ResponseCancel, message))
             case kind:
                 known = "request.start, input_text.append, input_text.end, response.cancel"
                 raise violated_protocol(f"{str(kind)[:64]!r} is no type of a message; there are: {known}")
@@ -173,7 +172,10 @@ class NariMachine:
         self._state = _State.ENDING
         return [Extend(rest, is_last=True), self._ack(end.type, end.sequence)]
 
-    def _cancel(self) -> list[Action]:
+    def _cancel(self, cancel: ResponseCancel) -> list[Action]:
+        if self._waiting_again or cancel.request_id not in (None, self._request_id):
+            # Sent before its sender knew that the request had ended.
+            return []
         if self._state not in (_State.TAKING, _State.ENDING):
             raise violated_protocol("there is no request to cancel")
         return [Stop(), self._done("cancelled", [], None), *self._ended(Close(NORMAL, "response.done"))]

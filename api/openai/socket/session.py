@@ -187,6 +187,7 @@ class Session:
         self._may_read.release()
         if not self._machine.puts_off(came.message):
             await self._perform(lambda: self._machine.receive(came.message))
+            await self._take_what_was_put_off()
         elif not self._put_off.add(came):
             detail = "too much of the next request came before this one had ended; wait for its last event"
             await self._perform(lambda: self._machine.violated(violated_protocol(detail)))

@@ -189,8 +189,9 @@ class StreamingTextMachine:
         return [Extend(rest, is_last=True)]
 
     def _cancel(self) -> list[Action]:
-        if self._state not in (_State.TAKING, _State.ENDING, _State.LOST):
-            raise violated_protocol("there is no utterance to cancel")
+        if self._state is _State.READY:
+            # Sent before its sender knew that the utterance had ended.
+            return []
         ends = [self._audio_done(is_error=False)] if self._is_audible and self._state is not _State.LOST else []
         return [Stop(), *ends, *self._over(cancelled=True)]
 

@@ -143,6 +143,22 @@ def test_a_connection_that_is_kept_open_takes_one_request_after_the_other() -> N
     assert machine.receive(append(0, "Two"))[0] == Speak("Two")
 
 
+def test_a_cancellation_that_comes_too_late_is_nothing_to_the_next_request() -> None:
+    machine = ready(keep_open=True)
+    machine.receive(append(0, "One"))
+    machine.started("first")
+    machine.receive(end(1))
+    machine.done(Outcome((), 3, 1.0))
+    assert machine.receive({"type": "response.cancel"}) == []
+    machine.receive(START)
+    machine.configured(RYAN)
+    machine.receive(append(0, "Two"))
+    machine.started("second")
+
+    assert machine.receive({"type": "response.cancel", "request_id": "first"}) == []
+    assert machine.receive({"type": "response.cancel", "request_id": "second"})[0] == Stop()
+
+
 def test_a_refused_request_leaves_a_connection_that_is_kept_open() -> None:
     machine = ready(keep_open=True)
     machine.receive(append(0, "One"))

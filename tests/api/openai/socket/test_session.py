@@ -144,6 +144,18 @@ def test_requests_that_were_sent_at_once_are_spoken_one_after_the_other() -> Non
     assert [each.end for each in play(scenario).spoken] == ["done"] * 3
 
 
+def test_what_comes_behind_a_cancelled_request_is_spoken() -> None:
+    async def scenario(client: ClientConnection, voices: Voices) -> None:
+        start = {**START, "keep_open": True}
+        voices.hold.clear()
+        await say(client, start, append(0, "One"), end(1), start, append(0, "Two"), end(1), CANCEL)
+        assert (await heard(client, "response.done"))[-1]["stop_reason"] == "cancelled"
+        voices.hold.set()
+        assert b"Two" in await heard(client, "response.done")
+
+    assert [each.end for each in play(scenario).spoken] == ["cancelled", "done"]
+
+
 def test_who_asks_for_far_more_than_is_spoken_is_sent_away() -> None:
     async def scenario(client: ClientConnection, voices: Voices) -> None:
         voices.hold.clear()

@@ -168,6 +168,15 @@ def test_a_cancelled_utterance_ends_at_once() -> None:
     assert machine.receive(text("Next")) == [Speak("Next")]
 
 
+def test_a_cancellation_that_comes_too_late_is_nothing() -> None:
+    machine = ready()
+    machine.receive(text("One"))
+    machine.receive(DONE)
+    machine.done(SPOKEN)
+
+    assert machine.receive({"type": "input.cancel"}) == []
+
+
 def test_while_an_utterance_is_spoken_the_next_waits() -> None:
     machine = ready()
     machine.receive(text("One"))
@@ -191,7 +200,9 @@ def test_a_session_that_does_not_begin_with_its_manner_is_closed(message: Messag
     assert close.code == 1008
 
 
-@pytest.mark.parametrize("message", [{"type": "nonsense"}, {"type": "input.text"}, {"type": "input.cancel"}, {}])
+@pytest.mark.parametrize(
+    "message", [{"type": "nonsense"}, {"type": "input.text"}, {"type": "input.cancel", "x": 1}, {}]
+)
 def test_later_a_message_that_cannot_be_is_told_of_and_overlooked(message: Message) -> None:
     machine = ready()
 
