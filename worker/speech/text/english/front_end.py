@@ -92,15 +92,15 @@ def respell_english(text: str, start: int, end: int) -> Iterator[Replacement]:
             at = each.end
 
 
-def _is_plain(text: str, match: re.Match[str]) -> bool:
-    word = match.group()
+def is_prose(word: str, before: str) -> bool:
+    """Whether no rule begins with the word. before: at least 15 characters of what it follows, if there are so many."""
     if _PLAIN.match(word) is None or word in _SHORT:
         return False
-    return (
-        word[0] != "I"
-        or len(word) > 1
-        or _COUNTED_BEFORE.search(text, max(0, match.start() - 14), match.start()) is None
-    )
+    return word[0] != "I" or len(word) > 1 or _COUNTED_BEFORE.search(before, max(0, len(before) - 14)) is None
+
+
+def _is_plain(text: str, match: re.Match[str]) -> bool:
+    return is_prose(match.group(), text[max(0, match.start() - 15) : match.start()])
 
 
 def _item(text: str, first: int, last: int, end: int) -> Replacement | None:

@@ -27,8 +27,8 @@ def spelled(text: str, language: str, request: Narration, dictionaries: Sequence
 
 def respell_script(script: Script, request: Narration, dictionaries: Sequence[bytes]) -> Script:
     """The job's dictionaries in their order, names of emoji, then numbers and signs. Raises `DictionaryDamaged`."""
-    for data in dictionaries:
-        script = respelt(script, _lexicon(data))
+    for lexicon in lexicons(dictionaries):
+        script = respelt(script, lexicon)
     if request.normalization is Normalization.BASIC:
         named = {_language(span, request) for block in script.blocks for span in block.spans}
         if request.emoji is Emoji.NAMED:
@@ -37,6 +37,11 @@ def respell_script(script: Script, request: Narration, dictionaries: Sequence[by
             rules = NORMALIZERS[language]
             script = respelt(script, rules, lambda span, name=language: _language(span, request) == name)
     return script
+
+
+def lexicons(dictionaries: Sequence[bytes]) -> tuple[Lexicon, ...]:
+    """Raises `DictionaryDamaged`."""
+    return tuple(_lexicon(data) for data in dictionaries)
 
 
 def _language(span: Span, request: Narration) -> str:

@@ -41,6 +41,12 @@ class Lexicon:
             self._by_first[first.group().casefold()].append(_entry(rule))
         for entries in self._by_first.values():
             entries.sort(key=lambda entry: -entry.num_chars)
+        self.most_words = max((len(rule.grapheme.split()) for rule in rules), default=0)
+        """Of what one rule replaces."""
+
+    def may_begin(self, word: str) -> bool:
+        """Whether a rule may apply from somewhere in the word on."""
+        return any(token.group().casefold() in self._by_first for token in _TOKEN.finditer(word))
 
     def __call__(self, text: str, start: int, end: int) -> Iterator[Replacement]:
         """Where rules apply; the longest counts."""
