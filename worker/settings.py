@@ -60,6 +60,12 @@ class WorkerSettings(ItemSettings):
     recogniser: what reads speech back for the quality gate `asr`.
     recogniser_threads: recognitions at the same time, each on a core.
     whisper_model: folder of a converted Whisper model, for languages other than English.
+    live_host: where live speech is served, for API processes: the address to listen at, which is the one that they are
+        told. Empty: the address that this machine has towards Redis.
+    live_port: 0 for any that is free.
+    live_tls_certificate, live_tls_key: PEM files to serve live speech by TLS with, which API processes verify by
+        their `tls_ca`.
+    live_tls_name: the name in that certificate, where it is not `live_host`.
     voice_cache_mb: memory for voices of callers, in MiB; one takes 5 to 40 kB.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
@@ -84,6 +90,11 @@ class WorkerSettings(ItemSettings):
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
     recogniser_threads: int = Field(default=1, ge=1)
     whisper_model: Path | None = None
+    live_host: str = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
+    live_port: int = Field(default=0, ge=0, le=65_535)
+    live_tls_certificate: Path | None = None
+    live_tls_key: Path | None = None
+    live_tls_name: str = ""
     voice_cache_mb: int = Field(default=64, ge=1)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
@@ -103,6 +114,12 @@ class WorkerSettings(ItemSettings):
         is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")
         if Precision.FLOAT8 in (self.engine_kv_precision, self.engine_mlp_precision) and not is_native_on_gpu:
             raise ValueError("float8 is for the native engine on a GPU: set RHAPSODE_DEVICE=cuda, or bfloat16")
+        return self
+
+    @model_validator(mode="after")
+    def _complete_live_tls(self) -> Self:
+        if (self.live_tls_certificate is None) != (self.live_tls_key is None):
+            raise ValueError("RHAPSODE_LIVE_TLS_CERTIFICATE and RHAPSODE_LIVE_TLS_KEY need each other")
         return self
 
     @property

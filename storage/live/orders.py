@@ -19,8 +19,6 @@ from storage.narration.voice_reference import VoiceReference
 MAX_LIVE_CHARS = 200_000
 """Of a stream's text, also of one that is still being written: four hours of speech."""
 
-MAX_LIVE_FRAMES = 16_384
-
 ObjectKey = Annotated[str, Field(min_length=1, max_length=1_024)]
 
 
@@ -39,9 +37,8 @@ class LiveOrder(BaseModel):
 
     voice: as the model spells it; the name of `own_voice`, where that is given; "" where it is designed from
     `instructions`. language: as the model spells it, or "auto". text: what is known of it. text_is_open: more comes,
-    which only per-frame text can have. max_frames: of one segment; None for the engine's own limit.
-    dictionaries: keys of their rules in the object store, the first that has a word counts.
-    traceparent: of the request's trace (W3C); "" for none.
+    which only per-frame text can have. dictionaries: keys of their rules in the object store, the first that has a word
+    counts. traceparent: of the request's trace (W3C); "" for none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -57,7 +54,6 @@ class LiveOrder(BaseModel):
     text_mode: LiveTextMode = LiveTextMode.PER_FRAME
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
     sampling: Sampling = Sampling()
-    max_frames: int | None = Field(default=None, ge=1, le=MAX_LIVE_FRAMES)
     pauses: Pauses = Pauses()
     normalization: Normalization = Normalization.OFF
     emoji: Emoji = Emoji.DROPPED

@@ -11,6 +11,9 @@ from storage.job_store.store import JobStore
 from storage.jobs.work_items import Lease, LeaseStatus
 from worker.process.periodic import Periodic
 
+PATIENCE_LEASES = 4
+"""Longer than a lease: after an outage of Redis itself the lease may still be ours, and the work is done already."""
+
 MAX_INTERVAL_S = 2.0
 """A cancelled job's work stops within this time, however long the lease; one script call serves all leases."""
 
@@ -47,6 +50,11 @@ class HeldLease:
     @property
     def dropped(self) -> DropReason | None:
         return self._dropped
+
+    @property
+    def patience_s(self) -> float:
+        """How long its work waits for a store that does not answer."""
+        return PATIENCE_LEASES * self.lease_s
 
     def check(self) -> None:
         """Raise `WorkDropped` if there is no use in going on."""

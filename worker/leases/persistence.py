@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from storage.errors import StoreUnavailable
 from storage.objects.store import ArtifactStore
@@ -14,19 +14,27 @@ from worker.leases.put_once import put_once
 
 T = TypeVar("T")
 
-PATIENCE_LEASES = 4
-"""Longer than a lease: after an outage of Redis itself the lease may still be ours, and the work is done already."""
-
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 3.0
 
 
-def until_available(call: Callable[[], T], held: HeldLease) -> T:
-    """The result of an idempotent call, repeated for four lease lengths while the store does not answer.
+class Patience(Protocol):
+    """Who waits for a store, and how long: a lease, or what is heard while it is made."""
 
-    Raises the last `StoreUnavailable` then, or `WorkDropped` if the work is not wanted any more.
+    @property
+    def patience_s(self) -> float: ...
+
+    def check(self) -> None:
+        """Raises if the work is not wanted any more."""
+        ...
+
+
+def until_available(call: Callable[[], T], held: Patience) -> T:
+    """The result of an idempotent call, repeated while a store is silent: under a lease for four of its lengths.
+
+    Raises the last `StoreUnavailable` then, or what `check` does (`WorkDropped`).
     """
-    return _repeated(call, PATIENCE_LEASES * held.lease_s, held.check)
+    return _repeated(call, held.patience_s, held.check)
 
 
 def settle(call: Callable[[], T], patience_s: float) -> T:

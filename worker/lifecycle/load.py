@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
@@ -11,13 +12,18 @@ from worker.process.engine_meter import EngineMeter
 from worker.process.reporting import Load
 from worker.services import SpeechServices, WorkerServices
 
+if TYPE_CHECKING:
+    # It loads what reads texts, which the other lane does elsewhere.
+    from worker.live.server import LiveServer
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerLoad:
-    """meter: of the lane that speaks. Any thread may ask."""
+    """meter, live: of the lane that speaks. Any thread may ask."""
 
     services: WorkerServices
     meter: EngineMeter | None = None
+    live: LiveServer | None = None
 
     def now(self) -> Load:
         held = self.services.leases.num_held
@@ -29,6 +35,7 @@ class WorkerLoad:
             slots=self.meter.slots,
             engine=self.meter.report(),
             voice_cache=VoiceCacheReport(memory.voices, memory.bytes, memory.hits, memory.misses),
+            live=None if self.live is None else self.live.address(),
         )
 
     def measure(self, snapshot: Snapshot) -> None:

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.schema_version import agree_on_layout
@@ -71,6 +71,9 @@ from worker.speech.quality.recognisers.installed import RecogniserUnusable, work
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 
+if TYPE_CHECKING:
+    from worker.live.server import LiveServer
+
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_GRACE_S = 20.0
@@ -81,6 +84,12 @@ FILES_OF_A_PLACE = 8
 """
 
 OTHER_FILES = 256
+
+LIVE_FILES = 1_024
+"""Connections of API processes, and as many as strangers may open for some seconds."""
+
+LIVE_GRACE_S = 15.0
+"""How long live streams may go on after SIGTERM; then their API processes have them go on with other workers."""
 
 CARD_INTERVAL_S = 30.0
 
@@ -117,6 +126,8 @@ class WorkerProcess:
         self._places = 0
         self._metrics: MetricsServer | None = None
         self._postprocessors: PostProcessorPool | None = None
+        self._live: LiveServer | None = None
+        self._closing_since_s: float | None = None
         boot_id = uuid.uuid4().hex
         self._identity = WorkerIdentity(settings.name_for(boot_id), boot_id)
         role = WorkerRole(settings.lane.value)
@@ -129,7 +140,7 @@ class WorkerProcess:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
         configure_process_logging(self._settings, role=self._settings.lane.value, worker=self._identity.name)
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
-        allow_files(FILES_OF_A_PLACE * self._settings.num_places + OTHER_FILES)
+        allow_files(FILES_OF_A_PLACE * self._settings.num_places + OTHER_FILES + LIVE_FILES)
         try:
             configure_failpoints(self._settings.failpoint)
             check_certificates(self._settings)
@@ -138,7 +149,9 @@ class WorkerProcess:
             self._services = self._build()
             hold_what_lost_something(StateGuard(self._redis, self._services.artifacts, self._settings.key_prefix))
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
-            load = WorkerLoad(self._services, self._meter)
+            if isinstance(self._services, SpeechServices) and self._meter is not None:
+                self._live = self._started_live(self._services, self._meter)
+            load = WorkerLoad(self._services, self._meter, self._live)
             export(load.measure)
             self._tickets.send(self._jobs.release_worker(self._services.identity))
             self._reporting.begin(load.now)
@@ -173,12 +186,16 @@ class WorkerProcess:
         if self._closing.is_set():
             return
         self._closing.set()
+        self._closing_since_s = time.monotonic()
+        self._refuse_live()
         threading.Thread(target=self._drain, name="drain", daemon=True).start()
 
     def stop(self) -> None:
         """After the last task."""
         self._closing.set()
         self._leases.close()
+        if self._live is not None:
+            self._live.close(self._live_grace_left_s())
         self._reporting.close()
         if self._metrics is not None:
             self._metrics.close()
@@ -265,6 +282,14 @@ class WorkerProcess:
             postprocessor=postprocessor,
         )
 
+    def _started_live(self, services: SpeechServices, meter: EngineMeter) -> LiveServer:
+        # Here and not above: the other lane needs nothing of what this loads.
+        from worker.lifecycle.live_speech import live_server
+
+        server = live_server(self._settings, services, meter)
+        server.start()
+        return server
+
     def _postprocessor(self, artifacts: ArtifactStore) -> PostProcessor:
         """Processes beside this one where there are slots enough to keep them busy."""
         settings = self._settings
@@ -304,6 +329,16 @@ class WorkerProcess:
             self._places = services.engine.info.slots
             self._announce()
 
+    def _refuse_live(self) -> None:
+        if self._live is not None:
+            self._live.refuse_new(is_leaving=self._closing.is_set() or self._reporting.draining.is_set())
+
+    def _live_grace_left_s(self) -> float:
+        """Nobody waits for streams of a process that could not start."""
+        if self._closing_since_s is None:
+            return 0.0
+        return max(0.0, self._closing_since_s + LIVE_GRACE_S - time.monotonic())
+
     def _announce(self) -> None:
         if not self._places:
             return
@@ -323,6 +358,7 @@ class WorkerProcess:
                 self._consumption.pause(self._settings.queue)
             else:
                 self._consumption.resume(self._settings.queue)
+        self._refuse_live()
         self._announce()
 
     def _drain(self) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from storage.errors import StoreUnavailable
+from storage.live.address import LiveAddress
 from storage.queue.worker_registry import (
     REPORT_INTERVAL_S,
     EngineReport,
@@ -38,6 +39,7 @@ class Load:
     slots: int | None = None
     engine: EngineReport | None = None
     voice_cache: VoiceCacheReport | None = None
+    live: LiveAddress | None = None
 
 
 class Reporting:
@@ -96,6 +98,7 @@ class Reporting:
             slots=load.slots,
             engine=load.engine,
             voice_cache=load.voice_cache,
+            live=load.live,
         )
         self._follow(is_wished=self._worker_registry.report(report))
 

@@ -149,7 +149,8 @@ def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:
 
 def _conditioning(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices) -> Conditioning:
     if segment.own_voice is None:
-        return built_in_conditioning(segment, item.narration.model, services.engine.info)
+        info = services.engine.info
+        return built_in_conditioning(segment.voice, segment.instructions, item.narration.model, info)
     return services.voices.resolve(segment.own_voice, held)
 
 

@@ -51,13 +51,13 @@ def speech_request(
     )
 
 
-def built_in_conditioning(segment: SpokenSegment, model: str, info: EngineInfo) -> Conditioning:
+def built_in_conditioning(voice: str, instructions: str, model: str, info: EngineInfo) -> Conditioning:
     """What the checkpoint brings along to speak with. Raises `PermanentItemError` if it brings nothing."""
     match info.task:
         case ModelTask.CUSTOM_VOICE:
-            return BuiltInSpeaker(segment.voice, segment.instructions)
+            return BuiltInSpeaker(voice, instructions)
         case ModelTask.VOICE_DESIGN:
-            return DesignedVoice(segment.instructions)
+            return DesignedVoice(instructions)
         case ModelTask.BASE:
             raise unusable("voice_not_found", f"{model} has no voices of its own; name one that was uploaded")
 

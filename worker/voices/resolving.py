@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from rhapsode.contract.voices.modes import IfCacheMissing
 from storage.audio.recordings import DecodedRecording, decode_recording
 from storage.errors import ArtifactMissing, BuildRefused, StoreUnavailable
-from storage.ids import ContentKey
+from storage.ids import ContentKey, TenantId
 from storage.narration.voice_reference import VoiceReference
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
@@ -29,7 +29,7 @@ from worker.engine.interface import Engine, VoicePrompt
 from worker.engine.settings import usable_cores
 from worker.errors import PermanentItemError, unusable
 from worker.leases.keeper import HeldLease
-from worker.leases.persistence import put_fenced, until_available
+from worker.leases.persistence import Patience, put_fenced, until_available
 from worker.voices.cache import VoiceCache
 from worker.voices.encoding import encode_source
 from worker.voices.voice_files import to_artifact, to_prompt
@@ -92,6 +92,13 @@ class VoiceResolver:
         wanted = self._wanted(reference, held)
         return self._cache.get(wanted.content, lambda: self._obtain(wanted), held.check)
 
+    def borrow(self, reference: VoiceReference, tenant: TenantId, patience: Patience) -> VoicePrompt:
+        """The voice for live speech, which has no lease to build a cache under: from memory, from the store, or made
+        for this worker alone. Raises as `resolve`, and what `patience.check` does.
+        """
+        content = reference.content(tenant, self._engine.info.revision)
+        return self._cache.get(content, lambda: self._borrowed(reference, tenant, content, patience), patience.check)
+
     @contextmanager
     def place_to_prepare(self) -> Generator[bool]:
         """Whether there is one for the time of the block. No thread waits for it: one that did could not speak."""
@@ -126,6 +133,18 @@ class VoiceResolver:
 
     def _wanted(self, reference: VoiceReference, held: HeldLease) -> _Wanted:
         return _Wanted(reference, reference.content(held.lease.tenant, self._engine.info.revision), held)
+
+    def _borrowed(
+        self, reference: VoiceReference, tenant: TenantId, content: ContentKey, patience: Patience
+    ) -> VoicePrompt:
+        served = until_available(lambda: self._store.find_artifact(tenant, content), patience)
+        if served is not None:
+            try:
+                return until_available(lambda: self._load(content, served), patience)
+            except (ArtifactFormatError, ArtifactMissing) as error:
+                # The next job that speaks with it rejects and replaces it, which takes a lease.
+                logger.warning("voice cache damaged", extra={"content": content, "error": str(error)})
+        return encode_source(reference, self._artifacts, self._decode, self._engine, patience)
 
     def _obtain(self, wanted: _Wanted) -> VoicePrompt:
         """Not from memory."""

@@ -46,6 +46,16 @@ class TlsFiles:
             raise ValueError(f"{self.ca}: {tls_reason(error)}") from error
 
 
+def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
+    """To serve with. Raises `ValueError` naming the file that is not what it should be."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise ValueError(f"{certificate} with {key}: {tls_reason(error)}") from error
+    return context
+
+
 SYSTEM_TRUST = TlsFiles()
 
 

@@ -45,7 +45,7 @@ def info() -> EngineInfo:
 
 
 def test_a_built_in_voice_is_a_speaker_with_an_instruction(info: EngineInfo) -> None:
-    conditioning = built_in_conditioning(SEGMENT, "m", info)
+    conditioning = built_in_conditioning(SEGMENT.voice, SEGMENT.instructions, "m", info)
 
     assert conditioning == BuiltInSpeaker("ada", "softly")
 
@@ -78,14 +78,16 @@ def test_the_first_segment_of_a_job_is_its_opening() -> None:
 
 
 def test_a_designed_voice_is_described_by_the_instructions(info: EngineInfo) -> None:
-    conditioning = built_in_conditioning(SEGMENT, "m", replace(info, task=ModelTask.VOICE_DESIGN))
+    conditioning = built_in_conditioning(
+        SEGMENT.voice, SEGMENT.instructions, "m", replace(info, task=ModelTask.VOICE_DESIGN)
+    )
 
     assert conditioning == DesignedVoice("softly")
 
 
 def test_a_model_that_only_clones_has_no_voice_of_its_own(info: EngineInfo) -> None:
     with pytest.raises(PermanentItemError, match="name one that was uploaded"):
-        built_in_conditioning(SEGMENT, "m", replace(info, task=ModelTask.BASE))
+        built_in_conditioning(SEGMENT.voice, SEGMENT.instructions, "m", replace(info, task=ModelTask.BASE))
 
 
 def test_without_overrides_the_checkpoint_decides() -> None:

@@ -1,0 +1,168 @@
+"""An API process as far as a worker can tell, over the real socket."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from websockets.sync.client import ClientConnection, connect
+
+from storage.ids import TenantId
+from storage.live.address import LiveAddress
+from storage.live.messages import (
+    MAX_MESSAGE_BYTES,
+    Audio,
+    Cancel,
+    Consumed,
+    Done,
+    Extend,
+    Failed,
+    FromWorker,
+    Hello,
+    Load,
+    Open,
+    Refused,
+    Resume,
+    Segment,
+    Spoken,
+    ToWorker,
+    decode_from_worker,
+    encode_message,
+    split_audio,
+)
+from storage.live.orders import LiveOrder
+from tests.storage.voices.voice_world import ALICE
+
+PATIENCE_S = 60.0
+TEXT = "The first sentence is here. And the second one follows it!\n\nA new paragraph, at last."
+
+
+def an_order(text: object = TEXT, **changed: object) -> LiveOrder:
+    fields: dict[str, object] = {"tenant": ALICE, "model": "fake", "voice": "ada", "language": "english", "seed": 7}
+    return LiveOrder.model_validate({**fields, "text": text, **changed}, strict=False)
+
+
+@dataclass
+class HeardStream:
+    """What came of one stream. codes, samples: by segment."""
+
+    samples: dict[int, bytes] = field(default_factory=lambda: defaultdict(bytes))
+    codes: dict[int, bytes] = field(default_factory=lambda: defaultdict(bytes))
+    texts: dict[int, str] = field(default_factory=dict)
+    spoken: list[int] = field(default_factory=list)
+    heads: list[FromWorker] = field(default_factory=list)
+    end: Done | Failed | Refused | None = None
+
+    @property
+    def all_samples(self) -> bytes:
+        return b"".join(self.samples[index] for index in sorted(self.samples))
+
+    @property
+    def all_codes(self) -> bytes:
+        return b"".join(self.codes[index] for index in sorted(self.codes))
+
+
+class Caller:
+    """One connection; streams are read by `until` and by name."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self.streams: dict[str, HeardStream] = defaultdict(HeardStream)
+        self.loads: list[Load] = []
+        hello = self._next(PATIENCE_S)
+        assert isinstance(hello, Hello)
+        self.hello = hello
+
+    def say(self, head: ToWorker, *payload: bytes) -> None:
+        self._socket.send(encode_message(head, *payload))
+
+    def send_raw(self, message: str | bytes) -> None:
+        self._socket.send(message)
+
+    def open(self, name: str, order: LiveOrder, resume: Resume | None = None, codes: bytes = b"") -> None:
+        self.say(Open(stream=name, order=order, resume=resume), codes)
+
+    def extend(self, name: str, text: str, *, is_last: bool = False) -> None:
+        self.say(Extend(stream=name, text=text, is_last=is_last))
+
+    def cancel(self, name: str) -> None:
+        self.say(Cancel(stream=name))
+
+    def until(self, holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+        """Read on until this holds."""
+        give_up_s = time.monotonic() + patience_s
+        while not holds():
+            left_s = give_up_s - time.monotonic()
+            assert left_s > 0, "it never came"
+            self._next(left_s)
+
+    def hear(self, name: str) -> HeardStream:
+        """To its end, like a listener who has taken all that came."""
+        stream = self.streams[name]
+        while stream.end is None:
+            self._next(PATIENCE_S)
+            self.say(Consumed(stream=name, num_samples=len(stream.all_samples) // 2))
+        return stream
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def drop(self) -> None:
+        """As a process that was killed: without goodbye."""
+        self._socket.socket.close()
+
+    @property
+    def close_code(self) -> int | None:
+        return self._socket.close_code
+
+    def read_to_close(self) -> None:
+        for message in self._socket:
+            assert isinstance(message, bytes)
+
+    def _next(self, timeout_s: float) -> FromWorker:
+        message = self._socket.recv(timeout=timeout_s)
+        assert isinstance(message, bytes)
+        received = decode_from_worker(message)
+        head = received.head
+        if isinstance(head, Load):
+            self.loads.append(head)
+        elif not isinstance(head, Hello):
+            self._take(self.streams[head.stream], head, received.payload)
+        return head
+
+    def _take(self, stream: HeardStream, head: FromWorker, payload: bytes) -> None:
+        stream.heads.append(head)
+        match head:
+            case Audio():
+                parts = split_audio(head, payload, self.hello.num_codebooks)
+                stream.samples[head.segment] += parts.samples
+                stream.codes[head.segment] += parts.codes
+            case Segment():
+                stream.texts[head.index] = head.text
+            case Spoken():
+                stream.spoken.append(head.segment)
+            case Done() | Failed() | Refused():
+                stream.end = head
+            case _:
+                pass
+
+
+@contextmanager
+def calling(address: LiveAddress, tls: ssl.SSLContext | None = None) -> Generator[Caller]:
+    headers = {"Authorization": f"Bearer {address.token}"}
+    with connect(
+        address.url,
+        additional_headers=headers,
+        ssl=tls,
+        server_hostname=address.server_name or None,
+        compression=None,
+        max_size=MAX_MESSAGE_BYTES,
+    ) as socket:
+        yield Caller(socket)
+
+
+OTHER = TenantId("other")

@@ -1,0 +1,77 @@
+"""The live server of a worker that speaks, as its settings want it."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+from urllib.parse import urlsplit
+
+from storage.runtime.config.settings import SettingsError
+from storage.runtime.config.tls import server_context
+from worker.live.parts import LiveParts
+from worker.live.server import LiveBinding, LiveServer
+from worker.live.text_source import load_everything
+from worker.process.engine_meter import EngineMeter
+from worker.services import SpeechServices
+from worker.settings import WorkerSettings
+
+logger = logging.getLogger(__name__)
+
+LOOPBACK = "127.0.0.1"
+_REDIS_PORT = 6379
+
+
+def live_server(settings: WorkerSettings, services: SpeechServices, meter: EngineMeter) -> LiveServer:
+    """Not started yet; all that the first stream reads with is loaded. Raises `SettingsError`."""
+    load_everything()
+    parts = LiveParts(
+        worker=services.identity.name,
+        model=settings.model_name,
+        engine=services.engine,
+        voices=services.voices,
+        artifacts=services.artifacts,
+        bounds=services.quality.bounds,
+    )
+    return LiveServer(parts, _binding(settings), lambda: _step_ms(meter))
+
+
+def _binding(settings: WorkerSettings) -> LiveBinding:
+    redis_url = settings.redis_url.get_secret_value()
+    host = settings.live_host or address_towards(redis_url)
+    tls = _tls(settings)
+    if tls is None and redis_url.startswith("rediss:") and host != LOOPBACK:
+        logger.warning("live speech is not encrypted, and Redis is: set RHAPSODE_LIVE_TLS_CERTIFICATE")
+    return LiveBinding(host, settings.live_port, tls, settings.live_tls_name)
+
+
+def _tls(settings: WorkerSettings) -> ssl.SSLContext | None:
+    if settings.live_tls_certificate is None:
+        return None
+    try:
+        return server_context(settings.live_tls_certificate, settings.live_tls_key)
+    except ValueError as error:
+        raise SettingsError(f"RHAPSODE_LIVE_TLS_CERTIFICATE: {error}") from error
+
+
+def address_towards(redis_url: str) -> str:
+    """Of this machine, in the network in which it reaches Redis. Raises `SettingsError` where that is not known."""
+    parts = urlsplit(redis_url)
+    if parts.scheme == "unix":
+        return LOOPBACK
+    try:
+        found = socket.getaddrinfo(parts.hostname or LOOPBACK, parts.port or _REDIS_PORT, type=socket.SOCK_DGRAM)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            # Nothing is sent: the system chooses the address from which it would be.
+            probe.connect(address)
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise SettingsError(
+            f"RHAPSODE_LIVE_HOST: set it, as no way to Redis tells this host's address: {error}"
+        ) from error
+
+
+def _step_ms(meter: EngineMeter) -> float | None:
+    step_s = meter.pace().step_s
+    return None if step_s is None else round(1000 * step_s, 3)

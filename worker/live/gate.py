@@ -1,0 +1,109 @@
+"""What is noticed of speech while it is made: that it does not end, goes round in a loop, says nothing. Pure.
+
+The quality gate of jobs hears more and has all of a segment; here only what no later sample can mend ends a stream.
+What it hears follows from samples and codes, and not from the chunks they come in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storage.narration.estimates import expected_audio_ms
+from worker.engine.interface import SpeechChunk
+from worker.live.edges import AUDIBLE_RMS
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.speech.quality.findings import Defect, Finding
+
+LOOP_S = 1.2
+"""So much that was said before, code for code, is no speech: of good speech hardly an audible frame comes again."""
+
+LONGEST_LOOP_S = 8.0
+"""Further back nothing is looked for."""
+
+LONGEST_SILENCE_S = 4.0
+"""Twice the longest pause that good speech was ever measured to make."""
+
+ENDLESS_SHARE, ENDLESS_S = 2.0, 4.0
+"""Speech that lasts so many times as long as its text takes at most, and these seconds more, does not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateLimits:
+    """In frames."""
+
+    loop: int
+    longest_loop: int
+    silence: int
+
+    @classmethod
+    def of(cls, frame_s: float) -> GateLimits:
+        return cls(*(round(each / frame_s) for each in (LOOP_S, LONGEST_LOOP_S, LONGEST_SILENCE_S)))
+
+
+class LiveGate:
+    """Of one segment; `take` every chunk in order. bounds: what is usual for this voice in this language."""
+
+    def __init__(self, bounds: SpeechBounds, frame_s: float) -> None:
+        self._bounds = bounds
+        self._frame_s = frame_s
+        self._limits = GateLimits.of(frame_s)
+        self._last: dict[bytes, list[int]] = defaultdict(list)
+        self._runs: dict[int, int] = {}
+        self._frames = self._silent = 0
+        self._was_heard = False
+
+    def take(self, chunk: SpeechChunk, text: str) -> Finding | None:
+        """Why the stream shall end, if it shall. text: of the segment, as far as it is known."""
+        for found in self._findings(chunk):
+            if found is not None:
+                return found
+        return self._endless(text)
+
+    def end(self) -> Finding | None:
+        """Of a segment that is over."""
+        if self._was_heard:
+            return None
+        return Finding(Defect.SILENT, -120.0, self._bounds.quietest_db)
+
+    def _findings(self, chunk: SpeechChunk) -> Iterator[Finding | None]:
+        if not np.isfinite(chunk.pcm).all():
+            yield Finding(Defect.NOT_FINITE, 0.0, 1.0)
+        energy = np.square(chunk.pcm.reshape(len(chunk.frames), -1), dtype=np.float64).mean(axis=1)
+        for codes, is_audible in zip(chunk.frames, energy >= AUDIBLE_RMS**2, strict=True):
+            self._frames += 1
+            yield self._heard(codes) if is_audible else self._quiet()
+
+    def _quiet(self) -> Finding | None:
+        self._silent += 1
+        self._runs.clear()
+        if self._silent < self._limits.silence:
+            return None
+        silent_s = self._silent * self._frame_s
+        defect = Defect.LONG_PAUSE if self._was_heard else Defect.SILENT
+        return Finding(defect, silent_s, LONGEST_SILENCE_S, self._frames * self._frame_s - silent_s)
+
+    def _heard(self, codes: NDArray[np.int16]) -> Finding | None:
+        self._was_heard, self._silent = True, 0
+        places = self._last[codes.tobytes()]
+        while places and self._frames - places[0] > self._limits.longest_loop:
+            places.pop(0)
+        self._runs = {self._frames - place: self._runs.get(self._frames - place, 0) + 1 for place in places}
+        places.append(self._frames)
+        longest = max(self._runs.values(), default=0)
+        if longest < self._limits.loop:
+            return None
+        return Finding(Defect.REPEATED_FRAMES, longest, self._limits.loop, (self._frames - longest) * self._frame_s)
+
+    def _endless(self, text: str) -> Finding | None:
+        longest_s = ENDLESS_SHARE * self._longest_s(text) + ENDLESS_S
+        lasts_s = self._frames * self._frame_s
+        return Finding(Defect.TOO_LONG, lasts_s, longest_s, longest_s) if lasts_s > longest_s else None
+
+    def _longest_s(self, text: str) -> float:
+        model = self._bounds.duration
+        return model.longest_s(text) if model else expected_audio_ms(text) / 1000

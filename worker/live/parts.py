@@ -1,0 +1,30 @@
+"""What streams speak with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storage.live.orders import LiveOrder, LiveTextMode
+from storage.objects.store import ArtifactStore
+from worker.engine.interface import Engine
+from worker.planning.drafting.process import SHORT_BYTES
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.voices.resolving import VoiceResolver
+
+
+@dataclass(frozen=True, slots=True)
+class LiveParts:
+    """worker, model: their names. bounds: what is usual for a voice in a language."""
+
+    worker: str
+    model: str
+    engine: Engine
+    voices: VoiceResolver
+    artifacts: ArtifactStore
+    bounds: Callable[[str, str], SpeechBounds]
+
+    @staticmethod
+    def is_long(order: LiveOrder) -> bool:
+        """Whether its text is divided by a process of its own, for which nobody else shall wait."""
+        return order.text_mode is LiveTextMode.WHOLE and len(order.text.encode()) > SHORT_BYTES

@@ -1,0 +1,53 @@
+"""Where a stream goes on that another worker began. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhapsode.contract.jobs.options import Reproducibility
+from storage.live.messages import Resume
+from storage.live.orders import LiveOrder
+from worker.engine.interface import CodecFrames, EngineInfo
+from worker.live.errors import StreamRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first segment that is spoken here.
+
+    prefix: its frames that were heard, where speech goes on behind them; None where it begins. is_begun: whether there
+    was more than silence in them. skip_frames, skip_samples: where it is spoken anew, so much of it was heard and is
+    not sent again.
+    """
+
+    segment: int = 0
+    prefix: CodecFrames | None = None
+    is_begun: bool = False
+    skip_frames: int = 0
+    skip_samples: int = 0
+
+
+def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: EngineInfo) -> Start:
+    """Equal bytes are promised to strict orders alone: they are spoken anew, which takes longer.
+
+    Raises `StreamRefused`.
+    """
+    if resume is None:
+        return Start()
+    frames = _frames(codes, info)
+    if order.reproducibility is Reproducibility.STRICT:
+        return Start(resume.segment, skip_frames=len(frames), skip_samples=resume.num_samples_heard)
+    if not len(frames):
+        return Start(resume.segment)
+    return Start(resume.segment, frames, is_begun=resume.num_samples_heard > 0)
+
+
+def _frames(codes: bytes, info: EngineInfo) -> CodecFrames:
+    if len(codes) % (2 * info.num_codebooks):
+        raise StreamRefused("invalid_request", "the codes of what was heard are no whole number of frames")
+    frames = np.frombuffer(codes, "<i2").astype(np.int16).reshape(-1, info.num_codebooks)
+    if frames.size and not 0 <= int(frames.min()) <= int(frames.max()) < info.codebook_size:
+        raise StreamRefused("invalid_request", "the codes of what was heard are not of this model")
+    return frames

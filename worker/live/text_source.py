@@ -1,0 +1,86 @@
+"""How the text of a stream comes to its segments."""
+
+from __future__ import annotations
+
+from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses
+from storage.errors import ArtifactMissing
+from storage.live.orders import LiveOrder, LiveTextMode
+from storage.narration.writing_systems import find_foreign, foreign_text_detail
+from worker.engine.interface import EngineInfo
+from worker.errors import unusable
+from worker.leases.persistence import Patience, until_available
+from worker.live.parts import LiveParts
+from worker.live.pieces import TextPiece, TextSource
+from worker.live.planned_text import plan_text
+from worker.live.text_room import TextRoom
+from worker.speech.text.numbers.rules import NORMALIZERS
+from worker.speech.text.spelling.job_spelling import DictionaryDamaged
+from worker.speech.text.spelling.running_text import RunningSpelling
+from worker.speech.text.written.composing import Bounds, SegmentComposer
+from worker.speech.text.written.phrases import PhraseReader
+from worker.speech.text.written.sentence_ends import SentenceReader
+from worker.speech.text.written.words import WordReader
+
+
+class WrittenText:
+    """A `TextSource` that reads as far as is written. Whole texts in per-frame mode too, so that both sound alike."""
+
+    def __init__(self, order: LiveOrder, dictionaries: tuple[bytes, ...], info: EngineInfo) -> None:
+        """Raises `DictionaryDamaged`."""
+        self._model, self._languages = order.model, info.languages
+        spelling = RunningSpelling(order.language, order.normalization, order.emoji, dictionaries)
+        room = TextRoom.of(order, info)
+        self._words = WordReader()
+        phrases = PhraseReader(SentenceReader(self._words), spelling)
+        self._composer = SegmentComposer(phrases, Bounds(room.max_chars, room.max_bytes), order.pauses)
+
+    def feed(self, text: str, *, is_last: bool) -> None:
+        """Raises `PermanentItemError` for letters that no language of the model is written with."""
+        found = find_foreign([text], self._languages)
+        if found is not None:
+            detail = foreign_text_detail(found.script, found.start, self._model, self._languages)
+            raise unusable("unsupported_language", detail)
+        self._words.feed(text, is_last=is_last)
+
+    def next(self) -> TextPiece | None:
+        piece = self._composer.next()
+        if piece is None:
+            return None
+        return TextPiece(piece.segment, piece.text, piece.pause_s is not None, piece.pause_s or 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        return self._composer.is_over
+
+
+def text_source(order: LiveOrder, parts: LiveParts, patience: Patience) -> TextSource:
+    """Raises `PermanentItemError`, `StoreUnavailable`, and what `patience.check` does."""
+    dictionaries = tuple(
+        until_available(lambda key=key: _dictionary(key, parts), patience) for key in order.dictionaries
+    )
+    if order.text_mode is LiveTextMode.WHOLE:
+        return plan_text(order, dictionaries, parts.engine.info, patience.check)
+    try:
+        source = WrittenText(order, dictionaries, parts.engine.info)
+    except DictionaryDamaged as error:
+        raise unusable("internal", str(error)) from error
+    source.feed(order.text, is_last=not order.text_is_open)
+    return source
+
+
+def load_everything() -> None:
+    """What is imported or read at first use, so that the first stream does not wait for it."""
+    for language in NORMALIZERS:
+        spelling = RunningSpelling(language, Normalization.BASIC, Emoji.DROPPED, ())
+        words = WordReader()
+        composer = SegmentComposer(PhraseReader(SentenceReader(words), spelling), Bounds(100, 400), Pauses())
+        words.feed("On the 3rd of 4 days. It was 5 km, and 6.", is_last=True)
+        while composer.next() is not None:
+            pass
+
+
+def _dictionary(key: str, parts: LiveParts) -> bytes:
+    try:
+        return parts.artifacts.get(key)
+    except ArtifactMissing as error:
+        raise unusable("not_found", "a pronunciation dictionary is not in the store any more") from error
