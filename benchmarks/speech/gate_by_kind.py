@@ -66,6 +66,7 @@ def main() -> None:
     examples = _spoken(arguments)
     calibration = read_calibration(arguments.checkpoint / FILE_NAME)
     print_false_alarms(examples, calibration)
+    print_alarms(examples, calibration)
     passing = [each for each in given(examples) if not _now(calibration)(each.example)]
     print_kinds(passing, calibration)
     spread = np.linspace(0, len(passing) - 1, min(arguments.heard, len(passing))).astype(int)
@@ -146,6 +147,16 @@ def print_false_alarms(examples: Sequence[Example], calibration: Calibration) ->
         named = ", ".join(f"{name} {count}" for name, count in kinds.most_common())
         share = len(found) / len(group)
         print(f"| {words} | {speaker} | {len(group)} | {before} | {len(found)} ({share:.2%}) | {named} |")
+
+
+def print_alarms(examples: Sequence[Example], calibration: Calibration) -> None:
+    """Each by itself, with what a recogniser reads: speech that goes on behind its text is no false alarm."""
+    recogniser = RecogniserPool(MoonshineTiny)
+    print("\n| speaker | text | read back | found |\n|---|---|---|---|")
+    for one in examples:
+        if findings := _now(calibration)(one):
+            named = ", ".join(f"{each.defect.value} {each.measured:.2f} ({each.bound:.2f})" for each in findings)
+            print(f"| {one.speaker} | {one.text} | {recogniser.transcribe(one.speech)} | {named} |")
 
 
 def print_kinds(probed: Sequence[Given], calibration: Calibration) -> None:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.audio.true_peak import Signal
-
 BLOCK = 32
 """Samples. Fewer make more states, more make larger products; between 24 and 48 there is no difference."""
 
@@ -26,6 +24,8 @@ NOTHING = 1e-17
 """Powers of a stable filter below this add nothing to a number of 64 bits."""
 
 Matrix = NDArray[np.float64]
+Signal = NDArray[np.floating]
+"""Mono samples, shape (N,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,56 +37,60 @@ class Section:
 
 
 class BlockFilter:
-    """Sections one behind the other. Immutable: the state of a signal is the caller's."""
+    """Sections one behind the other. Immutable: the state of a signal is the caller's.
 
-    def __init__(self, sections: Sequence[Section]) -> None:
+    precision: of its signals; half as many bits take half the time.
+    """
+
+    def __init__(self, sections: Sequence[Section], precision: type[np.floating] = np.float64) -> None:
         step, into, out, through = _in_a_row(sections)
         powers = [np.eye(len(into))]
         for _ in range(BLOCK):
             powers.append(step @ powers[-1])
         response = np.array([through, *(out @ power @ into for power in powers[: BLOCK - 1])])
-        self._responses = np.array([[response[i - j] if i >= j else 0.0 for i in range(BLOCK)] for j in range(BLOCK)])
+        rows = [[response[i - j] if i >= j else 0.0 for i in range(BLOCK)] for j in range(BLOCK)]
+        self._responses = np.array(rows, precision)
         """Row j: what sample j of a block adds to each of its outputs."""
-        self._ringing = np.array([out @ power for power in powers[:BLOCK]]).T
+        self._ringing = np.array([out @ power for power in powers[:BLOCK]], precision).T
         """Row n: what number n of the state at the block's beginning adds to each of its outputs."""
-        self._kept = np.array([power @ into for power in reversed(powers[:BLOCK])])
+        self._kept = np.array([power @ into for power in reversed(powers[:BLOCK])], precision)
         """Row j: what sample j of a block adds to the state at its end."""
-        self._powers = [power.T for power in powers]
-        self._leaps = _leaps(powers[BLOCK])
+        self._powers = [power.T.astype(precision) for power in powers]
+        self._leaps = [leap.astype(precision) for leap in _leaps(powers[BLOCK])]
 
     @property
     def rest(self) -> Signal:
         """The state of a signal that has been silent for ever."""
-        return np.zeros(len(self._powers[0]))
+        return np.zeros(len(self._kept[0]), self._kept.dtype)
 
     def apply(self, samples: Signal, state: Signal) -> tuple[Signal, Signal]:
         """The filtered samples, as many, and the state behind them."""
         whole = len(samples) // BLOCK * BLOCK
         blocks = samples[:whole].reshape(-1, BLOCK)
         states = self._states(blocks, state)
-        filtered = np.empty(len(samples))
+        filtered = np.empty(len(samples), self._kept.dtype)
         filtered_blocks = filtered[:whole].reshape(-1, BLOCK)
         for start in range(0, len(blocks), ROWS):
             rows = slice(start, start + ROWS)
             np.matmul(blocks[rows], self._responses, out=filtered_blocks[rows])
-            filtered_blocks[rows] += states[:-1][rows] @ self._ringing
+            filtered_blocks[rows] += states[:, :-1][:, rows].T @ self._ringing
         rest, left = samples[whole:], len(samples) - whole
-        filtered[whole:] = rest @ self._responses[:left, :left] + states[-1] @ self._ringing[:, :left]
-        return filtered, rest @ self._kept[BLOCK - left :] + states[-1] @ self._powers[left]
+        filtered[whole:] = rest @ self._responses[:left, :left] + states[:, -1] @ self._ringing[:, :left]
+        return filtered, rest @ self._kept[BLOCK - left :] + states[:, -1] @ self._powers[left]
 
-    def _states(self, blocks: Matrix, state: Signal) -> Matrix:
-        """At the beginning of each block, and behind the last: shape (blocks + 1, poles)."""
-        states = np.concatenate((state[np.newaxis], blocks @ self._kept))
+    def _states(self, blocks: Signal, state: Signal) -> Signal:
+        """At the beginning of each block, and behind the last: shape (poles, blocks + 1)."""
+        states = np.concatenate((state[:, np.newaxis], (blocks @ self._kept).T), axis=1)
         distance = 1
         for leap in self._leaps:
             if distance > len(blocks):
                 break
-            states[distance:] += states[:-distance] @ leap
+            states[:, distance:] += leap @ states[:, :-distance]
             distance *= 2
         return states
 
 
-def _in_a_row(sections: Sequence[Section]) -> tuple[Matrix, Signal, Signal, float]:
+def _in_a_row(sections: Sequence[Section]) -> tuple[Matrix, Matrix, Matrix, float]:
     """As one system: state' = step state + into x, y = out state + through x."""
     step, into, out, through = _system(sections[0])
     for section in sections[1:]:
@@ -99,7 +103,7 @@ def _in_a_row(sections: Sequence[Section]) -> tuple[Matrix, Signal, Signal, floa
     return step, into, out, through
 
 
-def _system(section: Section) -> tuple[Matrix, Signal, Signal, float]:
+def _system(section: Section) -> tuple[Matrix, Matrix, Matrix, float]:
     """The transposed second direct form: its two numbers are what the past still adds to this output and the next."""
     (f0, f1, f2), (b1, b2) = section.forward, section.back
     step = np.array([[-b1, 1.0], [-b2, 0.0]])
@@ -107,9 +111,9 @@ def _system(section: Section) -> tuple[Matrix, Signal, Signal, float]:
 
 
 def _leaps(step: Matrix) -> list[Matrix]:
-    """The step over a block, over two, four, eight, for states as rows; as far as anything is left of the past."""
+    """The step over a block, over two, four, eight, for states as columns; as far as anything is left of the past."""
     leaps: list[Matrix] = []
     while np.abs(step).max() > NOTHING:
-        leaps.append(step.T)
+        leaps.append(step)
         step = step @ step
     return leaps

@@ -62,7 +62,7 @@ def _end_findings(
     measures: SpeechMeasures, text: str, model: DurationModel, final_codes: tuple[int, ...]
 ) -> Iterator[Finding]:
     """A stop at a pause sounds like an end and is hardly too short; either sign alone would condemn good speech."""
-    usual_s = model.expected_s(text) * (1 - model.shorter_share / 2)
+    usual_s = model.usual_s(text)
     if final_codes and measures.final_code not in final_codes and measures.speech_s < usual_s:
         yield Finding(Defect.EARLY_END, measures.speech_s, usual_s, measures.total_s)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ MIN_EXAMPLES = 30
 
 SLACK_S = 0.3
 """Error that a text of any length may have; the rest grows with the length."""
+
+USUAL_SLACK_S = 0.1
+"""By which good speech of a word or two is often shorter: it takes half a second, and the share of that is nothing."""
 
 LETTERS_PER_DIGIT = 4
 """A digit is read as a word."""
@@ -30,6 +34,9 @@ _MOST_FLOOR_S = 0.6
 """A word that lasts so much longer than it should is followed by another."""
 _LEAST_SHORTER, _LEAST_LONGER = 0.1, 0.15
 """Bounds are never closer: speech can linger on a word more easily than it can hurry."""
+
+_TAIL = 0.005
+"""Share of the short examples that may lie beyond the floor: some of them are bad."""
 
 _OUTLIER = 5.0
 """Deviations beyond so many robust standard deviations are defects of the examples, not speech to learn from."""
@@ -84,11 +91,16 @@ class DurationModel:
         expected_s = self.expected_s(text)
         return max(0.0, expected_s - max(self.shorter_floor_s, expected_s * self.shorter_share + SLACK_S))
 
+    def usual_s(self, text: str) -> float:
+        """Half the share below the expectation, and as much as a word alone is often shorter."""
+        return max(0.0, self.expected_s(text) * (1 - self.shorter_share / 2) - USUAL_SLACK_S)
+
     def longest_s(self, text: str) -> float:
         expected_s = self.expected_s(text)
         return expected_s + max(self.longer_floor_s, expected_s * self.longer_share + SLACK_S)
 
 
+@lru_cache(maxsize=64)
 def text_size(text: str) -> TextSize:
     syllabic, digits = len(_SYLLABIC.findall(text)), len(_DIGIT.findall(text))
     letters = len(_LETTER.findall(text)) + (SYLLABIC_UNITS - 1) * syllabic + LETTERS_PER_DIGIT * digits
@@ -148,8 +160,10 @@ def _share(expected: _Floats, beyond_s: _Floats, least: float) -> float:
 
 
 def _floor_s(expected: _Floats, beyond_s: _Floats) -> float:
-    """What covers the short texts."""
-    return round(min(_MOST_FLOOR_S, max(SLACK_S, float(beyond_s[expected < SHORT_S].max(initial=0)))), 3)
+    """What covers the short texts, but for the one in two hundred that is not said as it stands."""
+    short = beyond_s[expected < SHORT_S]
+    most_s = float(np.quantile(short, 1 - _TAIL)) if len(short) else 0.0
+    return round(min(_MOST_FLOOR_S, max(SLACK_S, most_s)), 3)
 
 
 def _least_squares(rows: _Floats, seconds: _Floats) -> _Floats:

@@ -62,17 +62,25 @@ class Verdict:
 
 def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
     """bounds: what is usual for its speaker. norms: of the job so far, None while it has hardly any."""
-    share = finite_share(utterance.speech.pcm)
-    loudness = loudness_of(utterance.speech.pcm, utterance.speech.sample_rate_hz) if share == 1 else None
     if gate is Gate.OFF:
-        # What is no number cannot be stored as a sample, also where the gate is off.
-        findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
-        return Verdict(findings, {}, loudness)
+        return _unchecked(utterance.speech)
     measures = measure(utterance.speech)
+    loudness = _loudness_lufs(utterance.speech, measures.finite_share)
     findings = measured_findings(utterance.speech, measures, utterance.text, bounds)
     if norms and measures.speech_s:
         findings += unusual_in_job(utterance.text, measures.speech_s, loudness, norms, bounds.duration)
     return Verdict(worst_first(findings), _checks(utterance.text, measures, bounds), loudness)
+
+
+def _unchecked(speech: Speech) -> Verdict:
+    """What is no number cannot be stored as a sample, also where the gate is off."""
+    share = finite_share(speech.pcm)
+    findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
+    return Verdict(findings, {}, _loudness_lufs(speech, share))
+
+
+def _loudness_lufs(speech: Speech, finite: float) -> float | None:
+    return loudness_of(speech.pcm, speech.sample_rate_hz) if finite == 1 else None
 
 
 def _checks(text: str, measures: SpeechMeasures, bounds: SpeechBounds) -> dict[str, float]:

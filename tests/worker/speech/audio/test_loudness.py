@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from worker.speech.audio.loudness import LoudnessMeter
+from worker.speech.audio.loudness import LoudnessMeter, loudness_of
 from worker.speech.audio.true_peak import TruePeakMeter
 
 
@@ -116,6 +116,18 @@ def test_a_sine_of_a_kilohertz_at_full_scale_has_the_loudness_of_the_recommendat
     meter.add(samples)
 
     assert meter.integrated_lufs() == pytest.approx(-3.01, abs=0.02)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_half_the_bits_hear_the_same_loudness(offset: float) -> None:
+    """A constant offset is what a high-pass of few bits would stumble over."""
+    dice = np.random.default_rng(1)
+    envelope = np.repeat(dice.random(50), 4_800)
+    pcm = (0.2 * (dice.normal(size=len(envelope)) * envelope + offset)).astype(np.float32)
+    meter = LoudnessMeter(24_000)
+    meter.add(pcm.astype(np.float64))
+
+    assert loudness_of(pcm, 24_000) == pytest.approx(meter.integrated_lufs(), abs=0.006)
 
 
 def test_a_peak_between_samples_is_found() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worker.speech.quality.expectation import SLACK_S, DurationModel, fit_duration
+from worker.speech.quality.expectation import SLACK_S, USUAL_SLACK_S, DurationModel, fit_duration
 
 WORDS = "rain falls softly on the quiet garden where nobody walks anymore today"
 
@@ -58,3 +58,25 @@ def test_saying_a_text_twice_teaches_nothing_of_others() -> None:
 
     assert np.isclose(twice.longer_share, once.longer_share, atol=0.01)
     assert np.isclose(twice.longer_floor_s, once.longer_floor_s, atol=0.01)
+
+
+def test_one_short_text_in_two_hundred_that_is_not_said_moves_no_bound() -> None:
+    """A floor that covers it would let every short word through that lacks its end, or goes on."""
+    texts, seconds = long_texts(40)
+    short = [letter * length + "." for letter in "abcdefghijklmnopqrst" for length in range(4, 14)]
+    lasting = [0.06 * len(text) for text in short]
+    cut, going_on = list(lasting), list(lasting)
+    cut[-1], going_on[-1] = 0.1, lasting[-1] + 0.5
+
+    good, with_cut, with_more = (fit_duration([*texts, *short], [*seconds, *one]) for one in (lasting, cut, going_on))
+
+    assert np.isclose(with_cut.shorter_floor_s, good.shorter_floor_s, atol=0.05)
+    assert np.isclose(with_more.longer_floor_s, good.longer_floor_s, atol=0.05)
+
+
+def test_a_word_is_shorter_than_usual_by_more_than_its_share() -> None:
+    model = DurationModel(0, 0.1, 0, 0, shorter_share=0.1, longer_share=0.1)
+
+    assert np.isclose(model.usual_s("a" * 4), 0.38 - USUAL_SLACK_S)
+    assert np.isclose(model.usual_s("a" * 100), 9.5 - USUAL_SLACK_S)
+    assert model.usual_s("a") == 0

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from worker.engine.interface import Pcm
 from worker.speech.quality.measures import SPEECH_DB, WINDOW_S
+from worker.speech.quality.quantiles import quantile
 
 SHORT_WINDOW_S = WINDOW_S / 2
 
@@ -51,4 +52,4 @@ def level_change_db(levels: Levels) -> float:
         return 0.0
     middle = (audible[0] + audible[-1]) // 2
     first, second = levels[audible[0] : middle], levels[middle : audible[-1] + 1]
-    return float(np.quantile(second, _LOUD_SHARE) - np.quantile(first, _LOUD_SHARE))
+    return quantile(second, _LOUD_SHARE) - quantile(first, _LOUD_SHARE)

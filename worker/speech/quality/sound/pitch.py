@@ -46,7 +46,8 @@ def _periods(windows: np.ndarray, rate_hz: float) -> np.ndarray:
     spectra = np.abs(np.fft.rfft(windows, 2 * size, axis=1)) ** 2
     likeness = np.fft.irfft(spectra, axis=1)[:, :size]
     # Longer shifts compare fewer samples.
-    likeness = likeness * (size / (likeness[:, :1] * (size - np.arange(size)) + 1e-12))
+    compared = np.arange(size, 0, -1, dtype=np.float32) / np.float32(size)
+    likeness = likeness / (likeness[:, :1] * compared + np.float32(1e-14))
     shortest, longest = int(rate_hz / HIGHEST_HZ), min(int(rate_hz / LOWEST_HZ), size - 1)
     field = likeness[:, shortest:longest]
     best = field.max(axis=1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.speech.quality.quantiles import quantile
 from worker.speech.quality.sound.spectrum import NUM_BANDS
 
 AUDIBLE_DB = -25.0
@@ -19,6 +21,8 @@ STRETCH_WINDOWS = 6
 _SPECTRA = 64
 _ROUNDS = 12
 _MOST_WINDOWS = 12_000
+_PIECE_WINDOWS = 256
+"""At a time: linear algebra libraries divide larger products among threads, which spin while they wait."""
 _LOWEST_DB = -60.0
 _STEP_DB = 0.5
 
@@ -47,8 +51,9 @@ def strangeness(spectra: Spectra, typical: str) -> tuple[float, float, int]:
     """(whole, stretch, window): dB a band from the nearest typical spectrum, the mean over what is audible; the same of
     the strangest stretch, and the window at which that begins.
     """
-    centres = np.frombuffer(base64.b64decode(typical), np.int8).reshape(-1, NUM_BANDS).astype(np.float32)
-    nearest = _squares(spectra, centres * np.float32(_STEP_DB)).min(axis=1)
+    centres = _unpacked(typical)
+    pieces = [spectra[first : first + _PIECE_WINDOWS] for first in range(0, len(spectra), _PIECE_WINDOWS)]
+    nearest = np.concatenate([_squares(piece, centres).min(axis=1) for piece in pieces])
     away = np.sqrt(np.maximum(nearest, 0) / NUM_BANDS)
     audible = away[spectra.max(axis=1) > AUDIBLE_DB]
     length = min(STRETCH_WINDOWS, len(away))
@@ -60,9 +65,18 @@ def strangeness(spectra: Spectra, typical: str) -> tuple[float, float, int]:
 def against_loud(levels: NDArray[np.float32]) -> Spectra:
     """The windows' bands against the loud windows of the utterance, so that its level does not count."""
     totals = 10 * np.log10(np.mean(10 ** (levels / 10), axis=1))
-    return np.maximum(levels - np.float32(np.quantile(totals, 0.9)), np.float32(_LOWEST_DB))
+    return np.maximum(levels - np.float32(quantile(totals, 0.9)), np.float32(_LOWEST_DB))
+
+
+@lru_cache(maxsize=64)
+def _unpacked(typical: str) -> Spectra:
+    steps = np.frombuffer(base64.b64decode(typical), np.int8).reshape(-1, NUM_BANDS)
+    return steps.astype(np.float32) * np.float32(_STEP_DB)
 
 
 def _squares(windows: NDArray[np.floating], centres: NDArray[np.floating]) -> NDArray[np.floating]:
     """Squared distances, (windows, centres)."""
-    return np.square(windows).sum(axis=1)[:, None] - 2 * windows @ centres.T + np.square(centres).sum(axis=1)
+    squares = windows @ (-2 * centres.T)
+    squares += np.square(centres).sum(axis=1)
+    squares += np.square(windows).sum(axis=1)[:, None]
+    return squares

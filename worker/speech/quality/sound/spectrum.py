@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,16 +26,23 @@ def band_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float32]:
     shape = np.hanning(size).astype(np.float32)
     # Of a lower rate the last bands are one line, always the same.
     lines = np.minimum(np.round(np.array(EDGES_HZ) * size / sample_rate_hz).astype(int), size // 2)
+    means = _band_means(lines, size)
     pieces = [
-        _band_sums(windows[first : first + _PIECE_WINDOWS] * shape, lines)
+        _power(windows[first : first + _PIECE_WINDOWS] * shape) @ means
         for first in range(0, len(windows), _PIECE_WINDOWS)
     ]
-    scale = (np.maximum(np.diff(lines), 1) * size).astype(np.float32)
-    return 10 * np.log10(np.concatenate(pieces) / scale + np.float32(_FLOOR))
+    return 10 * np.log10(np.concatenate(pieces) + np.float32(_FLOOR))
 
 
-def _band_sums(windows: NDArray[np.float32], lines: NDArray[np.int_]) -> NDArray[np.float32]:
-    """lines: where the bands begin and the last one ends."""
+def _power(windows: NDArray[np.float32]) -> NDArray[np.float32]:
     spectrum = np.fft.rfft(windows, axis=1)
-    power = np.square(spectrum.real) + np.square(spectrum.imag)
-    return np.add.reduceat(power, lines, axis=1)[:, :NUM_BANDS]
+    return np.square(spectrum.real) + np.square(spectrum.imag)
+
+
+def _band_means(lines: NDArray[np.int_], size: int) -> NDArray[np.float32]:
+    """(lines of a spectrum, NUM_BANDS): what a band takes of each line. lines: where the bands begin, and the end."""
+    means = np.zeros((size // 2 + 1, NUM_BANDS), np.float32)
+    for band, (first, end) in enumerate(pairwise(lines)):
+        last = max(end, first + 1)
+        means[first:last, band] = 1 / ((last - first) * size)
+    return means
