@@ -111,6 +111,14 @@ PausesCutS = Annotated[
     ),
     JobField("pauses.cut_s", wanted="between 0 and 10"),
 ]
+PausesInside = Annotated[
+    Literal["spoken", "asked"] | None,
+    typer.Option(
+        help="Between sentences that are spoken in one piece (segmentation: packed): asked makes them sentence_s "
+        "long, in English, where a silence is found at the end of a sentence; else spoken."
+    ),
+    JobField("pauses.inside"),
+]
 SamplingDoSample = Annotated[
     bool | None,
     typer.Option(help="false takes the likeliest everywhere, as temperature 0 does; true draws."),

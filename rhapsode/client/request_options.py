@@ -87,6 +87,8 @@ class Pauses(TypedDict, total=False):
     chapter_s: the least silence before a chapter
     line_s: silence after a line of verse, `<br>` or a hard break
     cut_s: silence where a sentence goes on that is too long, or that another voice goes on with
+    inside: between sentences that are spoken in one piece (`segmentation: packed`): `asked` makes them `sentence_s`
+        long, in English, where a silence is found at the end of a sentence
     """
 
     sentence_s: float
@@ -95,6 +97,7 @@ class Pauses(TypedDict, total=False):
     chapter_s: float
     line_s: float
     cut_s: float
+    inside: Literal["spoken", "asked"]
 
 
 class Sampling(TypedDict, total=False):

@@ -34,6 +34,7 @@ class SegmentContent:
     name, an uploaded voice by its content key. revision: digest of the checkpoint, speech tokenizer included.
     seed: the one the caller chose; None if any will do. occurrence: of the same text in its job, so that a refrain is
     not the same recording again. gate: what it has passed. configuration: of the engine, "" where any will do.
+    inner_pause_s: what its sentences are kept apart by; None for what was spoken.
     """
 
     tenant: TenantId
@@ -48,6 +49,7 @@ class SegmentContent:
     occurrence: int
     gate: Gate
     configuration: str = ""
+    inner_pause_s: float | None = None
 
     @property
     def id(self) -> str:
@@ -56,6 +58,8 @@ class SegmentContent:
         if not self.configuration:
             # As it was named before there was a choice, so that what was spoken then is still found.
             del parts["configuration"]
+        if self.inner_pause_s is None:
+            del parts["inner_pause_s"]
         named = json.dumps([CONTENT_FORMAT, parts], sort_keys=True)
         return base64.urlsafe_b64encode(hashlib.sha256(named.encode()).digest()[:_ID_BYTES]).decode().rstrip("=")
 

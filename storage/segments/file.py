@@ -39,7 +39,8 @@ class SegmentHeader:
     took its place. take: which of the segment's takes this is. checks: what the quality gate measured, by name. flags:
     what it found and could not cure. loudness_lufs: of the samples, None where it is not defined. reused_from: the job
     it was copied from, "" if it was spoken for this one. config_sha256: of how its engine was set up, "" if not known.
-    tried: every attempt at it, the kept one among them; empty in files of releases before.
+    tried: every attempt at it, the kept one among them; empty in files of releases before. pauses_held, pauses_left:
+    of those between its sentences, how many are as the job wants them, and how many could not be made so.
     """
 
     job: str
@@ -63,6 +64,8 @@ class SegmentHeader:
     reused_from: str = ""
     config_sha256: str = ""
     tried: tuple[TriedAttempt, ...] = ()
+    pauses_held: int = 0
+    pauses_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,7 @@ def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: 
         "reused": result.reused,
         "finish_reason": header.finish_reason,
         "flags": list(result.flags),
+        "pauses": {"held": header.pauses_held, "left": header.pauses_left},
         "tried": [asdict(each) for each in header.tried],
         "loudness_lufs": result.loudness_lufs,
         "revision": header.revision,

@@ -30,6 +30,7 @@ from worker.synthesis.rejected_takes import store_rejected
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_recovery import find_recovered
 from worker.synthesis.segment_reuse import find_reusable, reusable_content
+from worker.synthesis.sentence_pauses import sentence_pauses
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
 
@@ -58,7 +59,10 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
         # Why it failed is to be heard: rejected takes are kept for that.
         raise store_rejected(rejected, item, segment, held, services) from rejected
     header = segment_header(item, segment, outcome, services.engine.info)
-    stored = until_available(lambda: services.postprocessor.store(_key(held.lease), header, outcome.speech), held)
+    pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
+    stored = until_available(
+        lambda: services.postprocessor.store(_key(held.lease), header, outcome.speech, pauses), held
+    )
     return _committed(_report(header, stored, segment, content, outcome), held, services)
 
 

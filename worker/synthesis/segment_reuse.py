@@ -21,6 +21,7 @@ from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
+from worker.synthesis.sentence_pauses import sentence_pauses
 from worker.synthesis.spoken_segment import SpokenSegment
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
         return None
     spec = item.narration
     chosen = spec.request.seed if spec.seed_fixed else None
+    pauses = sentence_pauses(spec.request.pauses, segment)
     return SegmentContent(
         tenant=item.lease.tenant,
         text=segment.text,
@@ -45,6 +47,7 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
         occurrence=segment.occurrence,
         gate=spec.request.quality.gate,
         configuration=info.config_sha256 if spec.request.reproducibility is Reproducibility.STRICT else "",
+        inner_pause_s=None if pauses is None else pauses.pause_s,
     )
 
 

@@ -31,7 +31,7 @@ class SpokenSegment:
 
     text: as it is spoken. num_chars: of the input that it stands for. voice: a built-in speaker, or the name of
     `own_voice`. own_seed: of its first attempt, where plan or edit give one. speaker: the cast's name of who speaks.
-    drawn: this take says the same as the one before and is to sound otherwise.
+    sentences: of its text, one by one. drawn: this take says the same as the one before and is to sound otherwise.
     """
 
     index: int
@@ -46,6 +46,7 @@ class SpokenSegment:
     occurrence: int
     take: int
     drawn: bool = False
+    sentences: tuple[str, ...] = ()
 
     def seed(self, job_seed: int, attempt: int) -> int:
         """Of an attempt, counted from 1."""
@@ -75,6 +76,7 @@ def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
         occurrence=planned.occurrence,
         take=item.take,
         drawn=bool(edit.drawn),
+        sentences=tuple(each.spoken for each in planned.sentences),
     )
 
 

@@ -53,6 +53,7 @@ class SpeechOptions:
     pause_chapter: job_options.PausesChapterS = None
     pause_line: job_options.PausesLineS = None
     pause_cut: job_options.PausesCutS = None
+    pause_inside: job_options.PausesInside = None
     model: job_options.Model = None
 
     def wishes(self, speakers: dict[str, str]) -> JobOptions:

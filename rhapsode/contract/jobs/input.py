@@ -119,6 +119,16 @@ EntryGain = Annotated[
 ]
 
 
+class InnerPauses(enum.StrEnum):
+    """Pauses between sentences that are spoken in one piece."""
+
+    SPOKEN = "spoken"
+    """As the model makes them."""
+
+    ASKED = "asked"
+    """As long as `sentence_s`, in English, where a silence is found at the end of a sentence."""
+
+
 class SegmentInput(RequestBody):
     """One entry of a list: what is absent is as the job has it."""
 
@@ -197,6 +207,11 @@ class Pauses(RequestBody):
     cut_s: Seconds = Field(
         default=0.12,
         description="silence where a sentence goes on that is too long, or that another voice goes on with",
+    )
+    inside: Choice[InnerPauses] = Field(
+        default=InnerPauses.SPOKEN,
+        description="between sentences that are spoken in one piece (`segmentation: packed`): `asked` makes them "
+        "`sentence_s` long, in English, where a silence is found at the end of a sentence",
     )
 
 

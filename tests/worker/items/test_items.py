@@ -39,6 +39,7 @@ from worker.leases.keeper import DropReason, LeaseKeeper
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
+from worker.speech.postprocessing.sentence_ends import SentencePauses
 
 
 class MortalEngine:
@@ -83,10 +84,12 @@ class LeavingPostProcessor(InProcessPostProcessor):
         self._closing = studio.services.closing
         self._pool = PostProcessorPool(1, 1, "folder", "test")
 
-    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+    def store(
+        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
+    ) -> StoredSpeech:
         self._closing.set()
         self._pool.close()
-        return self._pool.store(key, header, speech)
+        return self._pool.store(key, header, speech, pauses)
 
 
 def eventually(condition: Callable[[], bool], within_s: float = 30.0) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rhapsode.contract.jobs.quality import Gate
 from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
@@ -11,6 +13,7 @@ from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
 from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech
+from worker.speech.postprocessing.sentence_ends import PauseKeeper, SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict, measured_verdict
@@ -21,14 +24,21 @@ class InProcessPostProcessor:
 
     def __init__(self, artifacts: ArtifactStore) -> None:
         self._artifacts = artifacts
+        self._pauses = PauseKeeper()
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         return measured_verdict(utterance, gate, bounds, norms)
 
-    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+    def store(
+        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
+    ) -> StoredSpeech:
         # Before anything is measured against the loudest of them.
         require_finite(speech.pcm)
-        samples = to_samples(finish_edges(speech.pcm, speech.sample_rate_hz))
+        pcm = finish_edges(speech.pcm, speech.sample_rate_hz)
+        if pauses is not None:
+            found = self._pauses.held(pcm, speech.sample_rate_hz, pauses)
+            pcm, header = found.pcm, replace(header, pauses_held=found.held, pauses_left=found.left)
+        samples = to_samples(pcm)
         data = encode_segment(SegmentAudio(header, samples, speech.frames))
         return StoredSpeech(len(data), put_once(self._artifacts, key, data), len(samples))
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from rhapsode.contract.jobs.quality import Gate
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech
+from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict
@@ -37,8 +38,10 @@ class PostProcessor(Protocol):
         """What can be measured of the speech: see `measured_verdict`."""
         ...
 
-    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
-        """Finish the speech's edges and store it as a segment, under a key of its own.
+    def store(
+        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
+    ) -> StoredSpeech:
+        """Finish the speech's edges and store it as a segment, under a key of its own. pauses: None for those spoken.
 
         Found there already, it has been stored by an earlier try whose answer got lost. Raises `StoreUnavailable`,
         and `ArtifactExists` if something else lies there.

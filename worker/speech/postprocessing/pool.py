@@ -20,6 +20,7 @@ from worker.speech.postprocessing.child import PostProcessorProcess, PostProcess
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
 from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech
 from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, Raised, Store
+from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict
@@ -81,8 +82,10 @@ class PostProcessorPool:
         assert isinstance(result, Verdict)  # noqa: S101  (what `calls.answer` gives to this call)
         return result
 
-    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
-        stored = self._measured_store(Store(key, header, speech))
+    def store(
+        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
+    ) -> StoredSpeech:
+        stored = self._measured_store(Store(key, header, speech, pauses))
         self._written.inc(stored.num_bytes)
         return stored
 

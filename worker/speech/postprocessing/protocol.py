@@ -13,8 +13,9 @@ from storage.segments.file import SegmentHeader
 from worker.child_process.release import release_of
 from worker.engine import interface as engine
 from worker.engine.interface import Speech
-from worker.speech.postprocessing import interface
+from worker.speech.postprocessing import interface, sentence_ends
 from worker.speech.postprocessing.interface import PostProcessor, StoredSpeech
+from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality import job_norms, verdict
 from worker.speech.quality.calibration import calibration_file
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
@@ -35,6 +36,7 @@ class Store:
     key: str
     header: SegmentHeader
     speech: Speech
+    pauses: SentencePauses | None = None
 
 
 Call = Judge | Store
@@ -54,7 +56,9 @@ class Raised:
 
 Answer = Done | Raised
 
-RELEASE = release_of(quality, file, engine, interface, calibration_file, job_norms, verdict, sys.modules[__name__])
+RELEASE = release_of(
+    quality, file, engine, interface, sentence_ends, calibration_file, job_norms, verdict, sys.modules[__name__]
+)
 """A post-processor's greeting."""
 
 
@@ -64,8 +68,8 @@ def answer(call: Call, postprocessor: PostProcessor) -> Answer:
         match call:
             case Judge(utterance, gate, bounds, norms):
                 return Done(postprocessor.judge(utterance, gate, bounds, norms))
-            case Store(key, header, speech):
-                return Done(postprocessor.store(key, header, speech))
+            case Store(key, header, speech, pauses):
+                return Done(postprocessor.store(key, header, speech, pauses))
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
         return Raised(_portable(error))
 

@@ -14,14 +14,25 @@ from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.key_rules import KeyRefused
 from storage.objects.local_store import LocalArtifactStore
 from storage.segments.file import SegmentHeader
-from tests.worker.speech.postprocessing.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
+from tests.worker.speech.postprocessing.speech_to_finish import (
+    BOUNDS,
+    HEADER,
+    MOON,
+    TEXT,
+    key,
+    moon_twice,
+    speech,
+    utterance,
+)
 from worker.engine.interface import Speech
 from worker.speech.audio.samples import NotFinite
+from worker.speech.audio.segment_audio import decode_segment
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.postprocessing.protocol import Raised, Store, answer
+from worker.speech.postprocessing.sentence_ends import SentencePauses
 
 
 @pytest.mark.parametrize("gate", [Gate.OFF, Gate.BASIC])
@@ -43,6 +54,20 @@ def test_a_process_stores_the_same_bytes(pool: PostProcessorPool, own: InProcess
     files = [(folder / "objects" / key(name)).read_bytes() for name in ("there", "here")]
     assert files[0] == files[1]
     assert len(files[0]) == there.num_bytes
+
+
+def test_a_process_holds_the_pauses_that_are_asked_for(
+    pool: PostProcessorPool, own: InProcessPostProcessor, folder: Path
+) -> None:
+    pauses = SentencePauses((MOON, MOON), 0.6)
+    there = pool.store(key("paused"), HEADER, moon_twice(), pauses)
+    here = own.store(key("paused-here"), HEADER, moon_twice(), pauses)
+    plain = own.store(key("plain"), HEADER, moon_twice())
+
+    assert there == here
+    assert there.num_samples - plain.num_samples > 0.4 * HEADER.sample_rate_hz
+    header = decode_segment((folder / "objects" / key("paused")).read_bytes()).header
+    assert (header.pauses_held, header.pauses_left) == (1, 0)
 
 
 def test_a_process_stores_in_s3(own: InProcessPostProcessor, weed: EmbeddedS3) -> None:
@@ -78,7 +103,9 @@ def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_s
             super().__init__(first + second)
 
     class Broken(InProcessPostProcessor):
-        def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+        def store(
+            self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
+        ) -> StoredSpeech:
             raise Odd("it ", "broke")
 
     told = answer(Store(key("odd"), HEADER, speech()), Broken(local_store))
