@@ -95,6 +95,31 @@ def test_every_container_becomes_a_process_that_exists_and_may_do_nothing(values
     assert seen == set(ProcessKind)
 
 
+def test_the_api_alone_reaches_live_speech() -> None:
+    objects = list(rendered({**FULL, "networkPolicies": {**FULL.get("networkPolicies", {}), "enabled": True}}))
+    speaking = [
+        container
+        for deployment in of_kind(iter(objects), "Deployment")
+        for container in deployment["spec"]["template"]["spec"]["containers"]
+        if container["args"] == ["gpu-worker"]
+    ]
+    policies = {each["metadata"]["name"]: each["spec"] for each in of_kind(iter(objects), "NetworkPolicy")}
+    (rule,) = policies["demo-rhapsode-live"]["ingress"]
+    (way,) = policies["demo-rhapsode-live-api"]["egress"]
+
+    assert speaking
+    for container in speaking:
+        said = {each["name"]: each for each in container["env"]}
+        assert {"name": "live", "containerPort": int(said["RHAPSODE_LIVE_PORT"]["value"])} in container["ports"]
+        assert said["RHAPSODE_LIVE_HOST"]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
+        assert int(said["RHAPSODE_LIVE_SLOTS"]["value"]) >= 1
+    (caller,) = rule["from"]
+    assert caller["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "api"
+    assert policies["demo-rhapsode-live-api"]["podSelector"] == caller["podSelector"]
+    assert rule["ports"] == way["ports"] == [{"port": "live", "protocol": "TCP"}]
+    assert not [each for each in of_kind(iter(objects), "Service") if "live" in str(each["spec"]["ports"])]
+
+
 def test_a_worker_gets_time_to_drain_before_it_is_killed() -> None:
     for deployment in of_kind(rendered(FULL), "Deployment"):
         pod = deployment["spec"]["template"]["spec"]
