@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import redis
@@ -60,8 +59,3 @@ def serve_live(parts: LiveParts) -> Iterator[Callable[..., LiveServer]]:
 @pytest.fixture
 def server(serve_live: Callable[..., LiveServer]) -> LiveServer:
     return serve_live()
-
-
-@pytest.fixture
-def certificates(tmp_path: Path) -> Path:
-    return tmp_path

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,13 +31,15 @@ from storage.live.messages import (
 from storage.narration.languages import AUTO_LANGUAGE
 from storage.objects.local_store import LocalArtifactStore
 from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
+from storage.runtime.config.tls import TlsFiles, server_context
+from tests.security.tls_servers import Authority
 from tests.worker.live.caller import TEXT, HeardStream, an_order, calling
 from tests.worker.live.conftest import LIVE_SLOTS
 from tests.worker.voices.voice_studio import VoiceStudio
 from worker.engine.fake import FakeEngine, fake_speech, fake_streamed_speech
 from worker.engine.settings import FakeEngineSettings
 from worker.live.parts import LiveParts
-from worker.live.server import LiveServer
+from worker.live.server import LiveBinding, LiveServer
 
 HELLO = "Hello there, my friend."
 LONG = "It is a sentence of a text that goes on for a while. " * 40
@@ -389,6 +393,23 @@ def test_tokens_are_of_one_start(serve_live: Callable[..., LiveServer]) -> None:
     assert first.address().token != second.address().token
     with pytest.raises(InvalidStatus), calling(replace(first.address(), token=second.address().token)):
         pass
+
+
+def test_a_worker_with_a_certificate_is_verified_by_its_name(
+    serve_live: Callable[..., LiveServer], tmp_path: Path
+) -> None:
+    authority = Authority.made_in(tmp_path / "tls")
+    tls = server_context(authority.certificate, authority.key)
+    address = serve_live(LiveBinding(tls=tls, server_name="localhost")).address()
+    trusting = TlsFiles(authority.ca).context()
+
+    assert address.url.startswith("wss://127.0.0.1:")
+    with calling(address, trusting) as caller:
+        caller.open("s", an_order(HELLO))
+        assert isinstance(caller.hear("s").end, Done)
+    for tls_of_caller, name in ((trusting, "elsewhere.example"), (TlsFiles().context(), "localhost")):
+        with pytest.raises(ssl.SSLCertVerificationError), calling(replace(address, server_name=name), tls_of_caller):
+            pass
 
 
 def _raw(head: object, payload: bytes = b"") -> bytes:
