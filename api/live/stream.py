@@ -40,6 +40,9 @@ from storage.live.orders import LiveOrder
 CONSUMED_STEP_S = 0.25
 """Of audio, taken between two messages that say so."""
 
+LONGEST_CHUNK_S = 2.0
+"""Of the time an engine is counted for one chunk."""
+
 LISTENER_PATIENCE_S = 30.0
 """For which a listener may leave what is there untaken."""
 
@@ -140,7 +143,7 @@ class LiveStream:
         self._num_came = self._num_taken = self._num_told = 0
         self._untaken_since_s: float | None = None
         self._problem: LiveBroken | None = None
-        self._segment_began_s: float | None = None
+        self._chunk_asked_s: float | None = None
         self._segment_chars = 0
         self._segment_is_counted = False
         self._counts_pieces = order.text_is_open
@@ -238,7 +241,7 @@ class LiveStream:
         """Its worker can do nothing more for it."""
         if place is self._place and not self.is_over:
             self.leave()
-            self._stop_engine_time()
+            self._chunk_asked_s = None
             self._events.on_lost(self, reason)
 
     def lead_s(self, now_s: float) -> float:
@@ -260,7 +263,6 @@ class LiveStream:
             case Audio():
                 self._take_audio(place, head, payload)
             case Spoken():
-                self._stop_engine_time()
                 self._kept.end(head.segment)
             case Done():
                 self.findings = head.findings
@@ -273,7 +275,7 @@ class LiveStream:
                 assert_never(head)
 
     def _begin_segment(self, segment: Segment) -> None:
-        self._segment_began_s = asyncio.get_running_loop().time()
+        self._chunk_asked_s = asyncio.get_running_loop().time()
         if self._kept.begin(segment):
             self._segment_is_counted = False
         # How much of a text that is being written belongs to the segment is not known yet.
@@ -286,6 +288,8 @@ class LiveStream:
         now_s = asyncio.get_running_loop().time()
         parts = split_audio(audio, payload, hello.num_codebooks)
         self._kept.keep(audio, parts.codes)
+        if audio.num_frames:
+            self._count_engine(now_s)
         if not parts.samples:
             return
         if self.ttfa_s is None:
@@ -305,6 +309,12 @@ class LiveStream:
             self._segment_is_counted = True
             self.account.segments += 1
             self.account.characters += self._segment_chars
+
+    def _count_engine(self, now_s: float) -> None:
+        """Since the chunk before; an engine that waits for text is no longer busy with it."""
+        if self._chunk_asked_s is not None:
+            self.account.engine_s += min(now_s - self._chunk_asked_s, LONGEST_CHUNK_S)
+        self._chunk_asked_s = now_s
 
     def _taken(self, chunk: LiveChunk) -> LiveChunk:
         self._num_taken += len(chunk.pcm) // 2
@@ -344,11 +354,5 @@ class LiveStream:
             return
         self.outcome = outcome
         self.leave()
-        self._stop_engine_time()
         self._has_news.set()
         self._events.on_over(self)
-
-    def _stop_engine_time(self) -> None:
-        if self._segment_began_s is not None:
-            self.account.engine_s += asyncio.get_running_loop().time() - self._segment_began_s
-            self._segment_began_s = None

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import random
 import ssl
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from anyio import CapacityLimiter
@@ -44,9 +45,9 @@ class LiveWorkers:
 
     @property
     def is_store_away(self) -> bool:
-        """Redis did not answer the last look, or has not answered this one for a while."""
+        """Redis did not answer the last look, or has not answered this one for a while. Any thread may ask."""
         asked_s = self._asked_store_s
-        is_late = asked_s is not None and asyncio.get_running_loop().time() - asked_s > LATE_S
+        is_late = asked_s is not None and time.monotonic() - asked_s > LATE_S
         return self._is_store_away or is_late
 
     @property
@@ -92,7 +93,7 @@ class LiveWorkers:
         return any(link.hello is not None and link.hello.model == model for link in self._links.values())
 
     async def _look(self) -> None:
-        self._asked_store_s = asyncio.get_running_loop().time()
+        self._asked_store_s = time.monotonic()
         try:
             listed = await run_sync(self._registry.list, limiter=self._thread)
         except StoreUnavailable as error:

@@ -18,6 +18,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
 
     Raises a `Problem` or a `StorageError`, as a job's submission does.
     """
+    services.live.refuse_without_store()
     request = job_request(order, spoken_names(services, tenant, order), None)
     try:
         resolved = resolve_submission(services, tenant, request, new_job_id(), [])
