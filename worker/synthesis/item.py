@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, Gate
 from storage.errors import ArtifactMissing
 from storage.job_store.segment_reuse import SegmentContent
@@ -22,6 +24,7 @@ from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import encode_segment
 from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.norms_cache import Voice
 from worker.speech.quality.verdict import Utterance, Verdict
 from worker.synthesis.attempts import Outcome, SegmentRejected, Speaker, settle_attempts
 from worker.synthesis.edited_text import as_edited
@@ -92,8 +95,11 @@ def _spoken(
     )
     speaker = Speaker(services.engine, services.ahead, held, services.counters)
     attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)
-    if not attempts[-1].verdict.passed:
+    last = attempts[-1].verdict
+    if not last.passed:
         services.counters.gave_up()
+    elif last.timbre and segment.own_voice:
+        services.norms.heard(_timbre_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
     return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
 
@@ -164,4 +170,9 @@ def _norms(
     if item.narration.request.quality.gate is Gate.OFF:
         return None
     model = services.quality.bounds(segment.voice, segment.language).duration
-    return until_available(lambda: services.norms.get(item, segment.speaker, plan, model), held)
+    norms = until_available(lambda: services.norms.get(item, segment.speaker, plan, model), held)
+    return replace(norms, timbre=services.norms.timbre(_timbre_name(item, segment))) if norms else None
+
+
+def _timbre_name(item: ClaimedItem, segment: SpokenSegment) -> Voice:
+    return (item.lease.job, segment.speaker, segment.instructions)

@@ -20,6 +20,7 @@ from worker.speech.quality import job_norms, verdict
 from worker.speech.quality.calibration import calibration_file
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.sound import timbre
 from worker.speech.quality.verdict import Utterance, Verdict
 
 
@@ -57,7 +58,7 @@ class Raised:
 Answer = Done | Raised
 
 RELEASE = release_of(
-    quality, file, engine, interface, sentence_ends, calibration_file, job_norms, verdict, sys.modules[__name__]
+    quality, file, engine, interface, sentence_ends, calibration_file, job_norms, timbre, verdict, sys.modules[__name__]
 )
 """A post-processor's greeting."""
 

@@ -13,7 +13,7 @@ from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.expectation import DurationModel
 from worker.speech.quality.findings import Defect, Finding, worst_first
 from worker.speech.quality.measures import SpeechMeasures, measure
-from worker.speech.quality.sound.measures import measure_sound
+from worker.speech.quality.sound.measures import SoundMeasures, measure_sound
 from worker.speech.quality.sound_checks import sound_findings
 
 MAX_REPEATED_FRAMES = 3
@@ -24,12 +24,24 @@ MAX_CLIPPED_SHARE = 0.001
 
 def basic_findings(speech: Speech, text: str, bounds: SpeechBounds) -> tuple[Finding, ...]:
     """Everything found, worst first; empty for speech that passes."""
-    return worst_first(measured_findings(speech, measure(speech), text, bounds))
+    measures = measure(speech)
+    return worst_first(measured_findings(speech, measures, sound_of(speech, measures), text, bounds))
 
 
-def measured_findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: SpeechBounds) -> list[Finding]:
+def sound_of(speech: Speech, measures: SpeechMeasures) -> SoundMeasures | None:
+    """None where nothing is to be heard, or what is there is no sound."""
+    is_sound = measures.speech_s > 0 and measures.finite_share == 1
+    return measure_sound(speech, measures.loudness_db) if is_sound else None
+
+
+def measured_findings(
+    speech: Speech, measures: SpeechMeasures, sound: SoundMeasures | None, text: str, bounds: SpeechBounds
+) -> list[Finding]:
     """As `basic_findings`, of speech that is measured already; in no order."""
-    return list(_findings(speech, measures, text, bounds))
+    findings = list(_findings(speech, measures, text, bounds))
+    if sound and bounds.sound:
+        findings += sound_findings(sound, bounds.sound, bounds.voice)
+    return findings
 
 
 def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: SpeechBounds) -> Iterator[Finding]:
@@ -46,8 +58,6 @@ def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: Speec
         yield from _end_findings(measures, text, bounds.duration, bounds.final_codes)
     yield from _silence_findings(measures, bounds)
     yield from _sound_findings(measures, bounds, len(speech.frames))
-    if bounds.sound and measures.finite_share == 1:
-        yield from sound_findings(measure_sound(speech, measures.loudness_db), bounds.sound, bounds.voice)
 
 
 def _duration_findings(measures: SpeechMeasures, text: str, model: DurationModel) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from statistics import median
 
 from worker.speech.quality.expectation import SLACK_S, DurationModel
 from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.sound.timbre import TimbreNorm
 
 LEAST_SEGMENTS = 16
 """Fewer say nothing yet: one that is wrong would shift what is usual."""
@@ -27,10 +28,13 @@ _GENERAL_SLACK_S = 0.7
 
 @dataclass(frozen=True, slots=True)
 class JobNorms:
-    """pace: median of how long segments sound by how long the model expects them to. loudness_lufs: their median."""
+    """pace: median of how long segments sound by how long the model expects them to. loudness_lufs: their median.
+    timbre: of a voice that no calibration knows, None while too little of it was heard.
+    """
 
     pace: float
     loudness_lufs: float | None
+    timbre: TimbreNorm | None = None
 
 
 @dataclass(frozen=True, slots=True)

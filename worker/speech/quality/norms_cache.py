@@ -1,10 +1,12 @@
-"""What is usual in a job so far, read from a bounded sample of its results and kept for a while."""
+"""What is usual in a job so far, read from a bounded sample of its results and kept for a while; and how its voices
+sound that no calibration knows, of what this worker spoke of it.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from storage.ids import JobId
@@ -15,6 +17,7 @@ from storage.segments.results import SegmentResult
 from storage.segments.timeline import MARGIN_S
 from worker.speech.quality.expectation import DurationModel
 from worker.speech.quality.job_norms import HeardSegment, JobNorms, job_norms
+from worker.speech.quality.sound.timbre import Timbre, TimbreNorm, timbre_norm
 
 SAMPLE = 64
 """Results read at a time, drawn anew each time: enough for a median, whatever the length of the job."""
@@ -26,6 +29,12 @@ UNKNOWN_AGE_S = 1.0
 
 MAX_JOBS = 256
 """Of which norms are kept."""
+
+MAX_TIMBRES = 64
+"""The last of a voice in a job."""
+
+Voice = tuple[JobId, str, str]
+"""A speaker of a job, and the instructions it speaks under: who whispers sounds otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,21 @@ class NormsCache:
         self._sample_rate_hz = sample_rate_hz
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[JobId, str], _Known] = OrderedDict()
+        self._timbres: OrderedDict[Voice, deque[Timbre]] = OrderedDict()
+
+    def heard(self, voice: Voice, timbre: Timbre) -> None:
+        """Of an utterance that passed."""
+        with self._lock:
+            self._timbres.setdefault(voice, deque(maxlen=MAX_TIMBRES)).append(timbre)
+            self._timbres.move_to_end(voice)
+            while len(self._timbres) > MAX_JOBS:
+                self._timbres.popitem(last=False)
+
+    def timbre(self, voice: Voice) -> TimbreNorm | None:
+        """None while too little of it was heard."""
+        with self._lock:
+            heard = tuple(self._timbres.get(voice, ()))
+        return timbre_norm(heard)
 
     def get(self, item: ClaimedItem, speaker: str, plan: Plan, model: DurationModel | None) -> JobNorms | None:
         """None while too little is done. speaker: the cast's name. Raises `StoreUnavailable`."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from worker.speech.quality.calibration.sound_bounds import SoundBounds, VoiceNorm, semitones_between
+from worker.speech.quality.calibration.sound_bounds import SoundBounds, VoiceNorm
 from worker.speech.quality.findings import Defect, Finding
 from worker.speech.quality.sound.measures import SoundMeasures
+from worker.speech.quality.sound.semitones import semitones_between
 from worker.speech.quality.sound.spectra import strangeness
 from worker.speech.quality.sound.spectrum import HOP_S
 

@@ -8,10 +8,11 @@ from rhapsode.contract.jobs.quality import Gate
 from worker.engine.interface import Speech
 from worker.speech.audio.loudness import loudness_of
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
-from worker.speech.quality.checks import measured_findings
+from worker.speech.quality.checks import measured_findings, sound_of
 from worker.speech.quality.findings import SEVERITY, Defect, Finding, worst_first
 from worker.speech.quality.job_norms import JobNorms, unusual_in_job
 from worker.speech.quality.measures import SpeechMeasures, finite_share, measure
+from worker.speech.quality.sound.timbre import Timbre, timbre_of, unlike_timbre
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,15 @@ class Utterance:
 class Verdict:
     """findings: worst first, empty for speech that passes. checks: what was measured, by name, for the manifest.
 
-    unheard: the gate asked for a recogniser and none knows the language.
+    unheard: the gate asked for a recogniser and none knows the language. timbre: of a voice that no calibration knows,
+    None where the utterance is too short to tell.
     """
 
     findings: tuple[Finding, ...]
     checks: dict[str, float]
     loudness_lufs: float | None
     unheard: bool = False
+    timbre: Timbre | None = None
 
     @property
     def passed(self) -> bool:
@@ -66,10 +69,14 @@ def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, nor
         return _unchecked(utterance.speech)
     measures = measure(utterance.speech)
     loudness = _loudness_lufs(utterance.speech, measures.finite_share)
-    findings = measured_findings(utterance.speech, measures, utterance.text, bounds)
+    sound = sound_of(utterance.speech, measures)
+    findings = measured_findings(utterance.speech, measures, sound, utterance.text, bounds)
+    timbre = timbre_of(sound, measures.speech_s) if sound and bounds.voice is None else None
     if norms and measures.speech_s:
         findings += unusual_in_job(utterance.text, measures.speech_s, loudness, norms, bounds.duration)
-    return Verdict(worst_first(findings), _checks(utterance.text, measures, bounds), loudness)
+    if norms and norms.timbre and timbre:
+        findings += unlike_timbre(timbre, norms.timbre)
+    return Verdict(worst_first(findings), _checks(utterance.text, measures, bounds), loudness, timbre=timbre)
 
 
 def _unchecked(speech: Speech) -> Verdict:

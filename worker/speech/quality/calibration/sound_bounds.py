@@ -9,6 +9,7 @@ from statistics import median
 import numpy as np
 
 from worker.speech.quality.sound.measures import SoundMeasures
+from worker.speech.quality.sound.semitones import semitones_between
 from worker.speech.quality.sound.spectra import strangeness, typical_spectra
 
 _TAIL = 0.005
@@ -101,10 +102,6 @@ def voice_norm(examples: Sequence[VoiceExample]) -> VoiceNorm:
         strange_db=strange,
         strange_stretch_db=stretch,
     )
-
-
-def semitones_between(pitch_hz: float, norm_hz: float) -> float:
-    return 12 * float(np.log2(pitch_hz / norm_hz))
 
 
 def _pitch(pitches: Sequence[float]) -> tuple[float | None, float]:
