@@ -16,9 +16,8 @@ from rhapsode.client.calls import PASSING
 from rhapsode.client.live.chunks import AudioChunk, Samples, SpeechFacts, sample_rate
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import StreamOptions
+from rhapsode.contract.speech_socket import NARI
 from rhapsode.errors import ApiError, BadAnswer, Problem, Violation, api_error
-
-PROTOCOL = "nari.speech.v1"
 
 MAX_PIECE_CHARS = 4_096
 """A longer piece goes in several messages."""
@@ -58,7 +57,7 @@ class Conversation:
         try:
             event = _Event.model_validate_json(message)
         except ValidationError as error:
-            raise BadAnswer(f"the server sent what is no event of {PROTOCOL}: {message[:200]!r}") from error
+            raise BadAnswer(f"the server sent what is no event of {NARI}: {message[:200]!r}") from error
         match event.type:
             case "error":
                 raise _refusal(event.error)

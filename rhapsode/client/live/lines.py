@@ -10,9 +10,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.typing import Subprotocol
 
 from rhapsode.client.connection import USER_AGENT, Connection
-from rhapsode.client.live.conversation import MAX_MESSAGE_BYTES, PROTOCOL
-from rhapsode.client.live.orders import SPEECH_SOCKET
+from rhapsode.client.live.conversation import MAX_MESSAGE_BYTES
 from rhapsode.client.retries import Attempts
+from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
 from rhapsode.errors import ServerUnreachable
 
 CLOSE_S = 2.0
@@ -38,12 +38,12 @@ class LineOptions(TypedDict):
 def line_url(connection: Connection) -> str:
     url = httpx.URL(connection.server_url)
     scheme = {"http": "ws", "https": "wss"}[url.scheme]
-    return str(url.copy_with(scheme=scheme, path=url.path.rstrip("/") + SPEECH_SOCKET))
+    return str(url.copy_with(scheme=scheme, path=url.path.rstrip("/") + SOCKET_PATH))
 
 
 def line_options(connection: Connection) -> LineOptions:
     return {
-        "subprotocols": [Subprotocol(PROTOCOL)],
+        "subprotocols": [Subprotocol(NARI)],
         "additional_headers": {"Authorization": f"Bearer {connection.api_key}"} if connection.api_key else {},
         "user_agent_header": USER_AGENT,
         # Samples do not get smaller.

@@ -11,7 +11,6 @@ from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import StreamOptions
 
 SPEECH = "/v1/audio/speech"
-SPEECH_SOCKET = "/v1/audio/speech/ws"
 
 Texts: TypeAlias = str | Iterable[str]
 """A text, or one that is still being written: its pieces, whatever their size."""

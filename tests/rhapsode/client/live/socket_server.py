@@ -14,7 +14,7 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from rhapsode.client.live.conversation import PROTOCOL
+from rhapsode.contract.speech_socket import NARI
 
 AUDIO = {"encoding": "pcm_s16le", "sample_rate": 24_000, "channels": 1}
 FRAME = bytes(range(256)) * 15
@@ -41,7 +41,7 @@ class Served:
 
     def open(self) -> None:
         """To the point where the client may send its text."""
-        self.say("session.created", protocol=PROTOCOL, audio=AUDIO)
+        self.say("session.created", protocol=NARI, audio=AUDIO)
         assert self.read()["type"] == "request.start"
         self.say("request.configured", model="small_voice", voice="slt")
 
@@ -79,9 +79,7 @@ class SocketServer:
         self.requests: list[Request] = []
         self._script = script
         self._refusals = refusals
-        self._server = serve(
-            self._serve, "127.0.0.1", 0, subprotocols=[Subprotocol(PROTOCOL)], process_request=self._look
-        )
+        self._server = serve(self._serve, "127.0.0.1", 0, subprotocols=[Subprotocol(NARI)], process_request=self._look)
         self._thread = threading.Thread(target=self._server.serve_forever)
         self._thread.start()
 
