@@ -15,6 +15,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Header, Response
+from fastapi.responses import RedirectResponse
 
 from api.dependencies import Services
 from api.http.problems.problem import not_found
@@ -25,6 +26,8 @@ router = APIRouter(include_in_schema=False)
 
 FOLDER = Path(__file__).parents[1] / "page"
 DOCUMENT = "index.html"
+
+LIVE = "./#/live"
 
 ASSETS_MARK = "{assets}"
 """Where the document names the folder of the other files."""
@@ -91,6 +94,13 @@ def get_document(
         "Permissions-Policy": PERMISSIONS,
     }
     return _answer(page().document, headers, accept_encoding, if_none_match)
+
+
+@router.head("/live")
+@router.get("/live")
+async def get_live() -> RedirectResponse:
+    """Live speech is a section of the page, which has an address of its own to be told and remembered."""
+    return RedirectResponse(LIVE)
 
 
 @router.head("/page/{version}/{name:path}")

@@ -54,6 +54,7 @@ def views(narration: str) -> dict[str, tuple[str, str]]:
     return {
         "new": ("", ".job-row"),
         "narration": (f"jobs/{narration}", ".segment"),
+        "live": ("live", "#live-text"),
         "voices": ("voices", ".voice[data-kind=own]"),
         "fleet": ("fleet", ".queue"),
     }

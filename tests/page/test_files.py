@@ -72,6 +72,15 @@ def test_only_files_of_the_page_are_served(served: ServedApi) -> None:
             assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_live_speech_has_an_address_that_leads_to_its_section(served: ServedApi) -> None:
+    with httpx.Client(base_url=served.url) as http:
+        answer = http.get("/live")
+
+    assert answer.is_redirect
+    # Relative: the page may lie below a path of a proxy's.
+    assert answer.headers["location"] == "./#/live"
+
+
 def test_the_document_may_load_its_own_files_only(served: ServedApi) -> None:
     with httpx.Client(base_url=served.url) as http:
         rules = http.get("/").headers["content-security-policy"]

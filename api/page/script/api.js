@@ -27,14 +27,17 @@ export const key = {
   set: (value) => (value ? sessionStorage.setItem(KEY_NAME, value) : sessionStorage.removeItem(KEY_NAME)),
 };
 
-/** The answer to a request, whose status is below 400. Throws a `Problem`; an `AbortError` when `signal` says so. */
-export async function request(method, path, { json, body, headers = {}, signal } = {}) {
+/**
+ * The answer to a request, whose status is below 400. Throws a `Problem`; an `AbortError` when `signal` says so.
+ * `isKeyed` false: a repeat is another request, as of what is heard once.
+ */
+export async function request(method, path, { json, body, headers = {}, signal, isKeyed = true } = {}) {
   const sent = { ...headers };
   const used = key.get();
   if (used) sent.Authorization = `Bearer ${used}`;
   if (json !== undefined) sent["Content-Type"] = "application/json";
   // A repeat of a request that did reach the server finds what the first one did.
-  if (method === "POST" && !(body instanceof FormData)) sent["Idempotency-Key"] ??= randomToken();
+  if (method === "POST" && isKeyed && !(body instanceof FormData)) sent["Idempotency-Key"] ??= randomToken();
   const content = json === undefined ? body : JSON.stringify(json);
   for (let looks = 1; ; looks += 1) {
     const answer = await reach(new URL(path, ROOT), { method, headers: sent, body: content, signal, cache: "no-store" });
@@ -85,6 +88,15 @@ function pause(milliseconds, signal) {
 function unreached() {
   signals.dispatchEvent(new Event("unreached"));
   return new Problem(0, { detail: "The server does not answer." });
+}
+
+/** A WebSocket of this protocol. A browser lets no header be set there, so the key goes as a second protocol. */
+export function openSocket(path, protocol) {
+  const address = new URL(path, ROOT);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  const bytes = String.fromCharCode(...new TextEncoder().encode(key.get()));
+  const coded = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return new WebSocket(address, key.get() ? [protocol, `rhapsode.key.${coded}`] : [protocol]);
 }
 
 export async function getJson(path, options = {}) {

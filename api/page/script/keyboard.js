@@ -8,8 +8,8 @@ const KEYS = [
   ["↑ ↓", "in the list: the narration above or below"],
   ["← → ↑ ↓", "in a text: the passage before or after"],
   ["Enter, Space", "in a text: how the passage was spoken, to hear it from there, to have it spoken again"],
-  ["Esc", "closes what was opened: a passage, this dialog"],
-  ["Ctrl or ⌘ and Enter", "while writing: narrate"],
+  ["Esc", "closes what was opened: a passage, this dialog; live, stops the speech"],
+  ["Ctrl or ⌘ and Enter", "while writing: narrate, or speak"],
 ];
 
 export function showKeys() {

@@ -8,6 +8,7 @@ import { openJobs } from "./jobs/page.js";
 const SECTIONS = {
   jobs: { load: async () => openJobs },
   voices: { load: async () => (await import("./voices/page.js")).openVoices },
+  live: { load: async () => (await import("./live/page.js")).openLive },
   fleet: { load: async () => (await import("./fleet/page.js")).openFleet },
 };
 

@@ -48,6 +48,18 @@ export class WavReader {
   }
 }
 
+/** Takes 16-bit samples as bytes, in any pieces, and gives them back between -1 and 1. */
+export class PcmReader {
+  #rest = new Uint8Array(0);
+
+  push(bytes) {
+    const all = joined(this.#rest, bytes);
+    const usable = all.length - (all.length % 2);
+    this.#rest = all.slice(usable);
+    return toFloat(new DataView(all.buffer, all.byteOffset, usable));
+  }
+}
+
 /** A WAV file (16 bits, mono) of samples between -1 and 1. */
 export function wavFile(samples, rate, name) {
   const view = new DataView(new ArrayBuffer(HEADER_BYTES + samples.length * 2));
