@@ -9,6 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_AR
 TEST_PROCESSES ?= 4
 # vLLM wants an environment of its own, of 3 GB with what it needs; pip unpacks as much again beside it.
 VLLM_VENV := .venv-vllm
+# Gradio asks for newer packages than are pinned here, and brings 370 MB with it; what it leaves open is the other's.
+DEMO_VENV := .venv-demo
 VLLM_TESTS := tests/worker/engine/vllm
 VLLM_WANTED_KIB := 6000000
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
@@ -28,7 +30,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast vllm-test page-test browser listen contract openapi generated check fix up faults drills audit bench voice-quality record-parity clean
+.PHONY: help demo test test-fast vllm-test demo-test page-test browser listen contract openapi generated check fix up faults drills audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -79,6 +81,18 @@ vllm-test: ## the tests of the vLLM engine on a CPU, in an environment of its ow
 		$(VLLM_VENV)/bin/python -m pytest -W default -n 2 --dist worksteal -k vllm \
 			$(VLLM_TESTS) tests/worker/engine/test_engine_contract.py; \
 	fi
+
+$(DEMO_VENV)/.installed: $(VENV)/.dev-installed
+	@echo "Installing Gradio into $(DEMO_VENV) (once) ..."
+	$(PYTHON) -m venv $(DEMO_VENV)
+	$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -e '.[demo]'
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> "$$($(DEMO_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
+	@touch $@
+
+# Warnings are not errors here: Gradio leaves sockets open.
+demo-test: $(DEMO_VENV)/.installed ## the page of Gradio's (rhapsode/demo), in an environment of its own
+	$(DEMO_VENV)/bin/python -m pytest -W default tests/rhapsode/demo
 
 page-test: browser ## drive the page at / in Chromium, also with 1,000 narrations; pictures in build/page
 	$(BIN)/python -m pytest tests/page -m "long or not long"
@@ -135,4 +149,4 @@ record-parity: ## record the reference fixtures anew in an environment of its ow
 	.venv-reference/bin/python tests/parity/record.py
 
 clean: ## remove the environments and the demo's data
-	rm -rf $(VENV) $(VLLM_VENV) .venv-reference .venv-audit .rhapsode
+	rm -rf $(VENV) $(VLLM_VENV) $(DEMO_VENV) .venv-reference .venv-audit .rhapsode

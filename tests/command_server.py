@@ -18,13 +18,14 @@ import sys
 import rhapsode
 from rhapsode.__main__ import main
 
-NEEDS_A_SERVER_OF_ITS_OWN = "rhapsode.webhook_fastapi"
+NO_COMMAND_NEEDS = frozenset({"rhapsode.webhook_fastapi", "rhapsode.demo.gradio_app"})
+"""They lean on packages that need not be here."""
 
 
 def load_everything() -> None:
     """What commands import when they run."""
     for module in pkgutil.walk_packages(rhapsode.__path__, "rhapsode."):
-        if module.name != NEEDS_A_SERVER_OF_ITS_OWN:
+        if module.name not in NO_COMMAND_NEEDS:
             importlib.import_module(module.name)
     gc.freeze()
 

@@ -1,0 +1,35 @@
+"""A text while it is typed, as the pieces that the client sends on."""
+
+from __future__ import annotations
+
+import queue
+import re
+from collections.abc import Iterator
+
+_WHOLE_WORDS = re.compile(r".*\s", re.DOTALL)
+
+
+class TypedText:
+    """An iterator for one reader; `show` and `finish` come from other threads. What was read once stays said."""
+
+    def __init__(self) -> None:
+        self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._given = ""
+
+    def show(self, text: str) -> None:
+        """All that is typed so far. Words go when white space follows; a change of what has gone is passed over."""
+        found = _WHOLE_WORDS.match(text)
+        self._give(found.group() if found else "")
+
+    def finish(self, text: str) -> None:
+        """All that was typed."""
+        self._give(text)
+        self._pieces.put(None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pieces.get, None)
+
+    def _give(self, text: str) -> None:
+        if text.startswith(self._given) and len(text) > len(self._given):
+            self._pieces.put(text[len(self._given) :])
+            self._given = text
