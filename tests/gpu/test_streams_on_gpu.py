@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from worker.engine.errors import RequestCancelled
-from worker.engine.interface import BuiltInSpeaker, Pcm, SpeechRequest, Urgency
+from worker.engine.interface import BuiltInSpeaker, Pcm, SpeechChunk, SpeechRequest, TextMode, Urgency
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.serving.streaming import SpeechStream
@@ -84,3 +85,47 @@ def test_streams_that_are_given_up_leave_room_for_others(engine: NativeEngine) -
             stream.speech.result(WAIT_S)
 
     assert len(list(SpeechStream(engine, request(engine, 1, "last")))) > 5
+
+
+def live_request(engine: NativeEngine, name: str, number: int = 1) -> SpeechRequest:
+    return replace(request(engine, number, name), urgency=Urgency.LIVE, text_mode=TextMode.PER_FRAME)
+
+
+def test_a_stream_goes_on_behind_the_codes_of_another(engine: NativeEngine) -> None:
+    heard: list[SpeechChunk] = []
+    whole = engine.submit(live_request(engine, "whole"), heard.append).result(WAIT_S)
+    prefix = np.concatenate([chunk.frames for chunk in heard[:4]])
+    start = len(prefix) * engine.info.samples_per_frame
+
+    resumed = engine.submit(replace(live_request(engine, "resumed"), prefix=prefix)).result(WAIT_S)
+
+    # A pass over many frames rounds otherwise than single ones: what follows need not be equal for ever.
+    one = engine.info.samples_per_frame
+    np.testing.assert_array_equal(resumed.frames[0], whole.frames[len(prefix)])
+    assert snr_db(resumed.pcm[:one], whole.pcm[start : start + one]) > LEAST_DB
+    assert abs(len(resumed.frames) + len(prefix) - len(whole.frames)) <= len(whole.frames) // 4
+
+
+def test_a_text_in_pieces_is_spoken_as_the_whole_of_it(engine: NativeEngine) -> None:
+    whole = engine.submit(live_request(engine, "whole")).result(WAIT_S)
+    heard: list[SpeechChunk] = []
+
+    future = engine.submit(replace(live_request(engine, "pieces"), text=TEXT[:5], text_is_open=True), heard.append)
+    for start in range(5, len(TEXT), 3):
+        engine.extend("pieces", TEXT[start : start + 3], is_last=start + 3 >= len(TEXT))
+
+    np.testing.assert_array_equal(future.result(WAIT_S).frames, whole.frames)
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in heard]), whole.frames)
+
+
+def test_live_speech_begins_while_every_other_slot_is_taken(engine: NativeEngine) -> None:
+    long = replace(request(engine, 1), text=f"{TEXT} {TEXT} {TEXT}", urgency=Urgency.BULK)
+    bulk = [engine.submit(replace(long, request_id=f"bulk {n}", seed=n)) for n in range(3 * engine.info.slots)]
+
+    chunks = iter(SpeechStream(engine, live_request(engine, "live")))
+    next(chunks)
+
+    assert sum(not one.done() for one in bulk) > engine.info.slots
+    list(chunks)
+    for one in bulk:
+        one.result(WAIT_S)
