@@ -61,7 +61,12 @@ def connect_signals(process: TicketProcess) -> None:
         """A listener to this signal keeps Celery from setting up logs its own way."""
 
     def on_init(**_: object) -> None:
-        process.start()
+        try:
+            process.start()
+        except Exception as error:
+            # Celery would log it and take tickets for which there is nobody to work.
+            logger.exception("the worker cannot start")
+            raise SystemExit(f"the worker cannot start: {error!r}") from error
 
     def on_ready(sender: Consumer, **_: object) -> None:
         process.consumes(TicketConsumption(sender))
