@@ -165,7 +165,7 @@ def segment_text(chars: int) -> str:
 
 def measure_engine_alone(load: Load) -> float:
     """Segments per second of the engine's process with every slot always taken."""
-    engine = EngineProcess(FakeEngineSettings(load.slots, load.step_s))
+    engine = EngineProcess(FakeEngineSettings(load.slots, step_s=load.step_s))
     engine.start()
     room = threading.Semaphore(load.slots + load.slots // 2)
     finished_s: list[float] = []

@@ -17,7 +17,7 @@ MARGIN = 720
 def speech(silent_s: float, loud_s: float) -> Pcm:
     silence = np.zeros(round(silent_s * RATE), np.float32)
     loud = np.sin(np.arange(round(loud_s * RATE)) * 0.1).astype(np.float32) / 4
-    return np.concatenate((silence, loud))
+    return np.concatenate((silence, loud)).astype(np.float32)
 
 
 def heard(pcm: Pcm, cuts: list[int]) -> Pcm:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from worker.speech.audio.recursive_filter import BLOCK, BlockFilter, Section
+from worker.speech.audio.recursive_filter import BLOCK, BlockFilter, Section, Signal
 
 SLOW = Section((1.0, -2.0, 1.0), (-1.985, 0.9851))
 """Poles near the circle: what it rings goes on for hundreds of samples."""
@@ -36,7 +36,7 @@ def test_blocks_give_what_the_equation_gives_whatever_the_pieces(seed: int, num_
     expected = by_its_equation(by_its_equation(samples, FAST), SLOW)
     block_filter = BlockFilter((FAST, SLOW))
     ends = sorted({0, num_samples, *(cut for cut in cuts if cut < num_samples)})
-    state, parts = block_filter.rest, [np.zeros(0)]
+    state, parts = block_filter.rest, list[Signal]([np.zeros(0)])
 
     for start, end in pairwise(ends):
         filtered, state = block_filter.apply(samples[start:end], state)
