@@ -252,6 +252,26 @@ def test_memory_is_constant_while_requests_come_and_go(
     assert torch.cuda.memory_allocated() == before
 
 
+def test_admission_waits_for_nothing_that_the_device_does(
+    weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
+) -> None:
+    """An operation that does would hold up every stream, at each arrival, for as long as frames are in flight."""
+    settings = NativeEngineSettings(Path("random"), slots=SLOTS)
+    lane = slot_lane(weights, SLOTS, 0, CAPACITY, talker_frame.PAD_ID, settings)
+    drive(lane, requests, cancelled={})
+    prefix = np.ones((3, weights.num_codebooks), dtype=np.int16)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        lane.add(replace(requests[0], frames=0))
+        lane.add(replace(requests[1], frames=0, prefix=prefix))
+        lane.step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+    while lane.has_work:
+        lane.step()
+
+
 def strict_lane(weights: SpeechWeights, pad_id: int, kv: Precision = BFLOAT16) -> Any:
     settings = NativeEngineSettings(
         Path("random"), slots=SLOTS, reproducibility=Reproducibility.STRICT, kv_precision=kv

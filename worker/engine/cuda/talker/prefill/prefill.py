@@ -21,6 +21,7 @@ class PromptPass:
         self._tables = tables
         self._state = state
         self._device = codec_table.device
+        self._spoken = torch.ones((), dtype=state.present.dtype, device=self._device)
 
     def run(self, prompts: PackedPrompts, layers: PromptLayers) -> None:
         """Fills the slots' keys, values and next inputs."""
@@ -44,10 +45,11 @@ class PromptPass:
             float_targets += (sampling.inverse_temperature, sampling.noise_scale, sampling.top_p)
         for target, values in zip(float_targets, floats, strict=True):
             target[slots] = values
-        state.present[slots] = 0
+        # Not by an assignment: one of a plain number to rows that a tensor names waits for the device.
+        state.present.index_fill_(0, slots, 0)
         if packed.spoken.size:
             spoken_slots, entries = sent(packed.spoken, self._device)
-            state.present[spoken_slots, entries] = 1
+            state.present.index_put_((spoken_slots, entries), self._spoken)
         state.trailing_ids[slots, : packed.trailing_ids.shape[1]] = sent(packed.trailing_ids, self._device)
 
     def extend_text(self, slot: int, text: TextUpdate) -> None:
