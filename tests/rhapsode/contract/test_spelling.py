@@ -24,7 +24,8 @@ what has to raise it carries by hand what the contract or the submission carries
 
 @pytest.mark.parametrize("field", MOST)
 def test_a_field_is_spelled_in_no_more_modules_than_it_was(field: str) -> None:
-    spelled = re.compile(rf"(?<![a-z]){field}(?![a-z])")
+    # `context.destination` is where a browser's sound goes.
+    spelled = re.compile(rf"(?<![a-z])(?<!context\.){field}(?![a-z])")
     found = sorted(str(path) for path, text in MODULES if spelled.search(text))
 
     assert len(found) <= MOST[field], "\n".join(found)
