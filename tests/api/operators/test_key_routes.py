@@ -20,8 +20,8 @@ from tests.settings import api_settings_of
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 
 OPEN_PATHS = (
-    *("/livez", "/readyz", "/metrics", "/openapi.json", "/v1/objects/{key:path}"),
-    *("/", "/page/{version}/{name:path}"),
+    *("/livez", "/readyz", "/health", "/metrics", "/openapi.json", "/v1/objects/{key:path}"),
+    *("/", "/live", "/page/{version}/{name:path}"),
 )
 """Probes, the contract's description, links that carry their own permission, and the page, which asks for a key."""
 

@@ -6,9 +6,10 @@ import ssl
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from storage.ids import TenantId
@@ -105,7 +106,9 @@ class Caller:
         stream = self.streams[name]
         while stream.end is None:
             self._next(PATIENCE_S)
-            self.say(Consumed(stream=name, num_samples=len(stream.all_samples) // 2))
+            with suppress(ConnectionClosed):
+                # What was said before the goodbye is still to be read.
+                self.say(Consumed(stream=name, num_samples=len(stream.all_samples) // 2))
         return stream
 
     def close(self) -> None:
