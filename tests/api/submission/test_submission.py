@@ -71,8 +71,12 @@ def test_defaults_are_filled_in_and_told(api: ServedApi) -> None:
         "cut_s": 0.12,
         "inside": "spoken",
     }
-    sampled = request["sampling"]
-    assert set(sampled.values()) == {None}
+    assert request["sampling"] == dict.fromkeys(
+        (
+            *("temperature", "top_p", "top_k", "repetition_penalty", "do_sample", "max_new_tokens"),
+            *("subtalker_temperature", "subtalker_top_k", "subtalker_top_p"),
+        )
+    )
     assert request["priority"] == "normal"
     assert request["reuse"] is True
     assert request["retention_s"] == 604_800
@@ -123,11 +127,16 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     )
     assert (spec.request.reuse, job["request"]["reuse"]) == (False, False)
     assert tuple(spec.request.pauses.model_dump().values()) == (0, 2, 0.9, 2.0, 0.35, 0.12, "spoken")
-    assert spec.request.sampling.model_dump(exclude_none=True) == {
+    assert spec.request.sampling.model_dump() == {
         "temperature": 0,
         "top_p": 0.5,
         "top_k": 5,
         "repetition_penalty": 1.1,
+        "do_sample": None,
+        "max_new_tokens": None,
+        "subtalker_temperature": None,
+        "subtalker_top_k": None,
+        "subtalker_top_p": None,
     }
     assert (record.priority, record.retention_s, record.metadata) == ("low", 3600, {"book": "42"})
     assert record.deadline_ms == deadline.timestamp() * 1000
