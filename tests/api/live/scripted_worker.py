@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 from storage.live.address import LiveAddress
 from storage.live.messages import (
@@ -154,8 +155,12 @@ class ScriptedWorker:
         else:
             await self._say(connection, Opened(stream=head.stream))
             self.texts[head.stream] = asyncio.Queue()
-            self.speaking[head.stream] = asyncio.create_task(self._speak(connection, head))
+            self.speaking[head.stream] = asyncio.create_task(self._speak_until_gone(connection, head))
             await self._load(connection)
+
+    async def _speak_until_gone(self, connection: ServerConnection, head: Open) -> None:
+        with suppress(ConnectionClosed):
+            await self._speak(connection, head)
 
     async def _speak(self, connection: ServerConnection, head: Open) -> None:
         text = head.order.text
@@ -190,5 +195,6 @@ class ScriptedWorker:
 
     async def _say(self, connection: ServerConnection, head: FromWorker, *payload: bytes) -> None:
         if self.hangs.is_set():
-            await asyncio.Event().wait()
+            # For ever, but for the end of the connection: a server waits for all who attend to one.
+            await connection.wait_closed()
         await connection.send(encode_message(head, *payload))

@@ -67,8 +67,7 @@ def test_an_open_text_is_extended(live_door: Opener) -> None:
     asyncio.run(listen())
 
 
-# One that falls silent is a real process in `test_real_workers.py`.
-@pytest.mark.parametrize("fault", ["kill", "failed"])
+@pytest.mark.parametrize("fault", ["kill", "stop", "failed"])
 def test_another_worker_goes_on_where_one_was_lost(live_door: Opener, fault: str) -> None:
     async def listen() -> None:
         workers = [ScriptedWorker(name, frame_s=0.02) for name in ("one", "two")]
@@ -78,9 +77,8 @@ def test_another_worker_goes_on_where_one_was_lost(live_door: Opener, fault: str
             async for chunk in stream.chunks():
                 heard += chunk.pcm
                 if len(heard) == 5 * 3840:
-                    if fault == "kill":
-                        first.kill()
-                    else:
+                    {"kill": first.kill, "stop": first.stop, "failed": lambda: None}[fault]()
+                    if fault == "failed":
                         first.fails_at = 7
             assert heard == expected(TEXT)
             assert stream.num_places == 2
