@@ -126,7 +126,7 @@ class _Running:
     frames_done: int
     frames_heard: int
     admitted_s: float = 0.0
-    _said: tuple[Pcm, CodecFrames] | None = None
+    _said: tuple[str, Pcm, CodecFrames] | None = None
 
     @classmethod
     def begun(cls, request: SpeechRequest, future: Future[Speech], on_audio: OnAudio | None) -> _Running:
@@ -161,14 +161,14 @@ class _Running:
     def write_on(self, text: str, *, is_last: bool) -> None:
         self.text += text
         self.is_open = not is_last
-        self._said = None
 
     def said(self) -> tuple[Pcm, CodecFrames]:
-        """Of the text as far as it is known; made when the first of it is wanted."""
-        if self._said is None:
+        """Of the text as far as it is known, which may grow meanwhile; made when the first of it is wanted."""
+        text = self.text
+        if self._said is None or self._said[0] != text:
             per_frame = self.request.text_mode is TextMode.PER_FRAME
-            self._said = (fake_streamed_speech if per_frame else fake_speech)(self.text, self.request.seed)
-        return self._said
+            self._said = (text, *(fake_streamed_speech if per_frame else fake_speech)(text, self.request.seed))
+        return self._said[1:]
 
 
 class FakeEngine:

@@ -13,13 +13,22 @@ import pytest
 
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
-from worker.engine.fake import HANG_MARKER, POISON_EXIT_STATUS, POISON_MARKER, FakeEngine, fake_speech
+from worker.engine.fake import (
+    HANG_MARKER,
+    POISON_EXIT_STATUS,
+    POISON_MARKER,
+    FakeEngine,
+    fake_speech,
+    fake_streamed_speech,
+)
 from worker.engine.interface import (
     BuiltInSpeaker,
     FinishReason,
     InContextPrompt,
     ReferenceAudio,
+    SpeechChunk,
     SpeechRequest,
+    TextMode,
     XVectorPrompt,
 )
 from worker.engine.settings import FakeEngineSettings
@@ -206,3 +215,32 @@ def test_the_fake_is_built_without_torch() -> None:
 
     assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
     assert isinstance(build_engine(FakeEngineSettings()), FakeEngine)
+
+
+@pytest.fixture
+def threads_take_turns() -> Iterator[None]:
+    """Ten thousand times as often as usual."""
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(usual_s / 10_000)
+    yield
+    sys.setswitchinterval(usual_s)
+
+
+@pytest.mark.usefixtures("threads_take_turns")
+def test_a_text_that_grows_while_it_is_spoken_is_said_as_the_whole_of_it() -> None:
+    """The writer's thread and the loop's meet at every character."""
+    engine = FakeEngine(FakeEngineSettings(step_s=0.0))
+    text = "Whatever is written while it is spoken. " * 5
+    expected, _ = fake_streamed_speech(text, 7)
+    for number in range(20):
+        request = SpeechRequest(
+            f"r{number}", "", BuiltInSpeaker("ada"), seed=7, text_mode=TextMode.PER_FRAME, text_is_open=True
+        )
+        heard: list[SpeechChunk] = []
+        future = engine.submit(request, heard.append)
+        for place, letter in enumerate(text):
+            engine.extend(f"r{number}", letter, is_last=place == len(text) - 1)
+
+        future.result(60)
+        np.testing.assert_array_equal(np.concatenate([chunk.pcm for chunk in heard]), expected)
+    engine.close()
