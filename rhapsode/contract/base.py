@@ -57,19 +57,18 @@ def exactly_one(**types: str) -> JsonDict:
     return cast("JsonDict", {"oneOf": given})
 
 
-def formed(pattern: str, wanted: str, *, max_length: int | None = None) -> tuple[FieldInfo, AfterValidator]:
+def formed(form: re.Pattern[str], wanted: str, *, max_length: int | None = None) -> tuple[FieldInfo, AfterValidator]:
     """For `Annotated[str, *formed(...)]`: the whole text is of this form, which a refusal says in words.
 
     wanted: what it has to be, behind "must be".
     """
-    known = re.compile(pattern)
 
     def check(text: str) -> str:
-        if known.fullmatch(text) is None:
+        if form.fullmatch(text) is None:
             raise PydanticCustomError("string_pattern_mismatch", "must be {wanted}", {"wanted": wanted})
         return text
 
-    return Field(max_length=max_length, json_schema_extra={"pattern": f"^{pattern}$"}), AfterValidator(check)
+    return Field(max_length=max_length, json_schema_extra={"pattern": f"^{form.pattern}$"}), AfterValidator(check)
 
 
 class Answer(BaseModel):

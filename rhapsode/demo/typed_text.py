@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import queue
-import re
 from collections.abc import Iterator
 
-_WHOLE_WORDS = re.compile(r".*\s", re.DOTALL)
+from rhapsode.client.live.written import whole_words
 
 
 class TypedText:
@@ -18,8 +17,7 @@ class TypedText:
 
     def show(self, text: str) -> None:
         """All that is typed so far. Words go when white space follows; a change of what has gone is passed over."""
-        found = _WHOLE_WORDS.match(text)
-        self._give(found.group() if found else "")
+        self._give(text[: whole_words(text)])
 
     def finish(self, text: str) -> None:
         """All that was typed."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable, Iterator
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.client.live.written import whole_words
 
 READ_BYTES = 1 << 16
 
 MAX_HELD_CHARS = 1_000
 """Of a word that does not end: then it goes in parts."""
-
-_WHOLE_WORDS = re.compile(r".*\s", re.DOTALL)
 
 
 def words(read: Callable[[int], bytes]) -> Iterator[str]:
@@ -25,8 +23,7 @@ def words(read: Callable[[int], bytes]) -> Iterator[str]:
     held = ""
     while data := read(READ_BYTES):
         held += _decoded(decoder, data)
-        found = _WHOLE_WORDS.match(held)
-        size = found.end() if found else (len(held) if len(held) > MAX_HELD_CHARS else 0)
+        size = whole_words(held) or (len(held) if len(held) > MAX_HELD_CHARS else 0)
         if size:
             yield held[:size]
             held = held[size:]

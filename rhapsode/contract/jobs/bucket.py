@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -9,31 +10,31 @@ from pydantic import AfterValidator, Field
 from rhapsode.contract.base import RequestBody, formed
 from rhapsode.contract.speakable_text import check_label
 
-_FOLDER = "[A-Za-z0-9_][A-Za-z0-9_.=-]*"
+_WORD = re.compile("[!-~]+")
+_ENDPOINT = re.compile(r"https?://[A-Za-z0-9._:\[\]-]+/?")
+_REGION = re.compile("[a-z0-9-]{1,40}")
+_BUCKET_NAME = re.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_FOLDERS = re.compile("([A-Za-z0-9_][A-Za-z0-9_.=-]{0,498}/)*")
 
 Secret = Annotated[
     str,
-    *formed("[!-~]+", "one word of letters, digits and signs of ASCII", max_length=4_096),
+    *formed(_WORD, "one word of letters, digits and signs of ASCII", max_length=4_096),
     AfterValidator(check_label),
 ]
 Endpoint = Annotated[
     str,
     *formed(
-        r"https?://[A-Za-z0-9._:\[\]-]+/?",
+        _ENDPOINT,
         "https:// and a host, such as https://s3.eu-central-1.amazonaws.com",
         max_length=500,
     ),
 ]
-Region = Annotated[str, *formed("[a-z0-9-]{1,40}", "a region such as eu-central-1")]
+Region = Annotated[str, *formed(_REGION, "a region such as eu-central-1")]
 BucketName = Annotated[
     str,
-    *formed(
-        "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket: 3 to 63 lower-case letters, digits, `-` and `.`"
-    ),
+    *formed(_BUCKET_NAME, "the name of a bucket: 3 to 63 lower-case letters, digits, `-` and `.`"),
 ]
-Prefix = Annotated[
-    str, *formed(f"({_FOLDER}/)*", "folders with a slash behind each, such as books/42/", max_length=500)
-]
+Prefix = Annotated[str, *formed(_FOLDERS, "folders with a slash behind each, such as books/42/", max_length=500)]
 
 
 class Bucket(RequestBody):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
@@ -33,11 +34,11 @@ Instructions = Annotated[
     ),
     AfterValidator(check_prose),
 ]
+_CHAPTER_ID = re.compile("[A-Za-z0-9._-]+")
+
 ChapterId = Annotated[
     str,
-    *formed(
-        "[A-Za-z0-9._-]+", "the id of a chapter, as a plan shows it: letters, digits, `.`, `_` and `-`", max_length=64
-    ),
+    *formed(_CHAPTER_ID, "the id of a chapter, as a plan shows it: letters, digits, `.`, `_` and `-`", max_length=64),
 ]
 DictionaryReference = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
 

@@ -68,6 +68,7 @@ Tag = Annotated[str, Field(max_length=500), AfterValidator(check_label), AfterVa
 
 MAX_PREFIX_CHARS = 200
 _FOLDER = "[a-z0-9][a-z0-9_.-]*"
+_FOLDERS = re.compile(f"{_FOLDER}(/{_FOLDER})*/?")
 
 
 def _folders(prefix: str) -> str:
@@ -80,7 +81,7 @@ def _folders(prefix: str) -> str:
 Folders = Annotated[
     str,
     *formed(
-        f"{_FOLDER}(/{_FOLDER})*/?",
+        _FOLDERS,
         "folders of lower-case letters, digits, `_`, `-` and `.` with slashes between them, such as books/42",
         max_length=MAX_PREFIX_CHARS,
     ),
@@ -124,9 +125,9 @@ class Loudness(RequestBody):
 Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose), AfterValidator(str.strip)]
 
 
-_LANGUAGE = "[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}"
+_LANGUAGE = re.compile("([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8})?")
 
-LanguageTag = Annotated[str, *formed(f"({_LANGUAGE})?", "a BCP 47 tag, such as en-GB", max_length=100)]
+LanguageTag = Annotated[str, *formed(_LANGUAGE, "a BCP 47 tag, such as en-GB", max_length=100)]
 
 
 def _isbn(text: str) -> str:

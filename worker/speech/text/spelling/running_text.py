@@ -20,7 +20,8 @@ WORDS_BEHIND = 3
 _LETTERS = re.compile(
     r"[(\"“‘«„¿¡]{0,2}(?:[^\W\d_]{1,40}+)(?:['’\-][^\W\d_]{1,40}+){0,4}[,;:!?…。，、！？]{0,3}[\"”’»“)]{0,2}\Z"
 )
-_CAPITALS = re.compile(r"\W*(?:[^\W\d_a-zß-öø-ÿ]\W*){2}")
+_CAPITALS = re.compile(r"\W{0,2}(?:[^\W\d_a-zß-öø-ÿ]\W?){2}")
+"""Of what `_LETTERS` describes: no more signs can stand there."""
 
 
 class RunningSpelling:
