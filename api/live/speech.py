@@ -71,7 +71,7 @@ class LiveSpeech:
         asked_s = asyncio.get_running_loop().time()
         self.refuse_without_store()
         stream_id = f"live_{str(ULID()).lower()}"
-        with span("live open", model=order.model, stream=stream_id) as opening:
+        with span("live open", model=order.narration.model, stream=stream_id) as opening:
             account = await self._account(tenant, stream_id, key)
             traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
             stream = LiveStream(stream_id, traced, account, self._events, asked_s)

@@ -122,7 +122,7 @@ class LiveStream:
 
     def __init__(self, stream_id: str, order: LiveOrder, account: Account, events: StreamEvents, now_s: float) -> None:
         self.id = stream_id
-        self.model = order.model
+        self.model = order.narration.model
         self.account = account
         self.findings: tuple[str, ...] = ()
         self.outcome = ""
@@ -131,7 +131,7 @@ class LiveStream:
         self.revision = ""
         self.sample_rate_hz = 0
         self.worker = ""
-        self.is_strict = order.reproducibility == "strict"
+        self.is_strict = order.narration.is_strict
         self.heard: HeardClock | None = None
         self.ttfa_s: float | None = None
         self._asked_s = now_s

@@ -19,7 +19,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
     Raises a `Problem` or a `StorageError`, as a job's submission does.
     """
     services.live.refuse_without_store()
-    request = job_request(order, spoken_names(services, tenant, order), None)
+    request = job_request(order, spoken_names(services, tenant, order))
     try:
         resolved = resolve_submission(services, tenant, request, new_job_id(), [])
         for voice in resolved.cast.voices:
@@ -27,22 +27,12 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
     except Problem as problem:
         raise said_otherwise(problem) from problem
     spec = resolved.spec
-    narration = spec.request
     return LiveOrder(
         tenant=tenant,
-        model=narration.model,
-        voice=narration.voice,
+        narration=spec.request,
         own_voice=spec.own_voice,
-        language=narration.language,
-        instructions=narration.instructions,
         text=order.input,
         text_mode=LiveTextMode.WHOLE if order.non_streaming_mode else LiveTextMode.PER_FRAME,
-        seed=narration.seed,
-        sampling=narration.sampling,
-        pauses=narration.pauses,
-        normalization=narration.normalization,
-        emoji=narration.emoji,
-        reproducibility=narration.reproducibility,
     )
 
 

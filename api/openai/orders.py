@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -44,7 +43,7 @@ def stored_as(form: SpeechFormat) -> str:
     return "wav" if form == "pcm" else form
 
 
-def job_request(order: SpeechOrder, names: SpokenNames, deadline: datetime | None) -> JobRequest:
+def job_request(order: SpeechOrder, names: SpokenNames) -> JobRequest:
     """The narration that an order comes to. Raises the `Problem` of what cannot be spoken."""
     _refuse_own_way(order)
     fields: dict[str, Any] = {
@@ -63,7 +62,6 @@ def job_request(order: SpeechOrder, names: SpokenNames, deadline: datetime | Non
         "reuse": order.reuse,
         "output": {"formats": [{"type": stored_as(order.response_format)}], "speed": order.speed},
         "priority": "high",
-        "deadline": deadline.isoformat() if deadline else None,
         "retention_s": RETENTION_S,
     }
     try:

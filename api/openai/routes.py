@@ -1,8 +1,8 @@
 """`POST /v1/audio/speech` in OpenAI's shape: a short text in, its audio back, by the same jobs as everything else.
 
-The job is of the interactive class and has a deadline. Its caller waits; one who goes takes the job along, unless an
-idempotency key says that they come back for it. With `Prefer: respond-async` the answer is the job itself. A stream is
-no job: see `streaming`.
+The job is of the interactive class and is given up in time. Its caller waits; one who goes takes the job along, unless
+an idempotency key says that they come back for it. With `Prefer: respond-async` the answer is the job itself. A stream
+is no job: see `streaming`.
 """
 
 from __future__ import annotations

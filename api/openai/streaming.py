@@ -98,7 +98,7 @@ def _headers(order: LiveOrder, stream: LiveStream) -> dict[str, str]:
         "X-Accel-Buffering": "no",
         "X-Sample-Rate": str(stream.sample_rate_hz),
         "X-Stream-Id": stream.id,
-        **spoken_headers(order.model, order.voice),
+        **spoken_headers(order.narration.model, order.narration.voice),
     }
 
 

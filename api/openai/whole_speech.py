@@ -45,10 +45,11 @@ def accept(
 ) -> Accepted:
     if replayed := find_response(services, tenant, key):
         return Accepted(replayed, replayed=True)
-    names = spoken_names(services, tenant, order)
-    deadline = None if is_async else datetime.now(UTC) + timedelta(seconds=PATIENCE_S)
+    request = job_request(order, spoken_names(services, tenant, order))
+    if not is_async:
+        request = request.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=PATIENCE_S)})
     try:
-        return accept_narration(services, tenant, job_request(order, names, deadline), key, api_url)
+        return accept_narration(services, tenant, request, key, api_url)
     except DeadlineUnreachable as problem:
         detail = f"this would take longer than {PATIENCE_S} s now; a job of /v1/jobs can wait"
         raise backlog_full(detail, problem.late_s) from None

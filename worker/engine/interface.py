@@ -258,6 +258,11 @@ class EngineInfo:
     """Of how the engine was set up, see `configuration`; empty before it is known."""
     reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether a request has the same codes in any company."""
+        return self.reproducibility is Reproducibility.STRICT
+
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:

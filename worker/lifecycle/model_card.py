@@ -5,7 +5,6 @@ from __future__ import annotations
 from rhapsode.contract.voices.modes import CacheMode
 from storage.queue.model_registry import ModelCard
 from worker.engine.interface import EngineInfo
-from worker.engine.profiles import Reproducibility
 
 
 def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...]) -> ModelCard:
@@ -29,5 +28,5 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         speaker_dim=info.speaker_dim,
         voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),
         recognised_languages=recognised_languages,
-        is_strict=info.reproducibility is Reproducibility.STRICT,
+        is_strict=info.is_strict,
     )

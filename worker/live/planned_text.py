@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from rhapsode.contract.jobs.input import SegmentationMode
-from rhapsode.contract.jobs.narration import Narration, SegmentLengths
+from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.live.orders import LiveOrder
 from storage.narration.spec import NarrationSpec, SegmentBounds
 from storage.segments.plan import PlannedSegment, with_occurrences
@@ -54,17 +54,7 @@ def _spec(order: LiveOrder, info: EngineInfo) -> NarrationSpec:
         mode=SegmentationMode(info.segmentation.value), target_chars=room.target_chars, max_chars=room.max_chars
     )
     return NarrationSpec(
-        request=Narration(
-            model=order.model,
-            voice=order.voice,
-            language=order.language,
-            instructions=order.instructions,
-            seed=order.seed,
-            pauses=order.pauses,
-            emoji=order.emoji,
-            normalization=order.normalization,
-            segmentation=lengths,
-        ),
+        request=order.narration.model_copy(update={"segmentation": lengths}),
         bounds=SegmentBounds(max_bytes=room.max_bytes, opening_chars=min(OPENING_CHARS, room.target_chars)),
         languages=info.languages,
     )

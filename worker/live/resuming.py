@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhapsode.contract.jobs.options import Reproducibility
 from storage.live.messages import Resume
 from storage.live.orders import LiveOrder
 from worker.engine.interface import CodecFrames, EngineInfo
@@ -37,7 +36,7 @@ def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: Engine
     if resume is None:
         return Start()
     frames = _frames(codes, info)
-    if order.reproducibility is Reproducibility.STRICT:
+    if order.narration.is_strict:
         return Start(resume.segment, skip_frames=len(frames), skip_samples=resume.num_samples_heard)
     if not len(frames):
         return Start(resume.segment)

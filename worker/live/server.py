@@ -24,7 +24,6 @@ from websockets.http11 import Request, Response
 from storage.live.address import LiveAddress
 from storage.live.messages import MAX_MESSAGE_BYTES
 from storage.runtime.config.settings import SettingsError
-from worker.engine.profiles import Reproducibility
 from worker.live.connection import LiveConnection
 from worker.live.parts import LiveParts
 from worker.live.places import Places
@@ -93,7 +92,7 @@ class LiveServer:
             revision=info.revision,
             step_ms=self._read_step_ms(),
             server_name=self._binding.server_name,
-            is_strict=info.reproducibility is Reproducibility.STRICT,
+            is_strict=info.is_strict,
         )
 
     @property

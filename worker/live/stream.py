@@ -230,7 +230,7 @@ class LiveStream:
 
     def _submit(self, index: int, conditioning: Conditioning, start: Start) -> _Spoken:
         info, order = self._parts.engine.info, self._order
-        bounds = self._parts.bounds(order.voice, order.language)
+        bounds = self._parts.bounds(order.narration.voice, order.narration.language)
         spoken = _Spoken(
             index,
             f"{self._name}/{index}",
@@ -240,15 +240,15 @@ class LiveStream:
             is_whole=False,
         )
         self._gather(spoken)
-        most = order.sampling.max_new_tokens
+        most = order.narration.sampling.max_new_tokens
         request = SpeechRequest(
             request_id=spoken.request_id,
             text=spoken.text,
             conditioning=conditioning,
-            language=order.language,
+            language=order.narration.language,
             text_mode=TEXT_MODES[order.text_mode],
-            sampling=effective_sampling(info.default_sampling, order.sampling),
-            seed=segment_seed(order.seed, str(index)) if index else order.seed,
+            sampling=effective_sampling(info.default_sampling, order.narration.sampling),
+            seed=segment_seed(order.narration.seed, str(index)) if index else order.narration.seed,
             max_frames=most if most is None or not spoken.is_whole else frame_limit(spoken.text, most),
             urgency=Urgency.LIVE,
             is_opening=index == 0,
@@ -303,7 +303,7 @@ class LiveStream:
             self._send_audio(spoken.index, spoken.audio.take(event))
 
     def _settle(self, spoken: _Spoken, speech: Speech) -> bool:
-        if speech.finish_reason is not FinishReason.EOS and self._order.sampling.max_new_tokens is None:
+        if speech.finish_reason is not FinishReason.EOS and self._order.narration.sampling.max_new_tokens is None:
             self._findings.append(Defect.UNFINISHED.value)
         silent = spoken.gate.end()
         if silent is not None:

@@ -29,7 +29,7 @@ class TextRoom:
 
     @classmethod
     def of(cls, order: LiveOrder, info: EngineInfo) -> Self:
-        rows = float(len(order.instructions.encode()))
+        rows = float(len(order.narration.instructions.encode()))
         if order.own_voice is not None and order.own_voice.ref_text:
             reference_s = order.own_voice.source.duration_s or 0.0
             rows += len(order.own_voice.ref_text.encode()) + reference_s * info.sample_rate_hz / info.samples_per_frame

@@ -27,12 +27,13 @@ class WrittenText:
 
     def __init__(self, order: LiveOrder, dictionaries: tuple[bytes, ...], info: EngineInfo) -> None:
         """Raises `DictionaryDamaged`."""
-        self._model, self._languages = order.model, info.languages
-        spelling = RunningSpelling(order.language, order.normalization, order.emoji, dictionaries)
+        narration = order.narration
+        self._model, self._languages = narration.model, info.languages
+        spelling = RunningSpelling(narration.language, narration.normalization, narration.emoji, dictionaries)
         room = TextRoom.of(order, info)
         self._words = WordReader()
         phrases = PhraseReader(SentenceReader(self._words), spelling)
-        self._composer = SegmentComposer(phrases, Bounds(room.max_chars, room.max_bytes), order.pauses)
+        self._composer = SegmentComposer(phrases, Bounds(room.max_chars, room.max_bytes), narration.pauses)
 
     def feed(self, text: str, *, is_last: bool) -> None:
         """Raises `PermanentItemError` for letters that no language of the model is written with."""

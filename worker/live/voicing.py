@@ -35,16 +35,16 @@ class StreamPatience:
 
 def refuse_impossible(order: LiveOrder, model: str, info: EngineInfo) -> None:
     """What this engine can never speak, told before a thread is asked. Raises `StreamRefused`."""
-    if order.model != model:
+    if order.narration.model != model:
         raise StreamRefused("model_not_found", f"this worker speaks {model}")
     if order.text_is_open and order.text_mode is not LiveTextMode.PER_FRAME:
         raise StreamRefused("invalid_request", "text that is still being written needs the text mode `per_frame`")
     if order.text_is_open and not info.takes_open_text:
         raise StreamRefused("not_supported", f"the engine of {model} speaks a text when all of it is there")
-    if order.language not in ("auto", *info.languages):
-        raise StreamRefused("unsupported_language", f"{model} does not speak {order.language!r}")
-    if order.own_voice is None and info.speakers and order.voice not in info.speakers:
-        raise StreamRefused("voice_not_found", f"{model} has no voice {order.voice!r}")
+    if order.narration.language not in ("auto", *info.languages):
+        raise StreamRefused("unsupported_language", f"{model} does not speak {order.narration.language!r}")
+    if order.own_voice is None and info.speakers and order.narration.voice not in info.speakers:
+        raise StreamRefused("voice_not_found", f"{model} has no voice {order.narration.voice!r}")
 
 
 def needs_store(order: LiveOrder) -> bool:
@@ -57,5 +57,5 @@ def conditioning_of(
 ) -> Conditioning:
     """Raises `PermanentItemError`, `StoreUnavailable`, `EngineDied` or `StreamOver`."""
     if order.own_voice is None:
-        return built_in_conditioning(order.voice, order.instructions, order.model, info)
+        return built_in_conditioning(order.narration.voice, order.narration.instructions, order.narration.model, info)
     return voices.borrow(order.own_voice, order.tenant, patience)

@@ -90,5 +90,6 @@ def parse_order(fields: Message) -> SpeechOrder:
 
 def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, Voice]:
     live = live_order(services, tenant, order)
-    card = choose_model(live.model, services.models.list())
-    return live, Voice(live.model, live.voice, card.sample_rate_hz)
+    said = live.narration
+    card = choose_model(said.model, services.models.list())
+    return live, Voice(said.model, said.voice, card.sample_rate_hz)

@@ -105,3 +105,8 @@ class SpeechOptions(RequestBody):
     quality: Quality = Quality()
     output: Output = Output()
     validate_only: ValidateOnly = False
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether equal requests are to give equal speech."""
+        return self.reproducibility is Reproducibility.STRICT

@@ -15,6 +15,7 @@ import numpy as np
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+from rhapsode.contract.jobs.narration import Narration
 from storage.live.address import LiveAddress
 from storage.live.messages import (
     FULL,
@@ -43,9 +44,9 @@ MODEL, REVISION = "fake", "fake-1"
 
 
 def order(text: str, **more: object) -> LiveOrder:
-    return LiveOrder.model_validate(
-        {"tenant": "ann", "model": MODEL, "voice": "ada", "text": text, **more}, strict=False
-    )
+    narration = {"model": MODEL, "voice": "ada"} | {k: v for k, v in more.items() if k in Narration.model_fields}
+    rest = {name: value for name, value in more.items() if name not in Narration.model_fields}
+    return LiveOrder.model_validate({"tenant": "ann", "narration": narration, "text": text, **rest}, strict=False)
 
 
 def expected(text: str, seed: int = 0) -> bytes:
@@ -168,7 +169,7 @@ class ScriptedWorker:
         while is_open:
             extension = await self.texts[head.stream].get()
             text, is_open = text + extension.text, not extension.is_last
-        pcm, frames = fake_speech(text, head.order.seed)
+        pcm, frames = fake_speech(text, head.order.narration.seed)
         begin = head.resume.num_samples_heard // SAMPLES_PER_FRAME if head.resume else 0
         await self._say(connection, Segment(stream=head.stream, index=0, text=text))
         for number in range(begin, len(frames)):

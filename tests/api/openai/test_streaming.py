@@ -144,10 +144,10 @@ def test_what_is_asked_for_reaches_the_worker(api: ServedApi, worker: ScriptedWo
     answer = speak(api, **fields, non_streaming_mode=True)
 
     order = worker.opened[-1].order
-    assert (order.text, order.seed, order.text_mode, order.language) == (TEXT, 3, "whole", "auto")
-    assert (order.sampling.temperature, order.sampling.subtalker_top_k) == (0.5, 7)
-    assert order.sampling.max_new_tokens == 50
-    assert (order.voice, answer.headers["x-voice"]) in (("ada", "ada"), ("Zoë", "Zo%C3%AB"))
+    assert (order.text, order.narration.seed, order.text_mode, order.narration.language) == (TEXT, 3, "whole", "auto")
+    assert (order.narration.sampling.temperature, order.narration.sampling.subtalker_top_k) == (0.5, 7)
+    assert order.narration.sampling.max_new_tokens == 50
+    assert (order.narration.voice, answer.headers["x-voice"]) in (("ada", "ada"), ("Zoë", "Zo%C3%AB"))
 
 
 def test_a_stream_is_stretched_as_a_file_is(api: ServedApi, worker: ScriptedWorker) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhapsode.contract.jobs.input import Normalization, Pauses
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.options import Reproducibility, Sampling
 from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import TenantId, VoiceId
@@ -52,20 +53,22 @@ OWN_VOICE = VoiceReference(
 )
 ORDER = LiveOrder(
     tenant=TenantId("acme"),
-    model="small",
-    voice="mine",
+    narration=Narration(
+        model="small",
+        voice="mine",
+        language="english",
+        instructions="softly",
+        seed=2**53 - 1,
+        sampling=Sampling(temperature=0.5, top_k=3, max_new_tokens=100),
+        pauses=Pauses(sentence_s=0.0),
+        normalization=Normalization.BASIC,
+        reproducibility=Reproducibility.STRICT,
+    ),
     own_voice=OWN_VOICE,
-    language="english",
-    instructions="softly",
     text="Hello\u2028wörld 你好 \U0001f389",
     text_is_open=True,
     text_mode=LiveTextMode.PER_FRAME,
-    seed=2**53 - 1,
-    sampling=Sampling(temperature=0.5, top_k=3, max_new_tokens=100),
-    pauses=Pauses(sentence_s=0.0),
-    normalization=Normalization.BASIC,
     dictionaries=("pronunciations/acme/pd_1/1.jsonl",),
-    reproducibility=Reproducibility.STRICT,
     traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 )
 
@@ -115,7 +118,7 @@ def test_what_a_worker_says_arrives(head: FromWorker) -> None:
 def test_any_text_and_any_codes_arrive(text: str, codes: bytes) -> None:
     head = Open(
         stream="s",
-        order=LiveOrder(tenant=TenantId("t"), model="m", text=text),
+        order=LiveOrder(tenant=TenantId("t"), narration=Narration(model="m", voice=""), text=text),
         resume=Resume(segment=0),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from rhapsode.contract.jobs.narration import Narration
 from storage.ids import TenantId
 from storage.live.address import LiveAddress
 from storage.live.messages import (
@@ -43,8 +44,10 @@ TEXT = "The first sentence is here. And the second one follows it!\n\nA new para
 
 
 def an_order(text: object = TEXT, **changed: object) -> LiveOrder:
-    fields: dict[str, object] = {"tenant": ALICE, "model": "fake", "voice": "ada", "language": "english", "seed": 7}
-    return LiveOrder.model_validate({**fields, "text": text, **changed}, strict=False)
+    spoken: dict[str, object] = {"model": "fake", "voice": "ada", "language": "english", "seed": 7}
+    narration = spoken | {name: value for name, value in changed.items() if name in Narration.model_fields}
+    rest = {name: value for name, value in changed.items() if name not in Narration.model_fields}
+    return LiveOrder.model_validate({"tenant": ALICE, "narration": narration, "text": text, **rest}, strict=False)
 
 
 @dataclass
