@@ -98,7 +98,7 @@ class LiveSpeech:
         while True:
             await asyncio.sleep(TICK_S)
             now_s = loop.time()
-            # While this process stood still itself, nobody else was silent.
+            # While this process stood still itself, the workers were not silent.
             passed_s = min(now_s - looked_s, 2 * TICK_S)
             looked_s = now_s
             for link in tuple(self._workers.links):

@@ -88,7 +88,7 @@ class Place:
     def take(self, head: FromWorker, payload: bytes) -> None:
         if isinstance(head, Opened | Refused):
             if isinstance(head, Opened) and self.link.hello is not None:
-                # At once: audio may stand behind it already, before whoever waits for the answer is awake.
+                # At once: audio may stand behind it already, before the task that waits for the answer is awake.
                 self.stream.settle_at(self.link.hello)
             self.settle(head)
         else:

@@ -28,62 +28,64 @@ MOST_BYTES = 80_000
 
 
 @pytest.fixture
+def http(served: ServedApi) -> Iterator[httpx.Client]:
+    """Not the harness' client: the page is no part of the contract that it checks."""
+    with httpx.Client(base_url=served.url, timeout=served.http.timeout) as http:
+        yield http
+
+
+@pytest.fixture
 def served(storage_settings: StorageSettings) -> Iterator[ServedApi]:
     with serve(api_settings_of(storage_settings)) as served:
         yield served
 
 
-def test_the_document_is_checked_and_its_files_are_kept(served: ServedApi) -> None:
-    # Not through the harness' client: the page is no part of the contract that it checks.
-    with httpx.Client(base_url=served.url) as http:
-        document = http.get("/")
-        assert document.status_code == 200
-        assert document.headers["cache-control"] == "no-cache"
-        assert http.get("/", headers={"If-None-Match": document.headers["etag"]}).status_code == 304
-        names = re.findall(r'(?:href|src)="(page/[^"]+)"', document.text)
-        assert len(names) > 10
-        for name in names:
-            asset = http.get(f"/{name}", headers={"Accept-Encoding": "gzip"})
-            assert asset.status_code == 200, name
-            assert "immutable" in asset.headers["cache-control"]
-            assert asset.headers["content-encoding"] == "gzip"
-            assert asset.headers["vary"] == "Accept-Encoding"
-            assert asset.headers["x-content-type-options"] == "nosniff"
-            plain = http.get(f"/{name}", headers={"Accept-Encoding": "identity"})
-            assert "content-encoding" not in plain.headers
-            assert plain.content == asset.content
-            again = http.get(f"/{name}", headers={"If-None-Match": f"W/{asset.headers['etag']}"})
-            assert (again.status_code, again.content) == (304, b"")
+def test_the_document_is_checked_and_its_files_are_kept(http: httpx.Client) -> None:
+    document = http.get("/")
+    assert document.status_code == 200
+    assert document.headers["cache-control"] == "no-cache"
+    assert http.get("/", headers={"If-None-Match": document.headers["etag"]}).status_code == 304
+    names = re.findall(r'(?:href|src)="(page/[^"]+)"', document.text)
+    assert len(names) > 10
+    for name in names:
+        asset = http.get(f"/{name}", headers={"Accept-Encoding": "gzip"})
+        assert asset.status_code == 200, name
+        assert "immutable" in asset.headers["cache-control"]
+        assert asset.headers["content-encoding"] == "gzip"
+        assert asset.headers["vary"] == "Accept-Encoding"
+        assert asset.headers["x-content-type-options"] == "nosniff"
+        plain = http.get(f"/{name}", headers={"Accept-Encoding": "identity"})
+        assert "content-encoding" not in plain.headers
+        assert plain.content == asset.content
+        again = http.get(f"/{name}", headers={"If-None-Match": f"W/{asset.headers['etag']}"})
+        assert (again.status_code, again.content) == (304, b"")
 
 
-def test_only_files_of_the_page_are_served(served: ServedApi) -> None:
+def test_only_files_of_the_page_are_served(http: httpx.Client) -> None:
     version = page().version
-    with httpx.Client(base_url=served.url) as http:
-        for path in (
-            f"/page/{version}/../page.py",
-            f"/page/{version}/%2e%2e/page.py",
-            f"/page/{version}/script",
-            f"/page/{version}/index.html",
-            "/page/0000000000000000/script/main.js",
-            f"/page/{version}/script/nothing.js",
-        ):
-            answer = http.get(path)
-            assert answer.status_code == 404, path
-            assert answer.headers["content-type"] == "application/problem+json"
+    for path in (
+        f"/page/{version}/../page.py",
+        f"/page/{version}/%2e%2e/page.py",
+        f"/page/{version}/script",
+        f"/page/{version}/index.html",
+        "/page/0000000000000000/script/main.js",
+        f"/page/{version}/script/nothing.js",
+    ):
+        answer = http.get(path)
+        assert answer.status_code == 404, path
+        assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_live_speech_has_an_address_that_leads_to_its_section(served: ServedApi) -> None:
-    with httpx.Client(base_url=served.url) as http:
-        answer = http.get("/live")
+def test_live_speech_has_an_address_that_leads_to_its_section(http: httpx.Client) -> None:
+    answer = http.get("/live")
 
     assert answer.is_redirect
     # Relative: the page may lie below a path of a proxy's.
     assert answer.headers["location"] == "./#/live"
 
 
-def test_the_document_may_load_its_own_files_only(served: ServedApi) -> None:
-    with httpx.Client(base_url=served.url) as http:
-        rules = http.get("/").headers["content-security-policy"]
+def test_the_document_may_load_its_own_files_only(http: httpx.Client) -> None:
+    rules = http.get("/").headers["content-security-policy"]
 
     assert "default-src 'self'" in rules
     assert "unsafe" not in rules

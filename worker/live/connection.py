@@ -1,6 +1,6 @@
 """One API process at the worker: its streams, and what goes out to it in order.
 
-Whoever is let in is one of our own processes: what breaks the protocol ends the connection. With the connection all of
+Only processes of our own are let in: what breaks the protocol ends the connection. With the connection all of
 its streams end, and the engine has their slots back with the next frame.
 """
 

@@ -26,5 +26,5 @@ class LiveParts:
 
     @staticmethod
     def is_long(order: LiveOrder) -> bool:
-        """Whether its text is divided by a process of its own, for which nobody else shall wait."""
+        """Whether its text is divided by a process of its own, for which no other text shall wait."""
         return order.text_mode is LiveTextMode.WHOLE and len(order.text.encode()) > SHORT_BYTES

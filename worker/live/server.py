@@ -1,7 +1,7 @@
 """The live server of a worker that speaks: a WebSocket server in a thread of its own.
 
 WebSocket of `websockets`, because it brings what a protocol of our own would have to: TLS by certificates, messages of
-bounded size, signs of life both ways, and nobody between the two processes. ZeroMQ has no TLS; HTTP/2 in Python costs
+bounded size, signs of life both ways, and nothing between the two processes. ZeroMQ has no TLS; HTTP/2 in Python costs
 more for each of the frames that a stream has 12 of in a second.
 """
 
@@ -137,7 +137,7 @@ class LiveServer:
         )
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
-        """None for one of our own; an answer for everybody else."""
+        """None for one of our own; an answer for all others."""
         given = request.headers.get_all("Authorization")
         wanted = f"Bearer {self._token}"
         if len(given) != 1 or not hmac.compare_digest(given[0].encode(), wanted.encode()):

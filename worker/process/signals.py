@@ -64,7 +64,7 @@ def connect_signals(process: TicketProcess) -> None:
         try:
             process.start()
         except Exception as error:
-            # Celery would log it and take tickets for which there is nobody to work.
+            # Celery would log it and take tickets for which there is no worker.
             logger.exception("the worker cannot start")
             raise SystemExit(f"the worker cannot start: {error!r}") from error
 

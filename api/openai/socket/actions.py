@@ -92,6 +92,11 @@ class Outcome:
     input_chars: int
     audio_s: float
 
+    @property
+    def usage(self) -> Message:
+        """As every protocol tells it."""
+        return {"input_chars": self.input_chars, "audio_s": round(self.audio_s, 3)}
+
 
 OnStart: TypeAlias = Callable[[str], Awaitable[None]]
 """Told the name of the stream that an engine has taken."""

@@ -102,8 +102,7 @@ class NariMachine:
 
     def done(self, outcome: Outcome) -> list[Action]:
         # Speech may end before its text: a gate has heard what goes on for ever.
-        usage: dict[str, JsonValue] = {"input_chars": outcome.input_chars, "audio_s": round(outcome.audio_s, 3)}
-        last = self._done("stop", list(outcome.findings), usage)
+        last = self._done("stop", list(outcome.findings), dict(outcome.usage))
         return [last, *self._ended(Close(NORMAL, "response.done"))]
 
     def failed(self, problem: Problem) -> list[Action]:

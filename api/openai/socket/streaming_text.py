@@ -107,7 +107,7 @@ class StreamingTextMachine:
 
     def done(self, outcome: Outcome) -> list[Action]:
         findings: list[JsonValue] = list(outcome.findings)
-        usage: dict[str, JsonValue] = {"input_chars": outcome.input_chars, "audio_s": round(outcome.audio_s, 3)}
+        usage = dict(outcome.usage)
         return [*self._audio_start(), self._audio_done(is_error=False), *self._ended(findings=findings, usage=usage)]
 
     def failed(self, problem: Problem) -> list[Action]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 
 import httpx
 
+from rhapsode.client.aio.streaming import stream
 from rhapsode.client.calls import audio_path
 from rhapsode.client.connection import Connection
 from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
@@ -14,28 +15,13 @@ from rhapsode.client.retries import Attempts
 from rhapsode.errors import ServerUnreachable
 
 
-async def listen(
-    http: httpx.AsyncClient, connection: Connection, job_id: str, form: StreamType
-) -> AsyncIterator[bytes]:
+def listen(http: httpx.AsyncClient, connection: Connection, job_id: str, form: StreamType) -> AsyncIterator[bytes]:
     """Pieces of one file. Tries again until there is a first answer, and not once something was heard."""
-    attempts = Attempts(connection.retries, connection.server_url)
-    while True:
-        try:
-            async with http.stream(
-                "GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection)
-            ) as response:
-                pause_s = None
-                if response.is_success:
-                    async for piece in _unbroken(response):
-                        yield piece
-                else:
-                    await response.aread()
-                    pause_s = attempts.pause_after_answer(response)
-        except httpx.RequestError as error:
-            pause_s = attempts.pause_after_break(error)
-        if pause_s is None:
-            return
-        await asyncio.sleep(pause_s)
+
+    def ask() -> AbstractAsyncContextManager[httpx.Response]:
+        return http.stream("GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection))
+
+    return stream(ask, _unbroken, Attempts(connection.retries, connection.server_url))
 
 
 def _headers(form: StreamType) -> dict[str, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from rhapsode.client.aio.streaming import stream
 from rhapsode.client.connection import Connection
 from rhapsode.client.live.chunks import AudioChunk, SpeechFacts, read_headers
 from rhapsode.client.live.conversation import Conversation
@@ -58,29 +60,18 @@ def stream_speech(
     return AsyncSpeechStream(facts, _of_open_text(connection, text, options, facts))
 
 
-async def _of_whole_text(
+def _of_whole_text(
     http: httpx.AsyncClient, connection: Connection, text: str, options: StreamOptions, facts: SpeechFacts
 ) -> AsyncGenerator[AudioChunk]:
     """Tries again until there is a first answer, and not once something was heard."""
-    attempts, body = Attempts(connection.retries, connection.server_url), stream_body(text, options)
-    facts.begin()
-    while True:
-        try:
-            async with http.stream(
-                "POST", SPEECH, json=body, headers=STREAM_HEADERS, timeout=connection.timeout(0.0)
-            ) as response:
-                pause_s = None
-                if response.is_success:
-                    async for chunk in _unbroken(response, facts):
-                        yield chunk
-                else:
-                    await response.aread()
-                    pause_s = attempts.pause_after_answer(response)
-        except httpx.RequestError as error:
-            pause_s = attempts.pause_after_break(error)
-        if pause_s is None:
-            return
-        await asyncio.sleep(pause_s)
+    body = stream_body(text, options)
+
+    def ask() -> AbstractAsyncContextManager[httpx.Response]:
+        facts.begin()
+        return http.stream("POST", SPEECH, json=body, headers=STREAM_HEADERS, timeout=connection.timeout(0.0))
+
+    attempts = Attempts(connection.retries, connection.server_url)
+    return stream(ask, lambda response: _unbroken(response, facts), attempts)
 
 
 async def _unbroken(response: httpx.Response, facts: SpeechFacts) -> AsyncGenerator[AudioChunk]:

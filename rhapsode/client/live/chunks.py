@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from rhapsode.errors import BadAnswer
@@ -43,14 +43,15 @@ class SpeechFacts:
     model: str = ""
     voice: str = ""
     findings: tuple[str, ...] = ()
-    _begun: float = field(default_factory=time.perf_counter)
+    _begun: float | None = None
 
     def begin(self) -> None:
-        """The request is about to be sent."""
-        self._begun = time.perf_counter()
+        """The request is about to be sent; perhaps again, which does not make its wait shorter."""
+        if self._begun is None:
+            self._begun = time.perf_counter()
 
     def take(self, chunk: AudioChunk) -> AudioChunk:
-        if self.first_audio_s is None:
+        if self.first_audio_s is None and self._begun is not None:
             self.first_audio_s = time.perf_counter() - self._begun
         self.audio_s += chunk.duration_s
         return chunk

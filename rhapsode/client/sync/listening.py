@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import httpx
 
@@ -12,28 +12,17 @@ from rhapsode.client.calls import audio_path
 from rhapsode.client.connection import Connection
 from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
 from rhapsode.client.retries import Attempts
+from rhapsode.client.sync.streaming import stream
 from rhapsode.errors import ServerUnreachable
 
 
 def listen(http: httpx.Client, connection: Connection, job_id: str, form: StreamType) -> Iterator[bytes]:
     """Pieces of one file. Tries again until there is a first answer, and not once something was heard."""
-    attempts = Attempts(connection.retries, connection.server_url)
-    while True:
-        try:
-            with http.stream(
-                "GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection)
-            ) as response:
-                pause_s = None
-                if response.is_success:
-                    yield from _unbroken(response)
-                else:
-                    response.read()
-                    pause_s = attempts.pause_after_answer(response)
-        except httpx.RequestError as error:
-            pause_s = attempts.pause_after_break(error)
-        if pause_s is None:
-            return
-        time.sleep(pause_s)
+
+    def ask() -> AbstractContextManager[httpx.Response]:
+        return http.stream("GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection))
+
+    return stream(ask, _unbroken, Attempts(connection.retries, connection.server_url))
 
 
 def _headers(form: StreamType) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 from types import TracebackType
 
 import httpx
@@ -19,6 +20,7 @@ from rhapsode.client.live.orders import SPEECH, STREAM_HEADERS, Texts, stream_bo
 from rhapsode.client.live.thread_feed import feeding
 from rhapsode.client.request_options import StreamOptions
 from rhapsode.client.retries import Attempts
+from rhapsode.client.sync.streaming import stream
 from rhapsode.errors import ServerUnreachable
 
 
@@ -61,24 +63,14 @@ def _of_whole_text(
     http: httpx.Client, connection: Connection, text: str, options: StreamOptions, facts: SpeechFacts
 ) -> Generator[AudioChunk]:
     """Tries again until there is a first answer, and not once something was heard."""
-    attempts, body = Attempts(connection.retries, connection.server_url), stream_body(text, options)
-    facts.begin()
-    while True:
-        try:
-            with http.stream(
-                "POST", SPEECH, json=body, headers=STREAM_HEADERS, timeout=connection.timeout(0.0)
-            ) as response:
-                pause_s = None
-                if response.is_success:
-                    yield from _unbroken(response, facts)
-                else:
-                    response.read()
-                    pause_s = attempts.pause_after_answer(response)
-        except httpx.RequestError as error:
-            pause_s = attempts.pause_after_break(error)
-        if pause_s is None:
-            return
-        time.sleep(pause_s)
+    body = stream_body(text, options)
+
+    def ask() -> AbstractContextManager[httpx.Response]:
+        facts.begin()
+        return http.stream("POST", SPEECH, json=body, headers=STREAM_HEADERS, timeout=connection.timeout(0.0))
+
+    attempts = Attempts(connection.retries, connection.server_url)
+    return stream(ask, lambda response: _unbroken(response, facts), attempts)
 
 
 def _unbroken(response: httpx.Response, facts: SpeechFacts) -> Generator[AudioChunk]:

@@ -209,7 +209,7 @@ class LaneEngine:
             self._wake.notify_all()
 
     def _write_on(self, pending: _Pending, writing: Writing, text: str, *, is_last: bool) -> None:
-        """One piece more. The lock is held, or nobody knows of the request yet. Raises RequestRejected."""
+        """One piece more. The lock is held, or no other thread knows of the request yet. Raises RequestRejected."""
         written = writing.push(text, is_last=is_last)
         if written is None:
             return

@@ -70,7 +70,7 @@ def test_a_player_that_gives_up_is_told_of(only_here: Path) -> None:
 
 
 def test_what_is_stopped_is_silent_at_once(only_here: Path) -> None:
-    # It never reads: whoever waits for it to take what was written waits for ever.
+    # It never reads: what waits for it to take what was written waits for ever.
     open_player = put_ffplay(only_here, "exec sleep 1000")
 
     with playback(open_player) as played:
