@@ -64,11 +64,10 @@ class Accounts:
     _pending: _Report | None = None
     _told: int = 0
 
-    async def open(self, tenant: TenantId, stream: str, key: str) -> Account:
-        """Raises `QuotaExceeded` or `StoreUnavailable`."""
-        await self.ledger.open(tenant, stream)
-        account = self._open[stream] = Account(tenant, stream, key)
-        return account
+    async def open(self, account: Account) -> None:
+        """Raises `QuotaExceeded` or `StoreUnavailable`. One that is over by then is told of as any other."""
+        await self.ledger.open(account.tenant, account.stream)
+        self._open[account.stream] = account
 
     def close(self, account: Account) -> None:
         account.is_over = True

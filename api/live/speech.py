@@ -20,6 +20,7 @@ from storage.errors import StoreUnavailable
 from storage.ids import TenantId
 from storage.live.messages import FULL, WORKER_LEAVING, Opened, Refused
 from storage.live.orders import LiveOrder
+from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.tls import TlsFiles
 from storage.runtime.observability.tracing import current_trace, span
@@ -60,6 +61,7 @@ class LiveSpeech:
         self._class_of = class_of
         self._streams: dict[str, LiveStream] = {}
         self._resuming: set[asyncio.Task[None]] = set()
+        self._accounting: set[asyncio.Task[None]] = set()
         self._events = StreamEvents(on_lost=self._lost, on_over=self._over)
 
     async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> LiveStream:
@@ -72,19 +74,40 @@ class LiveSpeech:
         self.refuse_without_store()
         stream_id = f"live_{str(ULID()).lower()}"
         with span("live open", model=order.narration.model, stream=stream_id) as opening:
-            account = await self._account(tenant, stream_id, key)
+            account = Account(tenant, stream_id, key)
             traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
             stream = LiveStream(stream_id, traced, account, self._events, asked_s)
             self._streams[stream_id] = stream
             measures.opened(self._class_of(tenant))
             try:
-                await self._workers.known()
-                await self._place_first(stream)
+                await self._admit(stream)
             except BaseException:
                 stream.cancel()
                 raise
             opening.note(worker=stream.worker)
         return stream
+
+    async def _admit(self, stream: LiveStream) -> None:
+        """Ask Redis and a worker at the same time: a listener waits for the longer of the two. Raises what either does.
+
+        Redis' answer is waited for also where the caller has gone: what it counts has to be told of again.
+        """
+        accounting = asyncio.create_task(self._account(stream.account))
+        self._accounting.add(accounting)
+        accounting.add_done_callback(self._accounted)
+        placing = asyncio.create_task(self._place_first(stream))
+        try:
+            done, _ = await asyncio.wait((placing, accounting), return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+        finally:
+            placing.cancel()
+
+    def _accounted(self, accounting: asyncio.Task[None]) -> None:
+        self._accounting.discard(accounting)
+        if not accounting.cancelled():
+            # Looked at here, as a caller who has gone, or whom no worker takes, does not.
+            accounting.exception()
 
     def refuse_without_store(self) -> None:
         """Raises the `Problem` that Redis is away, at once. From any thread: looking anything up there takes longer."""
@@ -122,15 +145,16 @@ class LiveSpeech:
         except StoreUnavailable as error:
             logger.warning("the last of the live streams were not accounted for", extra={"reason": str(error)})
 
-    async def _account(self, tenant: TenantId, stream_id: str, key: str) -> Account:
+    async def _account(self, account: Account) -> None:
         try:
             async with asyncio.timeout(STORE_PATIENCE_S):
-                return await self._accounts.open(tenant, stream_id, key)
+                await self._accounts.open(account)
         except TimeoutError:
             raise storage_unavailable() from None
 
     async def _place_first(self, stream: LiveStream) -> None:
         """Raises a `Problem`."""
+        await self._workers.known()
         refused: Refused | None = None
         tried: set[WorkerLink] = set()
         while (link := self._choose(stream, tried)) is not None:
@@ -238,10 +262,14 @@ class LiveSpeech:
 
 @asynccontextmanager
 async def open_live(
-    registry: WorkerRegistry, ledger: LiveStreamLedger, tls: TlsFiles, class_of: Callable[[TenantId], str]
+    registry: WorkerRegistry,
+    models: RecentModels,
+    ledger: LiveStreamLedger,
+    tls: TlsFiles,
+    class_of: Callable[[TenantId], str],
 ) -> AsyncGenerator[LiveSpeech]:
     """Connects in the background: an API that starts before its workers finds them when they come."""
-    workers = LiveWorkers(registry, tls.context())
+    workers = LiveWorkers(registry, models, tls.context())
     accounts = Accounts(ledger)
     speech = LiveSpeech(workers, accounts, class_of)
     tasks = [asyncio.create_task(each) for each in (workers.run(), accounts.run(), speech.run())]

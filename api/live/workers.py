@@ -18,6 +18,7 @@ from anyio.to_thread import run_sync
 
 from api.live.link import WorkerLink
 from storage.errors import StoreUnavailable
+from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import ListedWorker, WorkerRegistry, WorkerState
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,10 @@ FIRST_LOOK_S = 2.0
 class LiveWorkers:
     """For the event loop."""
 
-    def __init__(self, registry: WorkerRegistry, tls: ssl.SSLContext) -> None:
+    def __init__(self, registry: WorkerRegistry, models: RecentModels, tls: ssl.SSLContext) -> None:
+        """models: looked at whenever the registry is."""
         self._registry = registry
+        self._models = models
         self._tls = tls
         self._links: dict[tuple[str, str], WorkerLink] = {}
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
@@ -95,7 +98,7 @@ class LiveWorkers:
     async def _look(self) -> None:
         self._asked_store_s = time.monotonic()
         try:
-            listed = await run_sync(self._registry.list, limiter=self._thread)
+            listed = await run_sync(self._read, limiter=self._thread)
         except StoreUnavailable as error:
             if not self._is_store_away:
                 logger.warning("the registry of workers cannot be read", extra={"reason": str(error)})
@@ -106,6 +109,10 @@ class LiveWorkers:
         finally:
             self._asked_store_s = None
         self._has_looked.set()
+
+    def _read(self) -> Sequence[ListedWorker]:
+        self._models.look()
+        return self._registry.list()
 
     def _adopt(self, listed: Sequence[ListedWorker]) -> None:
         there = dict(_by_address(listed))

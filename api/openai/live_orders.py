@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from api.http.problems.problem import Problem
 from api.openai.orders import job_request, said_otherwise
 from api.openai.spoken_names import spoken_names
@@ -19,6 +21,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
     Raises a `Problem` or a `StorageError`, as a job's submission does.
     """
     services.live.refuse_without_store()
+    services = _with_recent_models(services, order)
     request = job_request(order, spoken_names(services, tenant, order))
     try:
         resolved = resolve_submission(services, tenant, request, new_job_id(), [])
@@ -34,6 +37,15 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
         text=order.input,
         text_mode=LiveTextMode.WHOLE if order.non_streaming_mode else LiveTextMode.PER_FRAME,
     )
+
+
+def _with_recent_models(services: ApiServices, order: SpeechOrder) -> ApiServices:
+    """The models are those that the workers of live speech were last seen with, and Redis is not asked for them; but
+    for a name that was not there then."""
+    known = {card.name for card in services.recent_models.list()}
+    name = order.model if order.model is None or order.model in known else services.settings.aliases.model(order.model)
+    is_known = bool(known) if name is None else name in known
+    return replace(services, models=services.recent_models) if is_known else services
 
 
 def forget_brought(services: ApiServices, order: LiveOrder) -> None:

@@ -20,7 +20,7 @@ from api.http.idempotency_key import idempotency_key
 from api.http.problems.problem import invalid_header
 from api.job_answers.answers import accepted_answer
 from api.openai.media_types import MEDIA_TYPES
-from api.openai.orders import parse_order
+from api.openai.orders import read_order
 from api.openai.streaming import EVENT_STREAM, stream_speech
 from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
 from rhapsode.contract.openai import SpeechOrder
@@ -61,7 +61,7 @@ async def speak(
     broken off was not whole. `X-Model` and `X-Voice` say who speaks. Longer texts and other outputs are `/v1/jobs`.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
-    order = await run_sync(parse_order, body)
+    order = await read_order(body)
     if order.is_streamed:
         _refuse_kept(key, prefer)
         return await stream_speech(services, tenant, order)

@@ -30,6 +30,7 @@ from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.dead_letters import DeadLetters
 from storage.queue.model_registry import ModelRegistry
+from storage.queue.recent_models import RecentModels
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry
 from storage.queue.worker_slots import WorkerSlots
@@ -100,6 +101,7 @@ class ApiServices:
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
+    recent_models: RecentModels
     worker_slots: WorkerSlots
     worker_registry: WorkerRegistry
     queue_overviews: QueueOverviews
@@ -133,9 +135,10 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     current_default_thread_limiter().total_tokens = REQUEST_THREADS + FOR_REQUESTS.places
     journal = Journal(artifacts, settings.key_prefix)
     worker_registry = WorkerRegistry(client, settings.key_prefix)
+    recent_models = RecentModels(client, settings.key_prefix)
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
     try:
-        async with open_live(worker_registry, streams, settings.tls_files, settings.class_of) as live:
+        async with open_live(worker_registry, recent_models, streams, settings.tls_files, settings.class_of) as live:
             yield ApiServices(
                 settings=settings,
                 redis=client,
@@ -154,6 +157,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 artifacts=artifacts,
                 tickets=tickets,
                 models=ModelRegistry(client, settings.key_prefix),
+                recent_models=recent_models,
                 worker_slots=WorkerSlots(client, settings.key_prefix),
                 worker_registry=worker_registry,
                 queue_overviews=QueueOverviews(client, settings.key_prefix),

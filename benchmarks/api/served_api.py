@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,10 +57,12 @@ class ServedApi:
 
 
 @contextmanager
-def served_api(folder: Path, processes: int = 1, store_folder: Path | None = None) -> Generator[ServedApi]:
+def served_api(
+    folder: Path, processes: int = 1, store_folder: Path | None = None, module: Sequence[str] = ("api.server",)
+) -> Generator[ServedApi]:
     """A served API on an empty system; several processes share one listening socket.
 
-    store_folder: of the object store, if that is not to lie in `folder`.
+    store_folder: of the object store, if that is not to lie in `folder`. module: what runs it, with its arguments.
     """
     with (
         socket.create_server(("127.0.0.1", 0), backlog=1024) as listener,
@@ -86,13 +88,15 @@ def served_api(folder: Path, processes: int = 1, store_folder: Path | None = Non
         key = ApiKeyStore(client).create(TenantId("bench"), "benchmark", TENANT_SCOPES).secret
         port = listener.getsockname()[1]
         with (folder / "api.log").open("wb") as log, ExitStack() as running:
-            started = [_start(running, listener.fileno(), environment, log) for _ in range(processes)]
+            started = [_start(running, module, listener.fileno(), environment, log) for _ in range(processes)]
             _wait_ready(port, started, folder / "api.log")
             yield ServedApi(port, tuple(process.pid for process in started), client, settings, key)
 
 
-def _start(running: ExitStack, listener: int, environment: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "api.server", "--fd", str(listener)]
+def _start(
+    running: ExitStack, module: Sequence[str], listener: int, environment: dict[str, str], log: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", *module, "--fd", str(listener)]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log, stdout=log, pass_fds=(listener,))
     running.callback(process.wait, 20)
     running.callback(process.terminate)

@@ -2,7 +2,8 @@
 
 The engine is the fake one, whose first sample takes a step; what it takes alone is printed first and the rest is ours:
 HTTP, order, quota in Redis, the worker's thread, the WebSocket and back. API and worker are processes of their own, the
-listeners are this one's.
+listeners are this one's. With `--steps` so many requests come one after the other, and the way of each is told step by
+step, as medians.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import asyncio
 import json
 import random
+import statistics
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.api.served_api import ROOT, ServedApi, served_api
+from benchmarks.live.steps import LAST, TIMES, now_ns, read_notes
 from tests.run_guard import guarded_run
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import BuiltInSpeaker, SpeechChunk, SpeechRequest, TextMode, Urgency
@@ -45,6 +48,9 @@ def main() -> None:
     arguments = _parser().parse_args()
     alone_s = _engine_alone(arguments.step_ms / 1000)
     print(f"the engine alone: {1000 * alone_s:.2f} ms")
+    if arguments.steps:
+        _tell_steps(arguments.steps, arguments.step_ms)
+        return
     names = ("a second", "streams", "p50 ms", "p95 ms", "p99 ms", "dry", "errors", "CPU ms")
     print(*(f"{name:>8}" for name in names))
     print(f"{'':>60} (of the API for a stream)")
@@ -59,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rates", type=float, nargs="+", default=[1, 10, 20], help="requests a second")
     parser.add_argument("--seconds", type=float, default=10, help="of arrivals, for each rate")
     parser.add_argument("--step-ms", type=float, default=10, help="of the fake engine: a frame of 80 ms of speech")
+    parser.add_argument("--steps", type=int, default=0, help="requests whose way is told step by step")
     parser.add_argument("--apis", type=int, default=1, help="processes of the API")
     return parser
 
@@ -84,11 +91,43 @@ def _engine_alone(step_s: float) -> float:
     return sorted(firsts)[len(firsts) // 2]
 
 
+def _tell_steps(number: int, step_ms: float) -> None:
+    with guarded_run() as folder:
+        files = {name: folder / f"{name}.steps" for name in ("api", "worker")}
+        noting = {name: ("benchmarks.live.steps", str(file)) for name, file in files.items()}
+        with (
+            served_api(folder, module=(*noting["api"], "api.server")) as api,
+            _worker(api, folder, step_ms, noting["worker"]),
+        ):
+            asyncio.run(_until_served(api))
+            ways = [asyncio.run(_way(api, list(files.values()))) for _ in range(number)]
+    names = [name for _, name in ways[0]]
+    print(f"{'step':<28} {'ms':>7} {'since the one before':>22}")
+    before_ms = 0.0
+    for name in names:
+        at_ms = statistics.median(at / 1e6 for way in ways for at, passed in way if passed == name)
+        print(f"{name:<28} {at_ms:>7.2f} {at_ms - before_ms:>22.2f}")
+        before_ms = at_ms
+
+
+async def _way(api: ServedApi, files: list[Path]) -> list[tuple[int, str]]:
+    """When each step was passed, in ns since the request was sent."""
+    began_ns = now_ns()
+    heard = await _hear(api)
+    if isinstance(heard, str):
+        sys.exit(f"not heard: {heard}")
+    notes = [(at - began_ns, name) for at, name in read_notes(files) if at >= began_ns]
+    passed = [(round(1e9 * heard.first_s), LAST)]
+    for step, time_of_step in TIMES.items():
+        passed += [(at, name) for at, name in notes if name == step][time_of_step - 1 : time_of_step]
+    return sorted(passed)
+
+
 @contextmanager
-def _worker(api: ServedApi, folder: Path, step_ms: float) -> Generator[None]:
+def _worker(api: ServedApi, folder: Path, step_ms: float, noting: tuple[str, ...] = ()) -> Generator[None]:
     urls = [each.get_secret_value() for each in (api.settings.redis_url, api.settings.broker_url)]
     store = str(api.settings.store_path)
-    command = [sys.executable, "-m", "tests.api.live.speaking_worker", "gpu-0", *urls, store, str(SLOTS)]
+    command = [sys.executable, "-m", *noting, "tests.api.live.speaking_worker", "gpu-0", *urls, store, str(SLOTS)]
     with (folder / "worker.log").open("wb") as log:
         process = subprocess.Popen([*command, str(step_ms / 1000)], cwd=ROOT, stdout=log, stderr=log)
         try:

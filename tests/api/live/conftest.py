@@ -9,6 +9,7 @@ import pytest
 
 from api.live.speech import LiveSpeech, open_live
 from storage.database.connections import connect_redis, connect_redis_async
+from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.settings import StorageSettings
 from storage.tenants.live_streams import LiveStreamLedger
@@ -31,7 +32,10 @@ async def opened_door(
         events = connect_redis_async(settings)
         stack.push_async_callback(events.aclose)
         ledger = LiveStreamLedger(events, settings.key_prefix, max_streams)
-        yield await stack.enter_async_context(open_live(registry, ledger, settings.tls_files, lambda tenant: "default"))
+        models = RecentModels(client, settings.key_prefix)
+        yield await stack.enter_async_context(
+            open_live(registry, models, ledger, settings.tls_files, lambda tenant: "default")
+        )
 
 
 @pytest.fixture

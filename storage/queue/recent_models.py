@@ -1,0 +1,22 @@
+"""The cards of models as a process has read them lately, for what may not wait for Redis."""
+
+from __future__ import annotations
+
+import redis
+
+from storage.queue.model_registry import ModelCard, ModelRegistry
+
+
+class RecentModels(ModelRegistry):
+    """`list` asks nobody: it has what the last `look` found. Any thread."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
+        super().__init__(redis, key_prefix)
+        self._cards: tuple[ModelCard, ...] = ()
+
+    def look(self) -> None:
+        """Raises `StoreUnavailable`."""
+        self._cards = super().list()
+
+    def list(self) -> tuple[ModelCard, ...]:
+        return self._cards
