@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from api.access.rate_limits import RateLimitFields
 from api.batches import routes as batches
 from api.http.middleware.body_limit import BodyLimit
-from api.http.middleware.connections import STOP_WAITING
+from api.http.middleware.connections import BEFORE_STOP, STOP_WAITING
 from api.http.middleware.cors import admit_origins, parse_origins
 from api.http.middleware.request_boundary import RequestBoundary
 from api.http.middleware.request_metrics import RequestMeter, process_started
@@ -88,7 +88,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         async with open_services(settings) as services:
             app.state.services = services
             process_started(socket.gethostname())
-            yield {STOP_WAITING: services.events.stop}
+            yield {STOP_WAITING: services.events.stop, BEFORE_STOP: services.live.drain}
         end_tracing()
 
     # The interactive pages load their scripts from another host, which this API never asks a browser to do; the

@@ -16,7 +16,7 @@ from typing import Any, cast
 import uvicorn
 
 from api.app import app_from_environment
-from api.http.middleware.connections import ConnectionLimits, HttpProtocol
+from api.http.middleware.connections import BEFORE_STOP, ConnectionLimits, HttpProtocol
 from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
 from api.settings import ApiSettings
 from storage.runtime.config.file_limit import allow_files
@@ -42,10 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (SettingsError, OSError) as error:
         sys.exit(f"api.server: {error}")
     allow_files(settings.max_connections + OTHER_FILES)
-    server = uvicorn.Server(server_config(app_from_environment, settings, factory=True))
+    server = DrainingServer(server_config(app_from_environment, settings, factory=True))
     server.run(sockets=[listener])
     if not server.started:
         sys.exit(STARTUP_FAILURE)
+
+
+class DrainingServer(uvicorn.Server):
+    """Serves on while speech is still heard, and only then closes its socket and connections."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        before_stop = self.lifespan.state.get(BEFORE_STOP)
+        if before_stop is not None:
+            await before_stop(lambda: self.force_exit)
+        await super().shutdown(sockets)
 
 
 def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - uvicorn's own

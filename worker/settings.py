@@ -63,6 +63,7 @@ class WorkerSettings(ItemSettings):
     live_host: where live speech is served, for API processes: the address to listen at, which is the one that they are
         told. Empty: the address that this machine has towards Redis.
     live_port: 0 for any that is free.
+    live_text_timeout_s: as the API has it, for which the next words of a text that is being written are waited for.
     live_tls_certificate, live_tls_key: PEM files to serve live speech by TLS with, which API processes verify by
         their `tls_ca`.
     live_tls_name: the name in that certificate, where it is not `live_host`.
@@ -92,6 +93,7 @@ class WorkerSettings(ItemSettings):
     whisper_model: Path | None = None
     live_host: str = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
     live_port: int = Field(default=0, ge=0, le=65_535)
+    live_text_timeout_s: float = Field(default=30.0, gt=0)
     live_tls_certificate: Path | None = None
     live_tls_key: Path | None = None
     live_tls_name: str = ""

@@ -27,6 +27,12 @@ def live_full(retry_after_s: float) -> Problem:
     return Problem(429, "live_full", "No place for live speech", detail, headers=headers, retryable=True)
 
 
+def server_stopping() -> Problem:
+    detail = "this server is being stopped, and begins no speech any more"
+    headers = {"Retry-After": "1"}
+    return Problem(503, "server_stopping", "This server stops", detail, headers=headers, retryable=True)
+
+
 def not_live(model: str) -> Problem:
     detail = f"no worker speaks {model!r} live now"
     headers = {"Retry-After": "2"}

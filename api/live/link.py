@@ -74,6 +74,7 @@ class WorkerLink:
         self._waited_s = 0.0
         self._pong_due = False
         self._answer_s = 0.0
+        self._told = ""
 
     @property
     def is_open(self) -> bool:
@@ -148,9 +149,15 @@ class WorkerLink:
         return {"ssl": self._tls, **named}
 
     def _report(self, group: BaseExceptionGroup[Exception]) -> None:
+        reasons = "; ".join(_said(each) for each in _leaves(group))
+        said = {"worker": self.name, "url": self.address.url, "reason": reasons}
         if self.is_open:
-            reasons = "; ".join(str(each) or type(each).__name__ for each in _leaves(group))
-            logger.warning("the connection to a worker ended", extra={"worker": self.name, "reason": reasons})
+            self._told = ""
+            logger.warning("the connection to a worker ended", extra=said)
+        elif reasons != self._told:
+            # Once, and not at every try.
+            self._told = reasons
+            logger.warning("a worker cannot be reached for live speech", extra=said)
 
     async def _serve(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -217,6 +224,13 @@ class WorkerLink:
         lost, self._passengers = self._passengers, {}
         for passenger in lost.values():
             passenger.lose()
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        hint = "RHAPSODE_LIVE_TLS_NAME there names what it is issued to, RHAPSODE_TLS_CA here who has issued it"
+        return f"its certificate is not accepted: {error.verify_message} ({hint})"
+    return str(error) or type(error).__name__
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> Iterator[BaseException]:

@@ -12,8 +12,9 @@ from ulid import ULID
 from api.http.problems.problem import Problem, storage_unavailable
 from api.live import measures
 from api.live.accounts import Account, Accounts
-from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal
+from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal, server_stopping
 from api.live.link import WorkerLink
+from api.live.patience import LivePatience
 from api.live.stream import Answer, LiveStream, Place, StreamEvents, Unanswered
 from api.live.workers import LiveWorkers
 from storage.errors import StoreUnavailable
@@ -40,9 +41,6 @@ ANSWER_TIMEOUT_S = 60.0
 STORE_PATIENCE_S = 2.0
 """For Redis: a listener waits."""
 
-RESUME_PATIENCE_S = 20.0
-"""For which a stream that lost its worker waits for another."""
-
 RESUME_EVERY_S = 0.05
 
 MAX_DEATHS_IN_VAIN = 3
@@ -55,10 +53,14 @@ LISTENERS_CHECKED_S = 1.0
 class LiveSpeech:
     """For the event loop. class_of: the class of a tenant, for metrics."""
 
-    def __init__(self, workers: LiveWorkers, accounts: Accounts, class_of: Callable[[TenantId], str]) -> None:
+    def __init__(
+        self, workers: LiveWorkers, accounts: Accounts, patience: LivePatience, class_of: Callable[[TenantId], str]
+    ) -> None:
         self._workers = workers
         self._accounts = accounts
+        self._patience = patience
         self._class_of = class_of
+        self._is_stopping = False
         self._streams: dict[str, LiveStream] = {}
         self._resuming: set[asyncio.Task[None]] = set()
         self._accounting: set[asyncio.Task[None]] = set()
@@ -67,11 +69,11 @@ class LiveSpeech:
     async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> LiveStream:
         """A stream that a worker has taken; leave it as a context manager. key: the caller's API key, for its usage.
 
-        Raises the `Problem` that every place is taken (429), that no worker speaks this model live or Redis is away
-        (503), or what is wrong with the order; or a `StorageError`, such as `QuotaExceeded`.
+        Raises the `Problem` that every place is taken (429), that no worker speaks this model live, Redis is away or
+        this process stops (503), or what is wrong with the order; or a `StorageError`, such as `QuotaExceeded`.
         """
         asked_s = asyncio.get_running_loop().time()
-        self.refuse_without_store()
+        self.refuse_in_vain()
         stream_id = f"live_{str(ULID()).lower()}"
         with span("live open", model=order.narration.model, stream=stream_id) as opening:
             account = Account(tenant, stream_id, key)
@@ -109,8 +111,16 @@ class LiveSpeech:
             # Looked at here, as a caller who has gone, or whom no worker takes, does not.
             accounting.exception()
 
-    def refuse_without_store(self) -> None:
-        """Raises the `Problem` that Redis is away, at once. From any thread: looking anything up there takes longer."""
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no stream begins here any more."""
+        return self._is_stopping
+
+    def refuse_in_vain(self) -> None:
+        """Raises the `Problem` that this process stops, or that Redis is away, at once. From any thread: looking
+        anything up there takes longer."""
+        if self._is_stopping:
+            raise server_stopping()
         if self._workers.is_store_away:
             raise storage_unavailable()
 
@@ -134,12 +144,28 @@ class LiveSpeech:
                     stream.check_listener(now_s)
                     self._forget_read(stream)
 
-    async def close(self) -> None:
-        """End every stream, and tell what they cost."""
+    async def drain(self, is_hurried: Callable[[], bool]) -> None:
+        """Begin no stream any more, and wait until those that go on were heard, but not too long: what is left ends,
+        and its callers are told why.
+        """
+        self._is_stopping = True
+        end_s = asyncio.get_running_loop().time() + self._patience.drain_s
+        while self._is_heard() and asyncio.get_running_loop().time() < end_s and not is_hurried():
+            await asyncio.sleep(TICK_S)
+        self._end_all()
+
+    def _is_heard(self) -> bool:
+        return any(not (stream.is_over and stream.is_read) for stream in self._streams.values())
+
+    def _end_all(self) -> None:
         for task in self._resuming:
             task.cancel()
         for stream in tuple(self._streams.values()):
             stream.fail("server_stopping", "this server is being stopped")
+
+    async def close(self) -> None:
+        """End every stream, and tell what they cost."""
+        self._end_all()
         try:
             await self._accounts.tell()
         except StoreUnavailable as error:
@@ -224,7 +250,8 @@ class LiveSpeech:
 
     async def _resume(self, stream: LiveStream, reason: str) -> None:
         loop = asyncio.get_running_loop()
-        give_up_s = loop.time() + RESUME_PATIENCE_S
+        lost_s = loop.time()
+        give_up_s = lost_s + max(0.0, stream.lead_s(lost_s)) + self._patience.resume_s
         while not stream.is_over:
             if stream.deaths_in_vain >= MAX_DEATHS_IN_VAIN:
                 detail = f"the engine died {stream.deaths_in_vain} times before it made the next sound of this text"
@@ -233,7 +260,8 @@ class LiveSpeech:
                 measures.resumed(reason)
                 return None
             if loop.time() > give_up_s:
-                return stream.fail(WORKER_LOST, f"no worker could go on with it in {RESUME_PATIENCE_S:.0f} s")
+                detail = f"no worker could go on with it for {self._patience.resume_s:g} s in which nothing was heard"
+                return stream.fail(WORKER_LOST, detail)
             await asyncio.sleep(RESUME_EVERY_S)
         return None
 
@@ -266,12 +294,13 @@ async def open_live(
     models: RecentModels,
     ledger: LiveStreamLedger,
     tls: TlsFiles,
+    patience: LivePatience,
     class_of: Callable[[TenantId], str],
 ) -> AsyncGenerator[LiveSpeech]:
     """Connects in the background: an API that starts before its workers finds them when they come."""
     workers = LiveWorkers(registry, models, tls.context())
     accounts = Accounts(ledger)
-    speech = LiveSpeech(workers, accounts, class_of)
+    speech = LiveSpeech(workers, accounts, patience, class_of)
     tasks = [asyncio.create_task(each) for each in (workers.run(), accounts.run(), speech.run())]
     try:
         yield speech

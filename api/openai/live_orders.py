@@ -20,7 +20,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
 
     Raises a `Problem` or a `StorageError`, as a job's submission does.
     """
-    services.live.refuse_without_store()
+    services.live.refuse_in_vain()
     services = _with_recent_models(services, order)
     request = job_request(order, spoken_names(services, tenant, order))
     try:

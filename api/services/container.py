@@ -12,6 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
 from api.http.open_sockets import OpenSockets
+from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
@@ -30,8 +31,8 @@ from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.dead_letters import DeadLetters
 from storage.queue.model_registry import ModelRegistry
-from storage.queue.recent_models import RecentModels
 from storage.queue.overview import QueueOverviews
+from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import WorkerRegistry
 from storage.queue.worker_slots import WorkerSlots
 from storage.recovery.audit_log import AuditLog
@@ -138,7 +139,10 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     recent_models = RecentModels(client, settings.key_prefix)
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
     try:
-        async with open_live(worker_registry, recent_models, streams, settings.tls_files, settings.class_of) as live:
+        patience = LivePatience(settings.live_resume_s, settings.live_drain_s)
+        async with open_live(
+            worker_registry, recent_models, streams, settings.tls_files, patience, settings.class_of
+        ) as live:
             yield ApiServices(
                 settings=settings,
                 redis=client,

@@ -43,7 +43,10 @@ async def health(services: Services, response: Response) -> schemas.Readiness:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=schemas.Readiness, responses={503: {"model": schemas.Readiness}})
 async def is_ready(services: Services, response: Response) -> schemas.Readiness:
-    """200 when Redis answers, the store can be written and requests find a thread; a model is not needed, but told."""
+    """200 when Redis answers, the store can be written and requests find a thread; a model is not needed, but told.
+
+    503 too once the process is told to stop, while live streams go on.
+    """
     threads = await _threads()
     store = await _store(services)
     # In threads that are kept for this: the others may be what is missing.
@@ -72,7 +75,7 @@ def _readiness(
     services: ApiServices, threads: Literal["ok", "busy"], store: Literal["ok", "unavailable"]
 ) -> schemas.Readiness:
     models = _models(services)
-    is_whole = models is not None and store == "ok" and threads == "ok"
+    is_whole = models is not None and store == "ok" and threads == "ok" and not services.live.is_stopping
     return schemas.Readiness(
         status="ready" if is_whole else "unavailable",
         redis="unavailable" if models is None else "ok",

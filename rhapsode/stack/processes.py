@@ -59,7 +59,7 @@ def shared_environment(
 
 def api(shared: Mapping[str, str], data_dir: DataDir, listener_fd: int) -> ProcessSpec:
     command = commands.python("-m", "api.server", "--fd", str(listener_fd))
-    return ProcessSpec(API, command, shared, data_dir.run, grace_s=6.0, inherited_fds=(listener_fd,))
+    return ProcessSpec(API, command, shared, data_dir.run, grace_s=20.0, inherited_fds=(listener_fd,))
 
 
 def gpu_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:

@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 _REDIS_PORT = 6379
 
+LATER_THAN_API_S = 5.0
+"""An API process that lives ends such a stream first, and says so to its caller."""
+
 
 def live_server(settings: WorkerSettings, services: SpeechServices, meter: EngineMeter) -> LiveServer:
     """Not started yet; all that the first stream reads with is loaded. Raises `SettingsError`."""
@@ -32,6 +35,7 @@ def live_server(settings: WorkerSettings, services: SpeechServices, meter: Engin
         voices=services.voices,
         artifacts=services.artifacts,
         bounds=services.quality.bounds,
+        text_patience_s=settings.live_text_timeout_s + LATER_THAN_API_S,
     )
     return LiveServer(parts, _binding(settings), lambda: _step_ms(meter))
 

@@ -12,10 +12,13 @@ from worker.planning.drafting.process import SHORT_BYTES
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.voices.resolving import VoiceResolver
 
+TEXT_PATIENCE_S = 35.0
+
 
 @dataclass(frozen=True, slots=True)
 class LiveParts:
-    """worker, model: their names. bounds: what is usual for a voice in a language."""
+    """worker, model: their names. bounds: what is usual for a voice in a language. text_patience_s: for which the next
+    words of a text that is still being written are waited for."""
 
     worker: str
     model: str
@@ -23,6 +26,7 @@ class LiveParts:
     voices: VoiceResolver
     artifacts: ArtifactStore
     bounds: Callable[[str, str], SpeechBounds]
+    text_patience_s: float = TEXT_PATIENCE_S
 
     @staticmethod
     def is_long(order: LiveOrder) -> bool:

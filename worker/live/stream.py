@@ -94,6 +94,9 @@ class LiveStream:
         self._name = f"live/{connection}/{asked.stream}"
         self._loop = asyncio.get_running_loop()
         self._over = threading.Event()
+        self._is_written = not asked.order.text_is_open
+        self._written_s = self._loop.time()
+        self._writer_watch: asyncio.TimerHandle | None = None
         self._events: asyncio.Queue[SpeechChunk | Future[Speech]] = asyncio.Queue()
         self._written: list[tuple[str, bool]] = []
         self._source: TextSource | None = None
@@ -106,6 +109,9 @@ class LiveStream:
     # ------------------------------------------------------------------------------------------ from the connection
 
     def extend(self, text: str, *, is_last: bool) -> None:
+        self._is_written = is_last
+        if text:
+            self._written_s = self._loop.time()
         if self._source is None:
             self._written.append((text, is_last))
             return
@@ -141,6 +147,7 @@ class LiveStream:
             )
             return
         self._tell(Opened(stream=self._asked.stream))
+        self._watch_writer()
         try:
             with span("live", stream=self._name):
                 await self._speak_all(start, prepared)
@@ -156,6 +163,20 @@ class LiveStream:
         except Exception:
             logger.exception("a live stream failed", extra={"stream": self._name})
             self._fail("internal", FAULT)
+        finally:
+            if self._writer_watch is not None:
+                self._writer_watch.cancel()
+
+    def _watch_writer(self) -> None:
+        """A text that nobody writes on ends its stream, whose place stands still. Empty pieces are none."""
+        if self._is_written or self._over.is_set():
+            return
+        left_s = self._written_s + self._parts.text_patience_s - self._loop.time()
+        if left_s > 0:
+            self._writer_watch = self._loop.call_later(left_s, self._watch_writer)
+            return
+        self._fail("input_timeout", f"nothing more was written for {self._parts.text_patience_s:g} s")
+        self.stop()
 
     async def _prepare(self) -> tuple[Start, _Prepared]:
         """Raises `StreamRefused`."""

@@ -42,6 +42,10 @@ MAX_HEAD_BYTES = 16 * 1024
 STOP_WAITING = "stop_waiting"
 """In the application's state: called when the server begins to stop, so that held answers are given."""
 
+BEFORE_STOP = "before_stop"
+"""In the application's state: awaited before the server begins to stop, with a function that says whether there is no
+time left."""
+
 TICK_S = 0.5
 LINGER_S = 2.0
 """How long a connection is read after its last answer: closing it at once could lose the answer on its way."""

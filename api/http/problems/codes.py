@@ -160,7 +160,7 @@ CODES = (
     ProblemCode(
         "server_stopping",
         (503,),
-        "the server was stopped while a live stream went on",
+        "the server is being stopped: a live stream did not begin, or had not ended when its time was over",
         "ask again: another server answers, or this one in a moment",
     ),
     ProblemCode(

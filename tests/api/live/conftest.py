@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
 from storage.database.connections import connect_redis, connect_redis_async
 from storage.queue.recent_models import RecentModels
@@ -15,12 +16,17 @@ from storage.runtime.config.settings import StorageSettings
 from storage.tenants.live_streams import LiveStreamLedger
 from tests.api.live.scripted_worker import ScriptedWorker
 
+PATIENCE = LivePatience(resume_s=60.0, drain_s=15.0)
+
 Opener = Callable[..., AbstractAsyncContextManager[LiveSpeech]]
 
 
 @asynccontextmanager
 async def opened_door(
-    settings: StorageSettings, *workers: ScriptedWorker, max_streams: int = 1000
+    settings: StorageSettings,
+    *workers: ScriptedWorker,
+    max_streams: int = 1000,
+    patience: LivePatience = PATIENCE,
 ) -> AsyncGenerator[LiveSpeech]:
     """A process's door to these workers, which it serves, and to those that others do."""
     async with AsyncExitStack() as stack:
@@ -34,7 +40,7 @@ async def opened_door(
         ledger = LiveStreamLedger(events, settings.key_prefix, max_streams)
         models = RecentModels(client, settings.key_prefix)
         yield await stack.enter_async_context(
-            open_live(registry, models, ledger, settings.tls_files, lambda tenant: "default")
+            open_live(registry, models, ledger, settings.tls_files, patience, lambda tenant: "default")
         )
 
 

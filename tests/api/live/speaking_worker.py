@@ -1,13 +1,14 @@
 """The live server of a worker on the fake engine, announced as a worker announces it: in this process, or in its own.
 
-    python -m tests.api.live.speaking_worker NAME REDIS_URL BROKER_URL FOLDER SLOTS STEP_S
+    python -m tests.api.live.speaking_worker NAME REDIS_URL BROKER_URL FOLDER SLOTS STEP_S [CERTIFICATE KEY]
 
-serves until it is killed, which is what it is for.
+serves until it is killed, which is what it is for, or leaves at SIGTERM.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Generator
@@ -24,6 +25,7 @@ from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.config.settings import StorageSettings
+from storage.runtime.config.tls import server_context
 from storage.voices.store import VoiceStore
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -55,6 +57,7 @@ def speaking_worker(
     name: str = "gpu-0",
     live_slots: int = 4,
     step_s: float = 0.001,
+    binding: LiveBinding | None = None,
 ) -> Generator[SpeakingWorker]:
     """In this process: model card and worker report are in Redis while it serves."""
     engine = FakeEngine(FakeEngineSettings(slots=1, live_slots=live_slots, step_s=step_s))
@@ -62,7 +65,7 @@ def speaking_worker(
     parts = LiveParts(
         name, MODEL, engine, voices, artifacts, lambda voice, language: UNCALIBRATED.bounds(language, voice)
     )
-    server = LiveServer(parts, LiveBinding(), lambda: 1000 * step_s)
+    server = LiveServer(parts, binding or LiveBinding(), lambda: 1000 * step_s)
     registry = WorkerRegistry(client, key_prefix)
     server.start()
     try:
@@ -82,7 +85,10 @@ def speaking_worker(
         engine.close()
 
 
-def _main(name: str, redis_url: str, broker_url: str, folder: str, slots: str, step_s: str) -> None:
+def _main(name: str, redis_url: str, broker_url: str, folder: str, slots: str, step_s: str, *tls: str) -> None:
+    told_to_leave = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: told_to_leave.set())
+    binding = LiveBinding(tls=server_context(Path(tls[0]), Path(tls[1]))) if tls else None
     settings = StorageSettings(
         redis_url=SecretStr(redis_url),
         broker_url=SecretStr(broker_url),
@@ -93,12 +99,18 @@ def _main(name: str, redis_url: str, broker_url: str, folder: str, slots: str, s
     with (
         connect_redis(settings) as client,
         speaking_worker(
-            client, store, settings.key_prefix, name=name, live_slots=int(slots), step_s=float(step_s)
+            client,
+            store,
+            settings.key_prefix,
+            name=name,
+            live_slots=int(slots),
+            step_s=float(step_s),
+            binding=binding,
         ) as worker,
     ):
         sys.stdout.write(f"{worker.server.address().url}\n")
         sys.stdout.flush()
-        threading.Event().wait()
+        told_to_leave.wait()
 
 
 if __name__ == "__main__":

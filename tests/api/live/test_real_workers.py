@@ -7,20 +7,26 @@ import os
 import signal
 import sys
 from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 import redis
 
+from api.live.errors import LiveBroken
+from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech
-from api.live.stream import LiveStream
+from api.live.stream import LiveChunk, LiveStream
 from storage.ids import TenantId
 from storage.objects.local_store import LocalArtifactStore
 from storage.runtime.config.settings import StorageSettings
-from tests.api.live.conftest import Opener
+from storage.runtime.config.tls import server_context
+from tests.api.live.conftest import Opener, opened_door
 from tests.api.live.scripted_worker import order
 from tests.api.live.speaking_worker import speaking_worker
+from tests.security.tls_servers import Authority
+from worker.live.server import LiveBinding
 
 ANN = TenantId("ann")
 TEXT = "The first sentence is this one. Here is another, which is longer than that. A third!"
@@ -101,6 +107,13 @@ async def started(stack: AsyncExitStack, settings: StorageSettings, folder: Path
     return worker
 
 
+async def until_killed(stream: LiveStream, worker: Process) -> AsyncGenerator[LiveChunk]:
+    """The first chunk, behind which the worker is killed."""
+    yield await anext(stream.chunks())
+    worker.kill()
+    await worker.wait()
+
+
 async def ended(worker: Process) -> None:
     if worker.returncode is None:
         worker.kill()
@@ -129,5 +142,86 @@ def test_streams_outlive_workers_that_are_killed_and_stopped(
             assert all(heard == whole for heard in await asyncio.gather(*hearing))
             assert {stream.worker for stream in streams} == {"three"}
             assert [stream.outcome for stream in streams] == ["done"] * 6
+
+    asyncio.run(listen())
+
+
+def test_a_certificate_that_is_not_accepted_is_told_of_in_one_line(
+    storage_settings: StorageSettings,
+    redis_client: redis.Redis,
+    local_store: LocalArtifactStore,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Issued to another name, and by somebody who is not trusted; each is said once, however often it is tried."""
+    ours, others = Authority.made_in(tmp_path / "ours"), Authority.made_in(tmp_path / "others")
+    trusting = storage_settings.model_copy(update={"tls_ca": ours.ca})
+
+    def binding(authority: Authority, name: str) -> LiveBinding:
+        return LiveBinding(tls=server_context(authority.certificate, authority.key), server_name=name)
+
+    def told() -> list[str]:
+        return [str(record.__dict__["reason"]) for record in caplog.records if "cannot be reached" in record.message]
+
+    async def look() -> None:
+        with (
+            speaking_worker(redis_client, local_store, name="one", binding=binding(ours, "elsewhere.example")),
+            speaking_worker(redis_client, local_store, name="two", binding=binding(others, "localhost")),
+            speaking_worker(redis_client, local_store, name="good", binding=binding(ours, "localhost")),
+        ):
+            async with opened_door(trusting) as live:
+                async with await live.open(ANN, order(TEXT)) as stream:
+                    assert stream.worker == "good"
+                    assert await hear(stream)
+                async with asyncio.timeout(60):
+                    while len(told()) < 2:
+                        await asyncio.sleep(0.01)
+                # Long enough for further tries.
+                await asyncio.sleep(0.5)
+
+    asyncio.run(look())
+    name, issuer = sorted(told(), key=lambda reason: "elsewhere.example" not in reason)
+    assert "elsewhere.example" in name
+    assert "issuer" in issuer
+    assert all("RHAPSODE_TLS_CA" in reason and "\n" not in reason for reason in (name, issuer))
+
+
+def test_a_stream_waits_for_the_worker_that_comes_back(
+    live_door: Opener, storage_settings: StorageSettings, tmp_path: Path
+) -> None:
+    """The only one there is, killed and started again; strict: the bytes of an undisturbed stream."""
+    strict = {"reproducibility": "strict"}
+
+    async def listen() -> None:
+        async with AsyncExitStack() as stack:
+            alone = await started(stack, storage_settings, tmp_path, "one")
+            live = await stack.enter_async_context(live_door())
+            whole = await undisturbed(live, **strict)
+            stream = await stack.enter_async_context(await live.open(ANN, order(TEXT, **strict)))
+            chunks = stream.chunks()
+            heard = b"".join([(await anext(chunks)).pcm for _ in range(2)])
+            alone.kill()
+            await alone.wait()
+            await started(stack, storage_settings, tmp_path, "one-again")
+            heard += b"".join([chunk.pcm async for chunk in chunks])
+            assert heard == whole
+            assert stream.worker == "one-again"
+
+    asyncio.run(listen())
+
+
+def test_a_stream_whose_worker_stays_away_ends_with_its_reason(
+    live_door: Opener, storage_settings: StorageSettings, tmp_path: Path
+) -> None:
+    async def listen() -> None:
+        async with AsyncExitStack() as stack:
+            alone = await started(stack, storage_settings, tmp_path, "one")
+            live = await stack.enter_async_context(live_door(patience=LivePatience(resume_s=0.3, drain_s=15.0)))
+            stream = await stack.enter_async_context(await live.open(ANN, order(TEXT)))
+            assert [chunk async for chunk in until_killed(stream, alone)]
+            with pytest.raises(LiveBroken) as broken:
+                await hear(stream)
+            assert broken.value.code == stream.outcome == "worker_lost"
+            assert "0.3 s" in broken.value.detail
 
     asyncio.run(listen())

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from api.http.problems.problem import Problem
 from api.live import stream as stream_module
 from api.live.errors import LiveBroken
+from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import QuotaExceeded
@@ -104,12 +105,10 @@ def test_extensions_go_along_to_another_worker(live_door: Opener) -> None:
     asyncio.run(listen())
 
 
-def test_a_worker_of_another_revision_does_not_go_on(live_door: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.live.speech.RESUME_PATIENCE_S", 0.3)
-
+def test_a_worker_of_another_revision_does_not_go_on(live_door: Opener) -> None:
     async def listen() -> None:
         first, other = ScriptedWorker("one", frame_s=0.02), ScriptedWorker("two", revision="later", slots=1)
-        async with live_door(first, other) as live:
+        async with live_door(first, other, patience=LivePatience(resume_s=0.3, drain_s=15.0)) as live:
             filling = await live.open(ANN, order(TEXT))
             stream = await live.open(ANN, order(TEXT))
             both = {filling.worker: filling, stream.worker: stream}

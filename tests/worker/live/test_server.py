@@ -134,6 +134,26 @@ def test_an_open_stream_that_is_closed_without_a_word_is_done(server: LiveServer
     assert (end.segments, end.num_samples) == (0, 0)
 
 
+def test_a_text_that_nobody_writes_on_ends_its_stream_and_frees_its_place(
+    serve_live: Callable[..., LiveServer], parts: LiveParts, engine: FakeEngine
+) -> None:
+    server = serve_live(own=replace(parts, text_patience_s=0.3))
+    with calling(server.address()) as caller:
+        caller.open("idle", an_order("It has been ", text_is_open=True))
+        caller.until(lambda: bool(caller.streams["idle"].heads))
+        caller.extend("idle", "")
+        end = caller.hear("idle").end
+        caller.until(lambda: caller.loads[-1].free == LIVE_SLOTS)
+        # One that is whole takes as long as it takes.
+        caller.open("whole", an_order(HELLO))
+        assert isinstance(caller.hear("whole").end, Done)
+
+    assert isinstance(end, Failed)
+    assert end.code == "input_timeout"
+    assert end.code not in RESUMABLE
+    assert engine.stats().active == 0
+
+
 def test_many_streams_of_one_connection_do_not_mix(server: LiveServer) -> None:
     texts = {f"s{number}": f"This is the stream of number {number}." for number in range(LIVE_SLOTS)}
     with calling(server.address()) as caller:

@@ -1,0 +1,140 @@
+"""API and workers as processes of their own, TLS between them: each is told to stop while streams are heard."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from storage.runtime.config.settings import StorageSettings
+from tests.environment import without_settings
+from tests.security.tls_servers import Authority
+
+PATIENCE_S = 120.0
+STOPPED = (0, -signal.SIGTERM)
+"""As uvicorn ends once it has ended everything else."""
+
+TEXT = "The first sentence is this one, and it is heard. Here is another, which is longer than that. " * 2
+ORDER = {"model": "fake", "voice": "ada", "input": TEXT, "seed": 7, "stream": True, "response_format": "pcm"}
+STEP_S = "0.03"
+"""Of a frame, of which the text has about 90."""
+
+
+@dataclass(frozen=True)
+class ApiProcess:
+    process: subprocess.Popen[bytes]
+    http: httpx.Client
+
+    def hear(self, first: Callable[[], object] = lambda: None) -> bytes:
+        """A stream to its end. first: called when something of it came."""
+        with self.http.stream("POST", "/v1/audio/speech", json=ORDER) as answer:
+            assert answer.status_code == 200, answer.read()
+            heard = b""
+            for piece in answer.iter_raw():
+                if not heard:
+                    first()
+                heard += piece
+            return heard
+
+    def events(self, first: Callable[[], object]) -> list[dict[str, object]]:
+        with self.http.stream("POST", "/v1/audio/speech", json=ORDER | {"stream_format": "sse"}) as answer:
+            told = (json.loads(line[6:]) for line in answer.iter_lines() if line.startswith("data: "))
+            events = [next(told)]
+            first()
+            return [*events, *told]
+
+    def until_served(self) -> None:
+        eventually(lambda: self.http.post("/v1/audio/speech", json=ORDER | {"input": "Hello."}).status_code == 200)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < give_up_s, "it never came"
+        time.sleep(0.02)
+
+
+@contextmanager
+def serving_api(settings: StorageSettings, **more: str) -> Generator[ApiProcess]:
+    environment = without_settings(os.environ) | {
+        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
+        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
+        "RHAPSODE_STORE": settings.store,
+        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
+        **more,
+    }
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        command = [sys.executable, "-m", "api.server", "--fd", str(listener.fileno())]
+        process = subprocess.Popen(command, env=environment, pass_fds=[listener.fileno()])
+    try:
+        with httpx.Client(base_url=url, timeout=PATIENCE_S, trust_env=False) as http:
+            yield ApiProcess(process, http)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def speaking(
+    settings: StorageSettings, folder: Path, name: str, authority: Authority
+) -> Generator[subprocess.Popen[str]]:
+    urls = [each.get_secret_value() for each in (settings.redis_url, settings.broker_url)]
+    tls = [str(authority.certificate), str(authority.key)]
+    command = [sys.executable, "-m", "tests.api.live.speaking_worker", name, *urls, str(folder), "8", STEP_S, *tls]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
+        try:
+            assert worker.stdout is not None
+            assert worker.stdout.readline().startswith("wss://")
+            yield worker
+        finally:
+            worker.kill()
+
+
+def test_streams_are_heard_to_their_ends_where_processes_are_told_to_stop(
+    storage_settings: StorageSettings, tmp_path: Path
+) -> None:
+    authority = Authority.made_in(tmp_path / "tls")
+    trust = {"RHAPSODE_TLS_CA": str(authority.ca)}
+    with (
+        speaking(storage_settings, tmp_path, "one", authority) as leaving,
+        speaking(storage_settings, tmp_path, "two", authority),
+        serving_api(storage_settings, RHAPSODE_LIVE_DRAIN_S="100", **trust) as patient,
+        serving_api(storage_settings, RHAPSODE_LIVE_DRAIN_S="0.2", **trust) as hasty,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        patient.until_served()
+        hasty.until_served()
+        whole = patient.hear()
+        # A worker leaves: its streams go on at the other.
+        hearing = [threads.submit(patient.hear) for _ in range(3)]
+        hearing.append(threads.submit(patient.hear, leaving.terminate))
+        assert [each.result() for each in hearing] == [whole] * 4
+        assert leaving.wait(PATIENCE_S) == 0
+        # An API process lets its streams end, and begins no others.
+        last = threads.submit(patient.hear, patient.stop)
+        eventually(lambda: patient.http.get("/readyz").status_code == 503)
+        refused = patient.http.post("/v1/audio/speech", json=ORDER)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_stopping")
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert last.result() == whole
+        assert patient.process.wait(PATIENCE_S) in STOPPED
+        # One without patience says why it breaks them off.
+        events = hasty.events(hasty.stop)
+        assert events[-1]["type"] == "speech.audio.error"
+        assert dict(events[-1]["error"])["code"] == "server_stopping"  # type: ignore[call-overload]
+        assert hasty.process.wait(PATIENCE_S) in STOPPED
