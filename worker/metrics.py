@@ -38,6 +38,11 @@ def kind_of(item: ClaimedItem) -> str:
             return "segment"
 
 
+def add_live(snapshot: Snapshot, places: int, taken: int) -> None:
+    snapshot.add("rhapsode_live_places", places)
+    snapshot.add("rhapsode_live_places_taken", taken)
+
+
 class ItemMeter:
     """Measures one item from its claim to its outcome, which is `done` unless it is said otherwise."""
 

@@ -12,9 +12,9 @@ from typing import Self, assert_never
 
 from api.live.accounts import Account
 from api.live.errors import LISTENER_TOO_SLOW, LiveBroken
-from api.live.heard import HeardClock
 from api.live.kept import KeptStream
 from api.live.link import WorkerLink
+from storage.live.heard import HeardClock
 from storage.live.messages import (
     ENGINE_DIED,
     MAX_EXTENSION_CHARS,

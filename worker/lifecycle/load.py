@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
-from worker.metrics import add_engine, add_gate, add_postprocessors, add_voice_memory
+from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
 from worker.process.engine_meter import EngineMeter
 from worker.process.reporting import Load
 from worker.services import SpeechServices, WorkerServices
@@ -46,3 +46,5 @@ class WorkerLoad:
             add_postprocessors(snapshot, self.services.postprocessor.report())
             add_gate(snapshot, self.services.counters.counts())
             add_voice_memory(snapshot, self.services.voices.cache.stats())
+        if self.live is not None:
+            add_live(snapshot, self.live.num_places, self.live.num_streams)

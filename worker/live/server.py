@@ -96,6 +96,10 @@ class LiveServer:
         )
 
     @property
+    def num_places(self) -> int:
+        return self._places.number
+
+    @property
     def num_streams(self) -> int:
         return self._places.number - self._places.free
 

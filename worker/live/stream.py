@@ -33,6 +33,7 @@ from worker.engine.interface import Conditioning, FinishReason, Speech, SpeechCh
 from worker.errors import FAULT, PermanentItemError
 from worker.live.errors import StreamRefused
 from worker.live.gate import LiveGate
+from worker.live.measures import StreamMeter
 from worker.live.parts import LiveParts
 from worker.live.pieces import TextPiece, TextSource
 from worker.live.resuming import Start, start_of
@@ -105,6 +106,9 @@ class LiveStream:
         self._moved = asyncio.Event()
         self._sent = self._consumed = 0
         self._findings: list[str] = []
+        self._meter = StreamMeter(
+            parts.engine.info.sample_rate_hz, self._loop.time(), is_resumed=asked.resume is not None
+        )
 
     # ------------------------------------------------------------------------------------------ from the connection
 
@@ -135,8 +139,17 @@ class LiveStream:
     async def run(self) -> None:
         """To its `done`, `failed` or `refused`, which it sends itself."""
         try:
+            await self._run()
+        finally:
+            if self._writer_watch is not None:
+                self._writer_watch.cancel()
+            self._meter.over()
+
+    async def _run(self) -> None:
+        try:
             start, prepared = await self._prepare()
         except StreamRefused as refused:
+            self._meter.outcome = refused.code
             self._tell(
                 Refused(
                     stream=self._asked.stream,
@@ -163,9 +176,6 @@ class LiveStream:
         except Exception:
             logger.exception("a live stream failed", extra={"stream": self._name})
             self._fail("internal", FAULT)
-        finally:
-            if self._writer_watch is not None:
-                self._writer_watch.cancel()
 
     def _watch_writer(self) -> None:
         """A text that nobody writes on ends its stream, whose place stands still. Empty pieces are none."""
@@ -220,6 +230,7 @@ class LiveStream:
         if before is not None:
             self._end_segment(before, is_last=True)
         findings = tuple(dict.fromkeys(self._findings))
+        self._meter.outcome = "found" if findings else "done"
         self._tell(Done(stream=self._asked.stream, findings=findings, segments=index, num_samples=self._sent))
 
     async def _has_text_of(self, index: int) -> bool:
@@ -277,6 +288,7 @@ class LiveStream:
             text_is_open=not spoken.is_whole,
         )
         self._tell(Segment(stream=self._asked.stream, index=index, text=spoken.text))
+        self._meter.paused()
         self._current = spoken
         future = self._parts.engine.submit(request, self._post)
         future.add_done_callback(self._post)
@@ -315,6 +327,7 @@ class LiveStream:
             if isinstance(event, Future):
                 self._current = None
                 return self._settle(spoken, event.result())
+            self._meter.made(len(event.frames), self._loop.time(), may_wait=not spoken.is_whole)
             finding = spoken.gate.take(event, spoken.text)
             if finding is not None:
                 self._findings.append(finding.defect.value)
@@ -359,10 +372,13 @@ class LiveStream:
         self, segment: int, samples: bytes, num_samples: int, codes: bytes = b"", num_frames: int = 0
     ) -> None:
         self._sent += num_samples
+        self._meter.sent(num_samples, self._loop.time(), may_wait=not self._is_written)
         head = Audio(stream=self._asked.stream, segment=segment, num_frames=num_frames, num_samples=num_samples)
         self._tell(head, samples, codes)
 
     def _fail(self, code: str, detail: str) -> None:
+        if not self._over.is_set():
+            self._meter.outcome = code
         self._tell(Failed(stream=self._asked.stream, code=code, detail=detail))
 
     def _tell(self, head: FromWorker, *payload: bytes) -> None:

@@ -31,6 +31,7 @@ class Source(enum.StrEnum):
 CALL_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0)
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 FIRST_AUDIO_BUCKETS_S = (0.005, 0.01, 0.015, 0.02, 0.025, 0.035, 0.05, 0.08, 0.15, 0.4, 1.0, 5.0)
+FRAME_BUCKETS_S = (0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.16, 0.5)
 WORK_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0)
 
 
@@ -199,6 +200,27 @@ _GPU = (
     _gauge("voice_memory_bytes", "bytes", Source.GPU, "memory they take"),
 )
 
+_LIVE_WORKER = (
+    _gauge("live_places", "streams", Source.GPU, "live streams that this worker speaks at a time"),
+    _gauge("live_places_taken", "streams", Source.GPU, "of these places, those that are taken"),
+    _histogram(
+        *("live_worker_first_audio", Source.GPU, "from a stream's order to its first audio at this worker"),
+        *(FIRST_AUDIO_BUCKETS_S, "start"),
+    ),
+    _histogram(
+        *("live_worker_frame", Source.GPU, "what the engine took for a frame of a live stream whose text was there"),
+        FRAME_BUCKETS_S,
+    ),
+    _counter(
+        *("live_worker_streams", "streams", Source.GPU),
+        *("live streams that ended here: `done`, `found` by the live gate, or the code of what ended them", "outcome"),
+    ),
+    _counter(
+        *("live_worker_underruns", "gaps", Source.GPU),
+        "times that a listener without a buffer would have run dry while the text was there",
+    ),
+)
+
 _HOOKS = (
     _counter("webhook_attempts", "attempts", Source.HOOKS, "attempts at deliveries", "outcome", "reason"),
     _histogram("webhook_attempt_duration", Source.HOOKS, "one attempt, connect to answer", REQUEST_BUCKETS_S),
@@ -212,4 +234,6 @@ _JANITOR = (
     _counter("janitor_chore_failures", "runs", Source.JANITOR, "chores that failed or were put off", "chore"),
 )
 
-CATALOGUE = {spec.name: spec for spec in (*_EVERY, *_API, *_LIVE, *_FLEET, *_WORKER, *_GPU, *_HOOKS, *_JANITOR)}
+CATALOGUE = {
+    spec.name: spec for spec in (*_EVERY, *_API, *_LIVE, *_FLEET, *_WORKER, *_GPU, *_LIVE_WORKER, *_HOOKS, *_JANITOR)
+}

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import redis
 from api.live.errors import LiveBroken
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech
-from api.live.stream import LiveChunk, LiveStream
+from api.live.stream import LiveStream
 from storage.ids import TenantId
 from storage.objects.local_store import LocalArtifactStore
 from storage.runtime.config.settings import StorageSettings
@@ -105,13 +104,6 @@ async def started(stack: AsyncExitStack, settings: StorageSettings, folder: Path
     assert worker.stdout is not None
     assert (await worker.stdout.readline()).startswith(b"ws://")
     return worker
-
-
-async def until_killed(stream: LiveStream, worker: Process) -> AsyncGenerator[LiveChunk]:
-    """The first chunk, behind which the worker is killed."""
-    yield await anext(stream.chunks())
-    worker.kill()
-    await worker.wait()
 
 
 async def ended(worker: Process) -> None:
@@ -218,7 +210,9 @@ def test_a_stream_whose_worker_stays_away_ends_with_its_reason(
             alone = await started(stack, storage_settings, tmp_path, "one")
             live = await stack.enter_async_context(live_door(patience=LivePatience(resume_s=0.3, drain_s=15.0)))
             stream = await stack.enter_async_context(await live.open(ANN, order(TEXT)))
-            assert [chunk async for chunk in until_killed(stream, alone)]
+            assert (await anext(stream.chunks())).pcm
+            alone.kill()
+            await alone.wait()
             with pytest.raises(LiveBroken) as broken:
                 await hear(stream)
             assert broken.value.code == stream.outcome == "worker_lost"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.live.heard import HeardClock
+from storage.live.heard import HeardClock
 
 SECOND = 24_000
 
