@@ -58,11 +58,16 @@ class ServedApi:
 
 @contextmanager
 def served_api(
-    folder: Path, processes: int = 1, store_folder: Path | None = None, module: Sequence[str] = ("api.server",)
+    folder: Path,
+    processes: int = 1,
+    store_folder: Path | None = None,
+    module: Sequence[str] = ("api.server",),
+    **more: str,
 ) -> Generator[ServedApi]:
     """A served API on an empty system; several processes share one listening socket.
 
     store_folder: of the object store, if that is not to lie in `folder`. module: what runs it, with its arguments.
+    more: settings of the API.
     """
     with (
         socket.create_server(("127.0.0.1", 0), backlog=1024) as listener,
@@ -84,6 +89,7 @@ def served_api(
             "RHAPSODE_URL_SECRET": secret,
             # Counted as ever, and never one too many.
             "RHAPSODE_RATE_LIMIT": "10000000/minute",
+            **more,
         }
         key = ApiKeyStore(client).create(TenantId("bench"), "benchmark", TENANT_SCOPES).secret
         port = listener.getsockname()[1]

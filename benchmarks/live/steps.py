@@ -8,6 +8,7 @@ does anything of this.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import importlib
 import inspect
@@ -52,7 +53,16 @@ LAST = "heard"
 TIMES = {step.name: step.time for step in STEPS}
 
 
-def main(file: str, module: str, *arguments: str) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    _run(given.file, given.module, given.arguments)
+
+
+def _run(file: str, module: str, arguments: Sequence[str]) -> None:
     notes = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for step in STEPS:
         owner, _, name = step.owner.partition(":")
@@ -113,4 +123,4 @@ def _noting(function: Callable[..., Any], note: Callable[[], None], *, is_end: b
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

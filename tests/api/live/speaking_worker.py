@@ -15,6 +15,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 import redis
 from pydantic import SecretStr
@@ -87,7 +88,11 @@ def speaking_worker(
 
 def _main(name: str, redis_url: str, broker_url: str, folder: str, slots: str, step_s: str, *tls: str) -> None:
     told_to_leave = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: told_to_leave.set())
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        told_to_leave.set()
+
+    signal.signal(signal.SIGTERM, leave)
     binding = LiveBinding(tls=server_context(Path(tls[0]), Path(tls[1]))) if tls else None
     settings = StorageSettings(
         redis_url=SecretStr(redis_url),

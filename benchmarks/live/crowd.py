@@ -1,0 +1,196 @@
+"""What thousands of open WebSockets, each of which says something, do to those who listen.
+
+    python -m benchmarks.live.crowd [--connections 10000] [--listeners 16] [--minutes 1]
+
+An API of so many processes and one worker are processes of their own. The listeners hear text after text over HTTP as
+fast as it goes, first alone and then beside the crowd, of which every connection has a request under way and sends a
+piece of text without a word in it every ten seconds, which is acknowledged and takes no place at an engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import struct
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from benchmarks.api.served_api import ServedApi, served_api
+from benchmarks.live.listening import (
+    TEXTS,
+    Playback,
+    add_engine,
+    hear,
+    seconds_of,
+    speaking_workers,
+    speech_order,
+    spoken_names,
+    until_served,
+)
+from tests.run_guard import guarded_run
+
+EVERY_S = 10.0
+OPENING_AT_ONCE = 50
+PATH = "/v1/audio/speech/ws"
+
+
+@dataclass
+class Crowd:
+    """open: connections whose request was taken. acknowledged: pieces of text. lost: connections that ended."""
+
+    open: int = 0
+    acknowledged: int = 0
+    refused: int = 0
+    lost: int = 0
+
+
+@dataclass
+class Heard:
+    streams: int = 0
+    broken: int = 0
+    gaps: int = 0
+    longest_gap_s: float = 0.0
+    audio_s: float = 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--connections", type=int, default=10_000)
+    parser.add_argument("--listeners", type=int, default=16)
+    parser.add_argument("--minutes", type=float, default=1, help="of each part")
+    parser.add_argument("--apis", type=int, default=1, help="processes of the API")
+    add_engine(parser)
+    arguments = parser.parse_args()
+    room = str(4 * arguments.connections)
+    with guarded_run() as folder, served_api(folder, arguments.apis, RHAPSODE_MAX_CONNECTIONS=room) as api:
+        asyncio.run(_measure(api, folder, arguments))
+
+
+async def _measure(api: ServedApi, folder: Path, arguments: argparse.Namespace) -> None:
+    async with speaking_workers(api, folder, ("gpu-0",), arguments):
+        model, voice = await spoken_names(api)
+        orders = [speech_order(model, voice, text) for text in TEXTS]
+        await until_served(api, orders[0], 1)
+        _tell("alone", await _heard(api, orders, arguments), api)
+        crowd = Crowd()
+        gate = asyncio.Semaphore(OPENING_AT_ONCE)
+        members = [asyncio.create_task(_belong(api, model, voice, crowd, gate)) for _ in range(arguments.connections)]
+        while crowd.open + crowd.refused + crowd.lost < arguments.connections:
+            await asyncio.sleep(0.5)
+        acknowledged = crowd.acknowledged
+        heard = await _heard(api, orders, arguments)
+        a_second = (crowd.acknowledged - acknowledged) / (60 * arguments.minutes)
+        _tell(f"beside {crowd}, {a_second:.0f} pieces a second", heard, api)
+        for member in members:
+            member.cancel()
+        await asyncio.gather(*members, return_exceptions=True)
+
+
+def _tell(what: str, heard: Heard, api: ServedApi) -> None:
+    memory_mb = sum(psutil.Process(pid).memory_info().rss for pid in api.pids) >> 20
+    print(f"{what}: {heard}, {memory_mb} MiB of the API", flush=True)
+
+
+async def _heard(api: ServedApi, orders: list[dict[str, object]], arguments: argparse.Namespace) -> Heard:
+    heard, until_s = Heard(), time.monotonic() + 60 * arguments.minutes
+    await asyncio.gather(*(_listen(api, orders, first, until_s, heard) for first in range(arguments.listeners)))
+    return heard
+
+
+async def _listen(api: ServedApi, orders: list[dict[str, object]], first: int, until_s: float, heard: Heard) -> None:
+    await asyncio.sleep(0.1 * first)
+    number = first
+    while time.monotonic() < until_s:
+        playback = Playback()
+        told = await hear(api, orders[number % len(orders)], playback)
+        number += 1
+        heard.streams += 1
+        heard.gaps += playback.gaps
+        heard.longest_gap_s = max(heard.longest_gap_s, playback.gap_s)
+        if isinstance(told, str):
+            heard.broken += 1
+            print(told, file=sys.stderr)
+            await asyncio.sleep(0.5)
+        else:
+            heard.audio_s += seconds_of(told)
+
+
+async def _belong(api: ServedApi, model: str, voice: str, crowd: Crowd, gate: asyncio.Semaphore) -> None:
+    """One connection over a bare socket: thousands of richer clients would measure themselves."""
+    writer: asyncio.StreamWriter | None = None
+    is_open = False
+    try:
+        async with gate:
+            reader, writer = await asyncio.open_connection("127.0.0.1", api.port, limit=4096)
+            if not await _shake_hands(api, reader, writer):
+                crowd.refused += 1
+                return
+            _say(writer, {"type": "request.start", "model": model, "voice": voice})
+            while (await _told(reader))["type"] != "request.configured":
+                pass
+        crowd.open += 1
+        is_open = True
+        sequence = 0
+        await asyncio.sleep(EVERY_S * struct.unpack("<H", os.urandom(2))[0] / 65_536)
+        while True:
+            _say(writer, {"type": "input_text.append", "sequence": sequence, "text": " "})
+            while (await _told(reader))["type"] != "input_text.ack":
+                pass
+            sequence += 1
+            crowd.acknowledged += 1
+            await asyncio.sleep(EVERY_S)
+    except (OSError, asyncio.IncompleteReadError, KeyError):
+        crowd.lost += 1
+        crowd.open -= is_open
+    finally:
+        if writer is not None:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+
+async def _shake_hands(api: ServedApi, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    key = base64.b64encode(os.urandom(16)).decode()
+    fields = {
+        "Host": "localhost",
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": key,
+        "Sec-WebSocket-Protocol": "nari.speech.v1",
+        "Authorization": f"Bearer {api.key}",
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    writer.write(f"GET {PATH} HTTP/1.1\r\n{lines}\r\n".encode())
+    return (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+
+
+def _say(writer: asyncio.StreamWriter, message: dict[str, object]) -> None:
+    """A masked text frame of less than 64 KiB, whose mask changes nothing."""
+    payload = json.dumps(message).encode()
+    length = bytes((0x80 | len(payload),)) if len(payload) < 126 else b"\xfe" + struct.pack(">H", len(payload))
+    writer.write(b"\x81" + length + bytes(4) + payload)
+
+
+async def _told(reader: asyncio.StreamReader) -> dict[str, str]:
+    """The next event; a ping is answered. Raises `KeyError` at the goodbye."""
+    kind, length = await reader.readexactly(2)
+    size = struct.unpack(">H", await reader.readexactly(2))[0] if length == 126 else length
+    payload = await reader.readexactly(size)
+    if kind == 0x81:
+        return json.loads(payload)
+    if kind == 0x88:
+        raise KeyError(payload[2:].decode())
+    return {"type": "other"}
+
+
+if __name__ == "__main__":
+    main()
