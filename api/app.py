@@ -101,24 +101,16 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        # The framework's own; ours are `RequestTraces` and `RequestMeter`.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         # The function's name: short, and the same whatever its path becomes.
         generate_unique_id_function=lambda route: route.name,
     )
+    # Each is asked in turn whether an address is its own: those of every job come first.
     modules = (
-        *(
-            jobs,
-            named_jobs,
-            batches,
-            job_control,
-            job_audio,
-            segments,
-            sentences,
-            events,
-            artifacts,
-            uploads,
-            usage,
-            quotas,
-        ),
+        *(jobs, artifacts),
+        *((objects,) if settings.store.startswith("file:") else ()),
+        *(named_jobs, batches, job_control, job_audio, segments, sentences, events, uploads, usage, quotas),
         *(voices, previews, voice_caches, consents, audio_voices, models),
         *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
@@ -126,8 +118,6 @@ def create_app(settings: ApiSettings) -> FastAPI:
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
     routers = [module.router for module in modules]
-    if settings.store.startswith("file:"):
-        routers.append(objects.router)
     for router in routers:
         app.include_router(router)
     # The framework's own list has routers in it, which do not tell what they take for an id.

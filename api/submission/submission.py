@@ -137,7 +137,7 @@ def _store_input(services: ApiServices, submission: Submission, given: JobInput,
         return take_named_upload(
             services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key
         ).stored.bytes
-    return services.artifacts.put(key, resolved.stored_input()).bytes
+    return services.artifacts.put_unread(key, resolved.stored_input()).bytes
 
 
 def _announce_builds(services: ApiServices, tenant: TenantId, cast: Cast, job: JobId) -> None:

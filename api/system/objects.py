@@ -10,6 +10,7 @@ from typing import IO
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
 
 from api.dependencies import Services
 from api.http.problems.problem import (
@@ -31,24 +32,72 @@ _SPEC = r"([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})"
 SPOOL_BYTES = 1024 * 1024
 """An upload that is longer waits on disk until it is whole."""
 
+WHOLE_BYTES = 1024 * 1024
+"""An object that is no longer is read at once by the thread that finds it, and sent in one piece: a change of thread
+costs more than reading a hundred kilobytes."""
+
+MOST_WHOLE_BYTES = 64 * 1024 * 1024
+"""Of whole objects that are on their way at the same time: a client that reads nothing holds what is sent to it."""
+
 _RANGES = re.compile(rf"bytes=\s*{_SPEC}(\s*,\s*{_SPEC})*\s*", re.IGNORECASE)
 _RANGE = re.compile(r"(?<![0-9])([0-9]+)-([0-9]*)|-([0-9]+)")
+
+
+class Room:
+    """What may be in memory at the same time; for the event loop."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._left_bytes = most_bytes
+
+    def take(self, num_bytes: int) -> bool:
+        if num_bytes > self._left_bytes:
+            return False
+        self._left_bytes -= num_bytes
+        return True
+
+    def give_back(self, num_bytes: int) -> None:
+        self._left_bytes += num_bytes
+
+
+_room = Room(MOST_WHOLE_BYTES)
+
+
+class ObjectResponse(FileResponse):
+    """As its base; a small object that is asked for as a whole is in `found` already, and is not opened again."""
+
+    def __init__(self, found: SignedObject) -> None:
+        super().__init__(
+            found.path,
+            headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
+            media_type=found.content_type,
+            filename=found.filename,
+            stat_result=found.status,
+        )
+        self._content = found.content
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        content, self._content = self._content, None
+        if content is None or not _room.take(len(content)):
+            await super().__call__(scope, receive, send)
+            return
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": content, "more_body": True})
+            # The server waits here until most of it has gone.
+            await send({"type": "http.response.body"})
+        finally:
+            _room.give_back(len(content))
 
 
 @router.head("/{key:path}", include_in_schema=False)
 @router.get("/{key:path}", response_class=FileResponse)
 def get_object(request: Request, services: Services, key: str) -> FileResponse:
     """The link itself is the permission; its signature covers the key, the file name, the type and the end."""
-    found = _signed_object(services.artifacts, key, dict(request.query_params))
-    status = found.path.stat()
-    _check_range(_byte_ranges(request), status.st_size)
-    return FileResponse(
-        found.path,
-        headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
-        media_type=found.content_type,
-        filename=found.filename,
-        stat_result=status,
-    )
+    ranges = _byte_ranges(request)
+    is_whole = request.method == "GET" and ranges is None
+    found = _signed_object(services.artifacts, key, dict(request.query_params), WHOLE_BYTES if is_whole else -1)
+    _check_range(ranges, found.status.st_size)
+    return ObjectResponse(found)
 
 
 @router.put("/{key:path}", status_code=201, response_class=Response)
@@ -87,11 +136,12 @@ def _signed_upload(store: object, key: str, query: dict[str, str]) -> int:
         raise forbidden(str(error)) from error
 
 
-def _signed_object(store: object, key: str, query: dict[str, str]) -> SignedObject:
+def _signed_object(store: object, key: str, query: dict[str, str], most_bytes: int) -> SignedObject:
+    """most_bytes: as of `LocalArtifactStore.verify`."""
     if not isinstance(store, LocalArtifactStore):
         raise not_found("objects are served by the object store")
     try:
-        return store.verify(key, query, time.time())
+        return store.verify(key, query, time.time(), most_bytes)
     except UrlRefused as error:
         raise forbidden(str(error)) from error
     except ArtifactMissing as error:

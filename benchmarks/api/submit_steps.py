@@ -97,7 +97,7 @@ def submit_in_steps(services: ApiServices, steps: Steps) -> None:
     resolved = steps.run("model, voice, spec (Redis)", lambda: resolve_submission(services, TENANT, request, job, []))
     submission = replace(resolved.submission, idempotency=call.idempotency)
     stored = steps.run(
-        "put the text (3 fsync)", lambda: services.artifacts.put(submission.input_key, resolved.stored_input())
+        "put the text (1 fsync)", lambda: services.artifacts.put_unread(submission.input_key, resolved.stored_input())
     )
     complete = replace(submission, stored_bytes=stored.bytes)
     submitted = steps.run("submit.lua and its answer (Redis)", lambda: services.jobs.submit(complete))

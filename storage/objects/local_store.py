@@ -1,8 +1,9 @@
 """The object store as a folder: one host, or one shared POSIX file system with hard links.
 
 An object is written to `tmp/`, made durable and then linked to its name, which fails if the name is taken: a
-reader sees all of it or nothing, and of two writers one wins. Names are walked part by part without following
-links, so that nothing in the folder can lead out of it.
+reader sees all of it or nothing, and of two writers one wins. One that has no other writer, and no reader yet, is
+written where it stays. Names are walked part by part without following links, so that nothing in the folder can lead
+out of it.
 """
 
 from __future__ import annotations
@@ -48,11 +49,13 @@ class UrlRefused(ArtifactError):
 
 @dataclass(frozen=True, slots=True)
 class SignedObject:
-    """What a valid link leads to."""
+    """What a valid link leads to. content: of an object that is no longer than was asked for."""
 
     path: Path
     filename: str
     content_type: str
+    status: os.stat_result
+    content: bytes | None
 
 
 class LocalArtifactStore:
@@ -78,6 +81,15 @@ class LocalArtifactStore:
     @store_call("put", "folder")
     def put(self, key: str, data: bytes) -> StoredObject:
         return self.put_stream(key, (data,))
+
+    @store_call("put", "folder")
+    def put_unread(self, key: str, data: bytes) -> StoredObject:
+        check_key(key)
+        with _os_errors_named(key):
+            self._refuse_when_full(len(data))
+            self._create(key, data)
+        _WRITTEN.inc(len(data))
+        return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         check_key(key)
@@ -153,17 +165,19 @@ class LocalArtifactStore:
         }
         return f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}"
 
-    def verify(self, key: str, query: Mapping[str, str], now_s: float) -> SignedObject:
-        """Where the object of a link lies. Raises `UrlRefused`, `ArtifactMissing`."""
+    def verify(self, key: str, query: Mapping[str, str], now_s: float, most_bytes: int = -1) -> SignedObject:
+        """Where the object of a link lies, and what it holds if that is no more than `most_bytes`.
+
+        Raises `UrlRefused`, `ArtifactMissing`.
+        """
         try:
             expires, filename, content_type = query["expires"], query["filename"], query["type"]
             signature = query["signature"]
         except KeyError as error:
             raise UrlRefused(f"the link has no {error.args[0]}") from None
         self._check_link(signature, expires, now_s, "GET", key, expires, filename, content_type)
-        if self.stat(key) is None:
-            raise ArtifactMissing(key)
-        return SignedObject(self._objects / key, filename, content_type)
+        status, content = self._looked_into(key, most_bytes)
+        return SignedObject(self._objects / key, filename, content_type, status, content)
 
     def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
         check_key(key)
@@ -236,6 +250,28 @@ class LocalArtifactStore:
                 break
         raise StoreUnavailable(f"{key} could not be linked: its draft or its folder is removed again and again")
 
+    def _create(self, key: str, data: bytes) -> None:
+        """Write a file under its name, with one sync: a file system with a journal commits the making of a file and of
+        its folders no later than what it holds, for all who wait at the time together.
+        """
+        name = key.rpartition("/")[2]
+        for _ in range(_LINK_TRIES):
+            with suppress(FileNotFoundError), ExitStack() as opened:
+                folder, _ = self._made_folder(key, opened)
+                try:
+                    descriptor = os.open(name, _CREATE, 0o600, dir_fd=folder)
+                except FileExistsError:
+                    raise ArtifactExists(key) from None
+                opened.callback(os.close, descriptor)
+                try:
+                    _write_all(descriptor, data)
+                    os.fsync(descriptor)
+                except OSError:
+                    os.unlink(name, dir_fd=folder)
+                    raise
+                return
+        raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
+
     @contextmanager
     def _folder(self, key: str) -> Generator[tuple[int, str]]:
         """The open folder of an existing object, and the object's name in it."""
@@ -288,6 +324,13 @@ class LocalArtifactStore:
             return descriptor
         os.close(descriptor)
         raise ArtifactMissing(key)
+
+    @store_call("stat", "folder")
+    def _looked_into(self, key: str, most_bytes: int) -> tuple[os.stat_result, bytes | None]:
+        """An object's size and time, and all of it if it is no longer than `most_bytes`: opened once for both."""
+        with _os_errors_named(key), open(self._open(key), "rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            return status, file.read() if status.st_size <= most_bytes else None
 
     def _pieces(self, key: str) -> Iterator[bytes]:
         with _os_errors_named(key), open(self._open(key), "rb", buffering=0) as file:

@@ -126,6 +126,9 @@ class S3ArtifactStore:
         _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
+    def put_unread(self, key: str, data: bytes) -> StoredObject:
+        return self.put(key, data)
+
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         check_key(key)
         parts = _parts(chunks)

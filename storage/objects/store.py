@@ -51,6 +51,12 @@ class ArtifactStore(Protocol):
         """Write a whole object durably; readers see all of it or nothing. `ArtifactExists` if the key is taken."""
         ...
 
+    def put_unread(self, key: str, data: bytes) -> StoredObject:
+        """As `put`, of a key that nobody else writes, and that nobody reads before this has returned: less may be there
+        after a writer was killed. A folder needs one sync for it.
+        """
+        ...
+
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         """As `put`, in memory bounded by one part, whatever the length."""
         ...

@@ -24,6 +24,13 @@ class FailingStore:
         self.after_put(key)
         return stored
 
+    def put_unread(self, key: str, data: bytes) -> StoredObject:
+        self.before_put(key)
+        stored = self._store.put_unread(key, data)
+        self.puts.append(key)
+        self.after_put(key)
+        return stored
+
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         self.before_put(key)
         stored = self._store.put_stream(key, chunks)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+import anyio
 import httpx
 import pytest
+from fastapi.routing import APIRoute
+from starlette.routing import Match
+from starlette.types import Scope
 
 from api.settings import ApiSettings
+from api.system import objects
 from rhapsode import Rhapsode
 from storage.jobs.chapter_files import CHAPTERS, ChapterFile, encode_chapter_files, file_name, list_name, object_name
 from storage.jobs.record import ArtifactRecord
@@ -169,6 +174,59 @@ def test_a_range_in_a_unit_nobody_knows_is_ignored(link: str) -> None:
     assert (answer.status_code, answer.content) == (200, AUDIO)
 
 
+def test_a_small_object_is_one_read_and_says_what_a_large_one_says(
+    api: ServedApi, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+    open_file = anyio.open_file
+
+    async def noted(path: Path, mode: Literal["rb"]) -> anyio.AsyncFile[bytes]:
+        opened.append(path)
+        return await open_file(path, mode)
+
+    monkeypatch.setattr(anyio, "open_file", noted)
+    small = httpx.get(link)
+    assert opened == []
+    monkeypatch.setattr(objects, "WHOLE_BYTES", len(AUDIO) - 1)
+    streamed = httpx.get(link)
+    monkeypatch.setattr(objects, "WHOLE_BYTES", len(AUDIO))
+    monkeypatch.setattr(objects, "_room", objects.Room(len(AUDIO) - 1))
+    crowded = httpx.get(link)
+
+    assert len(opened) == 2
+    for answer in (small, streamed, crowded):
+        assert (answer.status_code, answer.content) == (200, AUDIO)
+    assert _said(small) == _said(streamed) == _said(crowded)
+
+
+def test_room_for_objects_is_given_back(link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = objects.Room(len(AUDIO))
+    monkeypatch.setattr(objects, "_room", room)
+
+    for _ in range(2):
+        assert httpx.get(link).content == AUDIO
+        assert not room.take(len(AUDIO) + 1)
+    assert room.take(len(AUDIO))
+
+
+def test_addresses_of_every_job_are_found_without_asking_every_route(
+    api: ServedApi, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[APIRoute] = []
+    matches = APIRoute.matches
+
+    def noted(route: APIRoute, scope: Scope) -> tuple[Match, Scope]:
+        asked.append(route)
+        return matches(route, scope)
+
+    monkeypatch.setattr(APIRoute, "matches", noted)
+    [job] = api.http.get("/v1/jobs").json()["data"]
+    for address in (job["links"]["self"], f"{job['links']['artifacts']}/narration.wav", link):
+        asked.clear()
+        assert api.http.get(address).status_code < 400
+        assert len(asked) < 30
+
+
 def test_head_tells_the_size(link: str) -> None:
     answer = httpx.head(link)
 
@@ -222,3 +280,7 @@ def test_an_s3_store_serves_its_own_objects(
     assert "narration.wav" in download.headers["content-disposition"]
     assert through_us.status_code == 404
     assert objects == []
+
+
+def _said(answer: httpx.Response) -> dict[str, str]:
+    return {name: value for name, value in answer.headers.items() if name not in ("date", "x-request-id")}

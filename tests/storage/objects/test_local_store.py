@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import signal
@@ -37,6 +38,18 @@ store.put_stream(sys.argv[2], chunks())
 """
 
 
+UNREAD_WRITER = """
+import itertools, sys
+from pathlib import Path
+from storage.objects.local_store import LocalArtifactStore
+store = LocalArtifactStore(Path(sys.argv[1]), b"a-secret-for-tests-only", min_free_bytes=0)
+for number in itertools.count():
+    key = f"jobs/local/job_{number}/input.txt"
+    store.put_unread(key, key.encode() * 100)
+    print(key, flush=True)
+"""
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return tmp_path / "store"
@@ -61,8 +74,55 @@ def test_kill_9_while_writing_leaves_no_object_and_a_draft_for_the_sweep(
     assert local_store.put(KEY, b"again").bytes == 5
 
 
+def test_kill_9_leaves_whole_what_was_put_before_anybody_read_it(local_store: LocalArtifactStore, root: Path) -> None:
+    writer = subprocess.Popen([sys.executable, "-c", UNREAD_WRITER, str(root)], stdout=subprocess.PIPE, text=True)
+    with writer:
+        assert writer.stdout is not None
+        told = [writer.stdout.readline() for _ in range(20)]
+        os.kill(writer.pid, signal.SIGKILL)
+        told += writer.stdout.readlines()
+
+    # The last line may itself be cut off.
+    keys = [line.strip() for line in told if line.endswith("\n")]
+    assert len(keys) >= 20
+    assert all(local_store.get(key) == key.encode() * 100 for key in keys)
+    # What was being written is no job's: its folder goes as any folder of a job that is not known.
+    assert len(list(local_store.list(""))) - len(keys) in (0, 1, 2)
+    assert os.listdir(root / "tmp") == []
+
+
+def test_what_nobody_reads_yet_costs_one_sync_that_finds_its_name_there(
+    local_store: LocalArtifactStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bytes] = []
+    sync = os.fsync
+
+    def counted(descriptor: int) -> None:
+        synced.append((root / "objects" / KEY).read_bytes())
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    local_store.put_unread(KEY, b"RIFF")
+
+    assert synced == [b"RIFF"]
+
+
+def test_what_cannot_be_synced_is_not_there(local_store: LocalArtifactStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(descriptor: int) -> None:
+        raise OSError(errno.EIO, "no such luck")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", broken)
+        with pytest.raises(StoreUnavailable, match="no such luck"):
+            local_store.put_unread(KEY, b"RIFF")
+
+    assert local_store.stat(KEY) is None
+    assert local_store.put_unread(KEY, b"RIFF").bytes == 4
+
+
 def test_what_is_stored_is_for_its_owner_only(local_store: LocalArtifactStore, root: Path) -> None:
     local_store.put(KEY, b"x")
+    local_store.put_unread(f"{KEY}.txt", b"x")
 
     paths = [root, *root.rglob("*")]
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o600}
@@ -221,6 +281,18 @@ def test_a_link_leads_to_its_object_until_it_is_over(local_store: LocalArtifactS
     local_store.verify(KEY, query, time.time() + 3500)
     with pytest.raises(UrlRefused, match="over"):
         local_store.verify(KEY, query, time.time() + 3601)
+
+
+@pytest.mark.parametrize(("most_bytes", "content"), [(-1, None), (3, None), (4, b"RIFF"), (5, b"RIFF")])
+def test_a_link_brings_a_small_object_along(
+    local_store: LocalArtifactStore, most_bytes: int, content: bytes | None
+) -> None:
+    local_store.put(KEY, b"RIFF")
+    query = dict(parse_qsl(urlsplit(local_store.url(KEY, 60, DOWNLOAD)).query))
+
+    signed = local_store.verify(KEY, query, time.time(), most_bytes)
+
+    assert (signed.content, signed.status.st_size) == (content, 4)
 
 
 @pytest.mark.parametrize(

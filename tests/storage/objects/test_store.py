@@ -35,6 +35,17 @@ def test_what_is_put_is_got(artifact_store: ArtifactStore) -> None:
     assert (stored.key, stored.bytes, stored.sha256) == (KEY, 6, hashlib.sha256(b"Hello.").hexdigest())
 
 
+def test_what_nobody_reads_yet_is_put_as_any_object(artifact_store: ArtifactStore) -> None:
+    stored = artifact_store.put_unread(KEY, b"Hello.")
+
+    assert artifact_store.get(KEY) == b"Hello."
+    assert (stored.key, stored.bytes, stored.sha256) == (KEY, 6, hashlib.sha256(b"Hello.").hexdigest())
+    with pytest.raises(ArtifactExists):
+        artifact_store.put_unread(KEY, b"other")
+    with pytest.raises(ArtifactExists):
+        artifact_store.put(KEY, b"other")
+
+
 def test_an_empty_object_is_an_object(artifact_store: ArtifactStore) -> None:
     artifact_store.put(KEY, b"")
     artifact_store.put_stream("other", iter(()))
