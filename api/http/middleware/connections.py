@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from api.http.middleware.framing import StrictConnection, TwoEnds
+from api.http.middleware.one_write import OneWrite
 from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import SOCKET_PATHS, is_handshake
 from api.http.problems.problem import (
@@ -93,7 +94,8 @@ class HttpProtocol(H11Protocol):
         self._write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        super().connection_made(transport)
+        self._answers = OneWrite(transport, self.loop)
+        super().connection_made(self._answers)
         if len(self.connections) > self._limits.max_connections:
             self._end_with(too_many_connections(self._limits.max_connections))
         else:
@@ -130,6 +132,7 @@ class HttpProtocol(H11Protocol):
             self._end_with(malformed(f"this is not HTTP/1.1: {error or msg}"), is_head=is_head)
 
     def on_response_complete(self) -> None:
+        self._answers.flush()
         super().on_response_complete()
         if not self._is_over and self._is_body_arriving():
             # It was answered before it was whole. What still comes is thrown away, but not for ever.
@@ -149,6 +152,7 @@ class HttpProtocol(H11Protocol):
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._is_over = True
         self._cancel_timers()
+        self.transport = self._answers.plain
         super().handle_websocket_upgrade(event)
 
     def _should_upgrade(self) -> bool:
