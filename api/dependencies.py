@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 
 from api.access.authentication import Caller, identify
 from api.http.links import LinkBuilder
+from api.http.own_address import address_of
 from api.http.problems.problem import not_found, unsupported_media, voice_unknown
 from api.services.container import ApiServices
 from rhapsode.contract.operators.keys import TENANT_NAME
@@ -79,7 +80,7 @@ KnownConsentId = Annotated[ConsentId, Depends(_consent_id)]
 
 async def _links(request: Request) -> LinkBuilder:
     services = await _services(request)
-    return LinkBuilder(services.settings.public_url or str(request.base_url).rstrip("/"))
+    return LinkBuilder(services.settings.public_url or address_of(request).base)
 
 
 Links = Annotated[LinkBuilder, Depends(_links)]

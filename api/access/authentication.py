@@ -13,6 +13,7 @@ import hashlib
 import ipaddress
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -20,6 +21,7 @@ from starlette.requests import HTTPConnection
 from api.access.caller_key import set_caller_key
 from api.access.rate_limits import admit
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
+from api.http.own_address import address_of
 from api.http.problems.problem import Problem, forbidden, unauthorized
 from api.services.container import LOCAL_TENANT, ApiServices
 from rhapsode.contract.speech_socket import KEY_SUBPROTOCOL
@@ -74,7 +76,7 @@ async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
     if request.scope["type"] == "websocket":
         _require_known_origin(request, services)
     caller = await _caller(request, services)
-    scope = scope_of(request.url.path)
+    scope = scope_of(request.scope["path"])
     if scope is not None and scope not in caller.scopes:
         raise forbidden(f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
     request.scope[_SCOPE_KEY] = caller
@@ -170,7 +172,7 @@ def _require_local(request: HTTPConnection) -> None:
     ends = [end[0] for end in (server, client) if end is not None and end[1] is not None]
     if not all(_is_loopback(end) for end in ends):
         raise _no_keys("this API has no keys and serves its own machine alone")
-    if not _names_this_machine(request.url.hostname or ""):
+    if not _names_this_machine(address_of(request).hostname):
         raise _no_keys("without keys this API answers to localhost alone, not to another name")
 
 
@@ -195,9 +197,11 @@ def _require_known_origin(request: HTTPConnection, services: ApiServices) -> Non
 
 def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
     origin = request.headers.get("origin")
+    if origin is None or origin in admitted:
+        return True
     # A proxy may speak TLS for this server.
-    own = {f"http://{request.url.netloc}", f"https://{request.url.netloc}"}
-    return origin is None or origin in own or origin in admitted
+    netloc = address_of(request).netloc
+    return origin in {f"http://{netloc}", f"https://{netloc}"}
 
 
 def _no_keys(detail: str) -> Problem:
@@ -208,6 +212,7 @@ def _names_this_machine(host: str) -> bool:
     return host in LOCAL_NAMES or host.endswith(LOCAL_SUFFIX) or _is_loopback(host)
 
 
+@lru_cache(maxsize=64)
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback

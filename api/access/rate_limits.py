@@ -36,8 +36,8 @@ class RateLimitFields:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_fields(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(scope.get(_SCOPE_KEY, {}))
+            if message["type"] == "http.response.start" and _SCOPE_KEY in scope:
+                MutableHeaders(scope=message).update(scope[_SCOPE_KEY])
             await send(message)
 
         await self._app(scope, receive, send_with_fields if scope["type"] == "http" else send)

@@ -26,7 +26,7 @@ from api.submission.submission import SubmissionCall, submit_narration
 from rhapsode.contract.jobs import answer as schemas
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.jobs.states import JobState
-from storage.ids import JobId
+from storage.ids import JobId, TenantId
 from storage.job_store.object_folders import folders_of
 from storage.jobs.record import JobRecord
 
@@ -98,13 +98,13 @@ async def get_job(
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """One job as it is now, or as it has ended if `Prefer: wait` leaves it the time."""
-    record = await run_sync(services.jobs.get, tenant, job_id)
-    headers: dict[str, str] = {}
     wait_s = requested_wait_s(prefer)
-    if wait_s is not None:
-        headers["Preference-Applied"] = f"wait={wait_s}"
-        if not record.state.is_terminal:
-            record = await wait_until_ended(services, record, wait_s, request.is_disconnected)
+    if wait_s is None:
+        return await run_sync(_present_answer, services, links, tenant, job_id, if_none_match)
+    record = await run_sync(services.jobs.get, tenant, job_id)
+    if not record.state.is_terminal:
+        record = await wait_until_ended(services, record, wait_s, request.is_disconnected)
+    headers = {"Preference-Applied": f"wait={wait_s}"}
     return await run_sync(_read_answer, services, links, record, headers, if_none_match)
 
 
@@ -142,6 +142,13 @@ async def _submit_and_wait(
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, request.is_disconnected, wait_s)
     return await held_answer(services, links, accepted, wait_s, request.is_disconnected)
+
+
+def _present_answer(
+    services: ApiServices, links: LinkBuilder, tenant: TenantId, job: JobId, if_none_match: str | None
+) -> Response:
+    """As the job is now: read and shown by one thread."""
+    return _read_answer(services, links, services.jobs.get(tenant, job), {}, if_none_match)
 
 
 def _read_answer(

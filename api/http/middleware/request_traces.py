@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from storage.runtime.observability.tracing import span
+from storage.runtime.observability.tracing import is_traced, span
 
 _HEADER = b"traceparent"
 _LONGEST = 128
@@ -17,7 +17,7 @@ class RequestTraces:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _QUIET:
+        if scope["type"] != "http" or scope["path"] in _QUIET or not is_traced():
             await self._app(scope, receive, send)
             return
         with span("request", _given(scope), method=scope["method"]) as request:

@@ -5,7 +5,6 @@ An answer that says so itself is left alone: the page at / and downloads have ru
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADERS = {
@@ -16,6 +15,8 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 
+_FIELDS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
+
 
 class SecurityHeaders:
     def __init__(self, app: ASGIApp) -> None:
@@ -24,9 +25,9 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
+                said = list(message.get("headers", ()))
+                names = {name for name, _ in said}
+                message["headers"] = said + [field for field in _FIELDS if field[0] not in names]
             await send(message)
 
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)

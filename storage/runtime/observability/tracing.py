@@ -50,6 +50,11 @@ def end_tracing() -> None:
         _tracer = None
 
 
+def is_traced() -> bool:
+    """Whether spans go anywhere."""
+    return _tracer is not None
+
+
 def span(name: str, parent: str = "", **attributes: Attribute) -> AbstractContextManager[Span]:
     """Within the span that is open in this context; if none is, within `parent`, a W3C traceparent."""
     return _NOTHING if _tracer is None else _tracer.span(name, parent, attributes)

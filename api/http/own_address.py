@@ -1,0 +1,40 @@
+"""Where a client reaches this API, by its own account: the Host header, else the address it connected to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from starlette.datastructures import URL
+from starlette.requests import HTTPConnection
+
+LONGEST_KEPT = 255
+"""Of a Host header, as DNS has it. Clients write what they like: longer ones are read anew each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddress:
+    """base: without a slash at its end. hostname: "" if there is none."""
+
+    base: str
+    netloc: str
+    hostname: str
+
+
+def address_of(connection: HTTPConnection) -> OwnAddress:
+    scope = connection.scope
+    host = next((value for name, value in scope["headers"] if name == b"host"), None)
+    server: tuple[str, int | None] | None = scope.get("server")
+    root: str = scope.get("app_root_path", scope.get("root_path", ""))
+    read = _kept if host is None or len(host) <= LONGEST_KEPT else _read
+    return read(scope["scheme"], server, host, root)
+
+
+def _read(scheme: str, server: tuple[str, int | None] | None, host: bytes | None, root: str) -> OwnAddress:
+    path = root if root.endswith("/") else f"{root}/"
+    headers = [] if host is None else [(b"host", host)]
+    url = URL(scope={"scheme": scheme, "server": server, "headers": headers, "path": path})
+    return OwnAddress(str(url).rstrip("/"), url.netloc, url.hostname or "")
+
+
+_kept = lru_cache(maxsize=256)(_read)
