@@ -10,6 +10,7 @@ Prints a table:
     receivers     endpoints that the same number of deliveries goes to
     deliveries/s  from the first to the last arrival, everything being due at the beginning
     worker, Valkey CPU of the processes for one delivery
+    calls, commands round trips to Valkey for one delivery, and the commands that it runs for it, in functions or not
     latency       from the call that ends a job to the arrival, one at a time, median and 99th percentile: alone, and
                   beside another tenant's receivers that accept every connection and never answer
 """
@@ -27,7 +28,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import redis
 
@@ -62,7 +63,7 @@ STUCK_RECEIVERS, STUCK_JOBS = 8, 25
 
 LATENCY_JOBS = 400
 TOLD = (0, 1, 10)
-RECEIVERS = (1, 8)
+RECEIVERS = (1, 8, 50)
 
 
 class _Post(asyncio.Protocol):
@@ -152,6 +153,11 @@ class Bench:
     def attempts_under_way(self) -> int:
         return int(self.client.zcard(f"{WebhookKeys(RedisKeys('rhapsode')).root}:flights"))
 
+    def calls_and_commands(self) -> tuple[int, int]:
+        """Of functions, and of all commands, since the server began."""
+        stats = cast("dict[str, dict[str, int]]", self.client.info("commandstats"))
+        return int(stats["cmdstat_fcall"]["calls"]), sum(int(each["calls"]) for each in stats.values())
+
     def arrivals(self) -> list[float]:
         self.pipe.send(None)
         return self.pipe.recv()
@@ -218,8 +224,19 @@ def cost_of_telling(bench: Bench, num_endpoints: int, num_jobs: int) -> float:
     return (time.perf_counter() - begun) / num_jobs * 1e6
 
 
-def throughput(bench: Bench, num_endpoints: int, num_deliveries: int) -> tuple[float, float, float]:
-    """Deliveries a second, and CPU milliseconds of the worker and of Valkey for each."""
+@dataclass(frozen=True)
+class Cost:
+    """Of one delivery: CPU in ms, round trips, commands."""
+
+    rate: float
+    worker_ms: float
+    server_ms: float
+    calls: float
+    commands: float
+
+
+def throughput(bench: Bench, num_endpoints: int, num_deliveries: int) -> Cost:
+    """With everything due at the beginning."""
     bench.reset(num_endpoints)
     bench.arrivals()
     for _ in range(num_deliveries // num_endpoints):
@@ -230,11 +247,14 @@ def throughput(bench: Bench, num_endpoints: int, num_deliveries: int) -> tuple[f
         # It has begun by itself with what was due: what came until here is not counted.
         early = len(bench.arrivals())
         before_worker, before_server = cpu_s(worker), cpu_s(server)
+        calls_before, commands_before = bench.calls_and_commands()
         arrivals = bench.await_arrivals(expected - early)
         counted = len(arrivals)
+        calls, commands = bench.calls_and_commands()
         worker_ms = (cpu_s(worker) - before_worker) / counted * 1e3
         server_ms = (cpu_s(server) - before_server) / counted * 1e3
-    return (counted - 1) / (max(arrivals) - min(arrivals)), worker_ms, server_ms
+    rate = (counted - 1) / (max(arrivals) - min(arrivals))
+    return Cost(rate, worker_ms, server_ms, (calls - calls_before) / counted, (commands - commands_before) / counted)
 
 
 def latency(bench: Bench, num_stuck: int) -> tuple[float, float]:
@@ -271,10 +291,11 @@ def main() -> None:
         for count in TOLD:
             print(f"told of {count:2d}: {cost_of_telling(bench, count, 500):6.0f} us for the end of a job", flush=True)
         for count in RECEIVERS:
-            rate, worker_ms, server_ms = throughput(bench, count, arguments.deliveries)
+            cost = throughput(bench, count, arguments.deliveries)
             print(
-                f"{count} receiver{'s' if count > 1 else ''}: {rate:5.0f} deliveries/s, "
-                f"worker {worker_ms:.2f} ms, Valkey {server_ms:.2f} ms of CPU each",
+                f"{count} receiver{'s' if count > 1 else ''}: {cost.rate:5.0f} deliveries/s, "
+                f"worker {cost.worker_ms:.2f} ms, Valkey {cost.server_ms:.2f} ms of CPU each; "
+                f"{cost.calls:.2f} calls, {cost.commands:.0f} commands",
                 flush=True,
             )
         for count in (0, STUCK_RECEIVERS):

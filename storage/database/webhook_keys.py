@@ -27,6 +27,7 @@ SINGLES = {
     "due": "sorted set: target that took the last delivery -> when the next is due",
     "suspects": "sorted set: target that did not, or took none yet -> when the next is due",
     "flights": "sorted set: delivery|fence of every attempt under way -> end of the lease",
+    "called": "string, there while a worker was called by a ticket and has not found yet that nothing more is due",
     "turn": "counter: what became due, of targets and of deliveries",
     "fence": "counter: the last fence given out",
 }

@@ -1,8 +1,12 @@
-"""Deliveries as workers take them: claim, freeze the body, attempt, say what came of it."""
+"""Deliveries as workers take them, many at a time: claim, freeze the bodies, attempt, say what came of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from math import ceil
+
 import redis
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from rhapsode.contract.webhooks import DeliveryState
 from storage.database.functions import Clock, Functions, Reply, Value
@@ -12,12 +16,40 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.webhooks.record_codec import decode_delivery, decode_secrets, encode_attempt, live_secrets
-from storage.webhooks.records import ClaimedDelivery, Verdict
+from storage.webhooks.records import Claim, ClaimedDelivery, Verdict
 
 LEASE_S = 30.0
 """How long an attempt stays with a worker that fell silent: twice what an attempt takes at most."""
 
+CLAIM_BATCH = 50
+"""Deliveries that one call claims at the most."""
+
 DUE_TARGETS = 128
+
+
+class _Row(BaseModel):
+    """A claimed delivery as the function answers it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    fence: int
+    is_suspect: bool
+    url: str
+    secrets: str
+    api_url: str
+    record: dict[str, str]
+
+    def delivery(self, now_ms: int) -> ClaimedDelivery:
+        return ClaimedDelivery(
+            decode_delivery(self.record | {"api_url": self.api_url}),
+            self.fence,
+            self.url,
+            live_secrets(decode_secrets(self.secrets), now_ms),
+            is_suspect=self.is_suspect,
+        )
+
+
+_CLAIMED = TypeAdapter(list[_Row])
 
 
 class WebhookQueue:
@@ -26,48 +58,36 @@ class WebhookQueue:
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._functions = Functions(redis, key_prefix, clock)
 
-    def claim(self, worker: WorkerIdentity, now_ms: int, *, with_suspects: bool) -> ClaimedDelivery | None:
-        """The next delivery that is due, under a lease; None when nothing is.
+    def claim(self, worker: WorkerIdentity, now_ms: int, *, most: int, most_suspects: int) -> Claim:
+        """The next deliveries that are due, under a lease each.
 
-        with_suspects: also one whose target has not proved that it answers. now_ms: Unix time here, by which secrets
-        that were replaced expire.
+        most: `CLAIM_BATCH` at the most. most_suspects: of them, whose target has not proved that it answers.
+        now_ms: Unix time here, by which secrets that were replaced expire.
         """
         reply = self._call(
             "webhook_claim",
             worker=worker.name,
             boot_id=worker.boot_id,
             lease_ms=round(LEASE_S * 1000),
-            with_suspects=with_suspects,
+            most=min(most, CLAIM_BATCH),
+            most_suspects=most_suspects,
         )
-        if reply.status == "empty":
-            return None
-        return ClaimedDelivery(
-            decode_delivery(reply.hash("record") | {"api_url": reply.text("api_url")}),
-            reply.number("fence"),
-            reply.text("url"),
-            live_secrets(decode_secrets(reply.text("secrets")), now_ms),
-            is_suspect=reply.flag("is_suspect"),
-        )
+        claimed = _CLAIMED.validate_python(reply.rows("deliveries"))
+        return Claim(tuple(row.delivery(now_ms) for row in claimed), reply.flag("is_drained"))
 
-    def freeze(self, delivery: DeliveryId, body: str) -> str | None:
-        """The body that every attempt sends: this one, or the one that was given first. None: it is forgotten."""
-        reply = self._call("webhook_freeze", delivery=delivery, body=body)
-        return None if reply.status == "gone" else reply.text("body")
+    def freeze(self, bodies: Mapping[DeliveryId, str]) -> dict[DeliveryId, str]:
+        """The body that every attempt at each of them sends: this one, or the one that was given first. Those that are
+        forgotten are missing.
+        """
+        given = [{"delivery": delivery, "body": body} for delivery, body in bodies.items()]
+        kept = self._call("webhook_freeze", bodies=given).texts("bodies") if given else []
+        return {delivery: body for delivery, body in zip(bodies, kept, strict=True) if body}
 
-    def done(self, claimed: ClaimedDelivery, verdict: Verdict) -> DeliveryState | None:
-        """The state it has now; None when the lease was over, and another worker tries again."""
-        reply = self._call(
-            "webhook_done",
-            delivery=claimed.record.id,
-            fence=str(claimed.fence),
-            is_delivered=verdict.is_delivered,
-            retry_ms=verdict.retry_ms,
-            pause_ms=verdict.pause_ms,
-            is_gone=verdict.is_gone,
-            attempt=encode_attempt(verdict.attempt),
-            reason=verdict.attempt.reason,
-        )
-        return None if reply.status == "lost" else DeliveryState(reply.text("state"))
+    def done(self, ended: Sequence[tuple[ClaimedDelivery, Verdict]]) -> list[DeliveryState | None]:
+        """The states that they have now; None where the lease was over, and another worker tries again."""
+        verdicts = [_verdict(claimed, verdict) for claimed, verdict in ended]
+        states = self._call("webhook_done", verdicts=verdicts).texts("states")
+        return [DeliveryState(state) if state else None for state in states]
 
     def give_back(self, worker: WorkerIdentity) -> int:
         """Attempts that another boot_id of this worker left are due at once; returns how many."""
@@ -78,10 +98,23 @@ class WebhookQueue:
         return self._call("webhook_return", limit=limit, worker="", boot_id="").number("count")
 
     def due(self) -> Tickets:
-        """As many tickets as deliveries could be claimed now, of the first targets that wait."""
+        """A ticket for each claim that what is due now would take, of the first targets that wait."""
         count = self._call("webhook_due", limit=DUE_TARGETS).number("count")
-        return Tickets({HOOKS_QUEUE: count}) if count else Tickets()
+        return Tickets({HOOKS_QUEUE: ceil(count / CLAIM_BATCH)}) if count else Tickets()
 
     def _call(self, function: str, /, **arguments: Value | None) -> Reply:
         with redis_errors_named():
             return self._functions.call(function, **arguments)
+
+
+def _verdict(claimed: ClaimedDelivery, verdict: Verdict) -> dict[str, Value]:
+    said: dict[str, Value] = {
+        "delivery": claimed.record.id,
+        "fence": str(claimed.fence),
+        "is_delivered": verdict.is_delivered,
+        "pause_ms": verdict.pause_ms,
+        "is_gone": verdict.is_gone,
+        "attempt": encode_attempt(verdict.attempt),
+        "reason": verdict.attempt.reason,
+    }
+    return said if verdict.retry_ms is None else said | {"retry_ms": verdict.retry_ms}

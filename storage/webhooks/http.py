@@ -1,16 +1,26 @@
-"""The client that posts webhooks and checks receivers' URLs, as the settings have it."""
+"""The clients that post webhooks and check receivers' URLs, as the settings have it."""
 
 from __future__ import annotations
 
 from storage.runtime.config.webhook_options import parse_networks
-from storage.runtime.egress.client import AttemptTimes, SafeHttp, UrlRules
+from storage.runtime.egress.client import AttemptTimes, SafeHttp
+from storage.runtime.egress.kept import KeptHttp
 from storage.runtime.egress.public_addresses import AddressRules
+from storage.runtime.egress.url_rules import UrlRules
 
 CONNECT_S = 3.0
 TOTAL_S = 15.0
 
 
-def webhook_client(allow_private: str) -> SafeHttp:
+def webhook_checker(allow_private: str) -> SafeHttp:
     """allow_private: networks of one's own, where plain http and any port will do; "" for the internet alone."""
-    rules = UrlRules(addresses=AddressRules(parse_networks(allow_private)))
-    return SafeHttp(rules, AttemptTimes(CONNECT_S, TOTAL_S))
+    return SafeHttp(_rules(allow_private), AttemptTimes(CONNECT_S, TOTAL_S))
+
+
+def webhook_client(allow_private: str) -> KeptHttp:
+    """For the loop that delivers; as `webhook_checker` otherwise."""
+    return KeptHttp(_rules(allow_private), AttemptTimes(CONNECT_S, TOTAL_S))
+
+
+def _rules(allow_private: str) -> UrlRules:
+    return UrlRules(addresses=AddressRules(parse_networks(allow_private)))

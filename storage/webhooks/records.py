@@ -124,6 +124,14 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """is_drained: whether nothing more was due for the caller."""
+
+    deliveries: tuple[ClaimedDelivery, ...]
+    is_drained: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What an attempt came to.
 

@@ -21,7 +21,7 @@ class HookJanitor:
         self._ticket_cap = ticket_cap
 
     def sweep_hooks(self) -> Tickets:
-        """A ticket for every delivery that could be made now and has none waiting. A retry gets its ticket here."""
+        """A ticket for every claim that would find something now and has none waiting. A retry gets its ticket here."""
         returned = self._queue.reap(BATCH)
         if returned:
             logger.info("webhook attempts taken back", extra={"attempts": returned})

@@ -24,7 +24,8 @@ except SettingsError as error:
     sys.exit(str(error))
 
 app = create_celery(settings, "rhapsode-hooks", consumed=(HOOKS_QUEUE,))
-app.conf.worker_concurrency = settings.webhook_threads
+# A ticket waits while the loop delivers; the next one may wake it meanwhile.
+app.conf.worker_concurrency = 2
 process = HookProcess(settings, TicketQueue(app))
 connect_signals(process)
 register_ticket(app, process)

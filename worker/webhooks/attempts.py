@@ -1,4 +1,4 @@
-"""One attempt at a delivery: make its body, sign it, post it, judge the answer."""
+"""One attempt at a delivery: its body, signed, posted, and the answer judged."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
 
-from storage.runtime.egress.client import Answer, SafeHttp
+from storage.runtime.egress.client import Answer
 from storage.runtime.egress.errors import SafeHttpError
-from storage.webhooks.deliveries import WebhookQueue
+from storage.runtime.egress.kept import KeptHttp
 from storage.webhooks.payloads import compose
 from storage.webhooks.records import Attempt, ClaimedDelivery, DeliveryRecord, Verdict
 from storage.webhooks.sealed_secrets import SecretSealer, SecretUnreadable
@@ -28,26 +28,20 @@ EXCERPT_CHARS = 1_000
 GONE = 410
 
 
-class DeliveryForgotten(Exception):
-    """The delivery expired while it was claimed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sender:
     """What attempts need. delays_s: between them."""
 
-    http: SafeHttp
+    http: KeptHttp
     sealer: SecretSealer
-    queue: WebhookQueue
     delays_s: tuple[float, ...]
 
-    def attempt(self, claimed: ClaimedDelivery) -> Verdict:
-        """Raises `StoreUnavailable` or `DeliveryForgotten`; whatever the receiver does is a verdict."""
-        body = self._body(claimed.record)
+    async def attempt(self, claimed: ClaimedDelivery, body: str) -> Verdict:
+        """Whatever the receiver does is a verdict."""
         begun_s, started = time.time(), time.monotonic()
         try:
             headers = _signed_headers(claimed.record.id, body, self._secrets(claimed), int(begun_s))
-            answer = self.http.post(claimed.url, body.encode(), headers, MAX_ANSWER_BYTES)
+            answer = await self.http.post(claimed.record.tenant, claimed.url, body.encode(), headers, MAX_ANSWER_BYTES)
         except (SafeHttpError, SecretUnreadable) as error:
             reason = error.reason if isinstance(error, SafeHttpError) else "secret_unreadable"
             return self._failed(claimed, _attempt(begun_s, started, None, reason, str(error)), None)
@@ -57,18 +51,6 @@ class Sender:
         """What an attempt comes to that failed for an unforeseen reason: it counts, and the schedule goes on."""
         attempt = _attempt(time.time(), time.monotonic(), None, "internal", type(error).__name__)
         return self._failed(claimed, attempt, None)
-
-    def _body(self, record: DeliveryRecord) -> str:
-        """The same bytes for every attempt: what was stored, or else what is made now and stored first."""
-        if record.body is not None:
-            return record.body
-        if record.facts is None:
-            raise DeliveryForgotten(f"{record.id} has neither body nor facts")
-        made = compose(record.type, record.created_at_ms, record.facts, record.api_url)
-        kept = self.queue.freeze(record.id, made)
-        if kept is None:
-            raise DeliveryForgotten(f"{record.id} expired")
-        return kept
 
     def _secrets(self, claimed: ClaimedDelivery) -> list[str]:
         owner = claimed.record.endpoint or claimed.record.tenant
@@ -96,6 +78,13 @@ class Sender:
             pause_ms=round((wished_s or 0.0) * 1000),
             is_gone=is_gone,
         )
+
+
+def made_body(record: DeliveryRecord) -> str | None:
+    """What the first attempt sends and is to be stored before; None if that was done, or nothing is known any more."""
+    if record.body is not None or record.facts is None:
+        return None
+    return compose(record.type, record.created_at_ms, record.facts, record.api_url)
 
 
 def _signed_headers(delivery: str, body: str, secrets: Sequence[str], unix_s: int) -> dict[str, str]:

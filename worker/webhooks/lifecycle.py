@@ -15,6 +15,7 @@ from storage.queue.celery_queue import TicketQueue
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
+from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import SettingsError, describe
 from storage.runtime.config.webhook_options import parse_delays
 from storage.runtime.observability.logs import configure_process_logging
@@ -30,10 +31,14 @@ from worker.process.reporting import Load, Reporting
 from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
-from worker.webhooks.sending import Deliverer
+from worker.webhooks.loop import DeliveryLoop
+from worker.webhooks.sending import Deliverer, Places
 from worker.webhooks.settings import HookSettings
 
 logger = logging.getLogger(__name__)
+
+CONNECTIONS_BESIDE = 2_048
+"""Kept ones, and those to Redis."""
 
 
 class HookProcess:
@@ -50,7 +55,6 @@ class HookProcess:
         sender = Sender(
             webhook_client(settings.webhook_allow_private),
             SecretSealer(settings.webhook_key.get_secret_value()),
-            self._queue,
             parse_delays(settings.webhook_delays_s),
         )
         self._metrics: MetricsServer | None = None
@@ -59,8 +63,9 @@ class HookProcess:
             WorkerRegistry(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
         )
         self._reporting.on_change = self._follow_wish
-        suspect_places = settings.webhook_threads // 2
-        self._deliverer = Deliverer(self._queue, sender, self._identity, suspect_places, self._claims)
+        places = Places(settings.webhook_slots, settings.webhook_slots // 2)
+        self._deliverer = Deliverer(self._queue, sender, self._identity, places, self._claims)
+        self._deliveries = DeliveryLoop(self._deliverer)
         self._watch = ConsumptionWatch(HOOKS_QUEUE, tickets, self._is_busy, ask_for_restart)
         self._watching = Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)
 
@@ -75,18 +80,20 @@ class HookProcess:
             export(self._measure)
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)
+            allow_files(CONNECTIONS_BESIDE + self._settings.webhook_slots)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
             self._reporting.begin(self._load)
         except (SettingsError, StorageError) as error:
             self.stop()
             raise SystemExit(f"the hooks worker cannot start: {error}") from error
+        self._deliveries.start()
         self._watching.start()
         logger.info("worker ready", extra={"lane": "hooks", "worker": self._identity.name, "taken_back": returned})
 
     def run_ticket(self) -> None:
         self._watch.seen()
-        self._deliverer.run_ticket()
+        self._deliveries.serve()
 
     def consumes(self, consumption: TicketConsumption) -> None:
         self._consumption = consumption
@@ -94,12 +101,13 @@ class HookProcess:
             consumption.pause(HOOKS_QUEUE)
 
     def begin_shutdown(self) -> None:
-        """Claim nothing more. Returns at once; Celery waits for the attempts under way."""
+        """Claim nothing more. Returns at once; `stop` waits for the attempts under way."""
         self._closing.set()
 
     def stop(self) -> None:
-        """After the last task."""
+        """After the last ticket."""
         self._closing.set()
+        self._deliveries.close()
         self._watching.close()
         self._reporting.close()
         if self._metrics is not None:
@@ -123,7 +131,7 @@ class HookProcess:
             self._consumption.resume(HOOKS_QUEUE)
 
     def _load(self) -> Load:
-        return Load(leases=self._deliverer.num_under_way, slots=self._settings.webhook_threads)
+        return Load(leases=self._deliverer.num_under_way, slots=self._settings.webhook_slots)
 
     def _measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_draining", self._reporting.draining.is_set())

@@ -1,149 +1,243 @@
-"""One ticket: deliver whatever is due, then the next, as long as something is."""
+"""Deliveries in an event loop: claimed many at a time, attempted side by side, settled as they end.
+
+Each attempt has a place of its own, so one that hangs delays no other: what ends before it is settled before it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
 
+from rhapsode.contract.webhooks import DeliveryState
 from storage.errors import StoreUnavailable
 from storage.jobs.work_items import WorkerIdentity
 from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import delivery_fields
 from storage.runtime.observability.tracing import span
-from storage.webhooks.deliveries import LEASE_S, WebhookQueue
-from storage.webhooks.records import ClaimedDelivery, Verdict
+from storage.webhooks.deliveries import CLAIM_BATCH, LEASE_S, WebhookQueue
+from storage.webhooks.records import Claim, ClaimedDelivery, Verdict
 from worker.leases.persistence import settle
-from worker.webhooks.attempts import DeliveryForgotten, Sender
+from worker.webhooks.attempts import Sender, made_body
 from worker.webhooks.metrics import attempted
 
 logger = logging.getLogger(__name__)
 
-TICKET_LIFE_S = 60.0
-"""How long one ticket goes on with deliveries: far below the broker's visibility timeout."""
+T = TypeVar("T")
 
 VERDICT_PATIENCE_S = LEASE_S / 2
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Places:
-    """How many attempts at suspects there may be at the same time: the other threads are for those that answer.
+    """Attempts at the same time: all, and those at suspects. The other places are for receivers that answer.
 
-    A receiver that hangs takes a thread for fifteen seconds; however many of them there are, they delay no other.
+    A receiver that hangs takes a place for fifteen seconds; however many of them there are, they delay no other.
     """
 
     most: int
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _taken: int = 0
+    most_suspects: int
 
-    def take(self) -> bool:
-        """False when all are taken."""
-        with self._lock:
-            if self._taken >= self.most:
-                return False
-            self._taken += 1
-            return True
 
-    def give_back(self) -> None:
-        with self._lock:
-            self._taken -= 1
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An attempt that is to be settled."""
+
+    claimed: ClaimedDelivery
+    verdict: Verdict
 
 
 class Deliverer:
-    """Any thread may call any method. claims: whether anything new may be claimed."""
+    """Of one event loop, in which `run` runs. claims: whether anything new may be claimed."""
 
     def __init__(
         self,
         queue: WebhookQueue,
         sender: Sender,
         worker: WorkerIdentity,
-        suspect_places: int,
+        places: Places,
         claims: Callable[[], bool],
     ) -> None:
         self._queue = queue
         self._sender = sender
         self._worker = worker
-        self._places = Places(suspect_places)
+        self._places = places
         self._claims = claims
-        self._lock = threading.Lock()
+        self._woken = asyncio.Event()
+        self._calls: list[asyncio.Future[None]] = []
+        self._ended: list[Ended] = []
+        self._attempts: set[asyncio.Task[None]] = set()
         self._under_way = 0
+        self._suspects_under_way = 0
+        # Redis is asked in a thread: while it is silent, attempts under way go on and are answered in time.
+        self._asking = ThreadPoolExecutor(1, "webhook-queue")
 
     @property
     def num_under_way(self) -> int:
+        """Claimed and not settled yet. Any thread may ask."""
         return self._under_way
 
-    def run_ticket(self) -> None:
-        until_s = time.monotonic() + TICKET_LIFE_S
-        while self._claims() and time.monotonic() < until_s and self.deliver_one():
-            pass
+    async def serve(self) -> None:
+        """Claim what is due. Returns when a claim that began since has left nothing, or no place is free."""
+        call = asyncio.get_running_loop().create_future()
+        self._calls.append(call)
+        self.wake()
+        await call
 
-    def deliver_one(self) -> bool:
-        """One attempt; False when nothing was due, or could be claimed."""
-        has_place = self._places.take()
+    def wake(self) -> None:
+        """Look what is due, and whether to go on at all."""
+        self._woken.set()
+
+    async def run(self, is_over: Callable[[], bool]) -> None:
+        """Until it is over, and everything under way is settled."""
         try:
-            claimed = self._queue.claim(self._worker, round(time.time() * 1000), with_suspects=has_place)
-            if has_place and (claimed is None or not claimed.is_suspect):
-                self._places.give_back()
-                has_place = False
-            if claimed is None:
-                return False
-            record = claimed.record
-            with (
-                self._counted(),
-                delivery_fields(record.id, record.type, record.attempts + 1),
-                span("webhook", record.trace, delivery=record.id, event=record.type, attempt=record.attempts + 1),
-            ):
-                self._deliver(claimed)
-            return True
-        except StoreUnavailable as error:
-            # The lease of what was claimed runs out, and the janitor sends tickets again.
-            logger.warning("delivery put off", extra={"error": str(error)})
-            return False
+            while True:
+                self._woken.clear()
+                if not await self._turn():
+                    continue
+                if self._under_way == 0 and is_over():
+                    return
+                await self._woken.wait()
         finally:
-            if has_place:
-                self._places.give_back()
+            self._answer(self._calls)
+            self._asking.shutdown()
+            self._sender.http.close()
 
-    def _deliver(self, claimed: ClaimedDelivery) -> None:
+    async def _turn(self) -> bool:
+        """Settle what ended, claim as much as there is room for; whether to wait for something to happen then."""
+        calls, self._calls = self._calls, []
+        is_done = await self._moved_on()
+        if is_done:
+            self._answer(calls)
+        else:
+            self._calls += calls
+        return is_done
+
+    async def _moved_on(self) -> bool:
+        """What goes wrong is put off: the leases of what was claimed run out, and the janitor sends tickets again."""
         try:
-            verdict = self._sender.attempt(claimed)
-        except DeliveryForgotten as error:
-            logger.warning("delivery forgotten", extra={"error": str(error)})
-            return
-        except StoreUnavailable:
-            raise
+            await self._settle()
+            return await self._claim()
+        except StoreUnavailable as error:
+            logger.warning("deliveries put off", extra={"error": str(error)})
+        except Exception:
+            # The loop goes on for all others.
+            logger.exception("deliveries put off unexpectedly")
+        return not self._ended
+
+    def _answer(self, calls: Sequence[asyncio.Future[None]]) -> None:
+        for call in calls:
+            if not call.done():
+                call.set_result(None)
+
+    async def _claim(self) -> bool:
+        """Begin attempts; whether nothing more can be begun now. Raises `StoreUnavailable`."""
+        room = min(self._places.most - self._under_way, CLAIM_BATCH)
+        if room <= 0 or not self._claims():
+            return True
+        suspects = self._places.most_suspects - self._suspects_under_way
+        claim = await self._asked(
+            lambda: self._queue.claim(
+                self._worker, round(time.time() * 1000), most=room, most_suspects=max(0, min(room, suspects))
+            )
+        )
+        await self._begin(claim)
+        return claim.is_drained
+
+    async def _begin(self, claim: Claim) -> None:
+        """With their bodies stored, in one call for all that have none yet. Raises `StoreUnavailable`."""
+        made = {each.record.id: self._made(each) for each in claim.deliveries}
+        fresh = {delivery: body for delivery, body in made.items() if isinstance(body, str)}
+        frozen = await self._asked(lambda: self._queue.freeze(fresh)) if fresh else {}
+        for claimed in claim.deliveries:
+            fault = made[claimed.record.id]
+            body = claimed.record.body or frozen.get(claimed.record.id)
+            if isinstance(fault, Exception):
+                self._hold(claimed)
+                self._end(claimed, self._sender.given_up(claimed, fault))
+            elif body is None:
+                logger.warning("delivery forgotten", extra={"delivery": claimed.record.id})
+            else:
+                self._hold(claimed)
+                self._start(claimed, body)
+
+    def _made(self, claimed: ClaimedDelivery) -> str | Exception | None:
+        try:
+            return made_body(claimed.record)
         except Exception as error:
             # A fault of ours must not be tried again every half minute for ever.
-            logger.exception("delivery failed unexpectedly")
-            verdict = self._sender.given_up(claimed, error)
+            logger.exception("delivery failed unexpectedly", extra={"delivery": claimed.record.id})
+            return error
+
+    def _start(self, claimed: ClaimedDelivery, body: str) -> None:
+        task = asyncio.create_task(self._attempt(claimed, body))
+        self._attempts.add(task)
+        task.add_done_callback(self._attempts.discard)
+
+    async def _attempt(self, claimed: ClaimedDelivery, body: str) -> None:
+        record = claimed.record
+        with (
+            delivery_fields(record.id, record.type, record.attempts + 1),
+            span("webhook", record.trace, delivery=record.id, event=record.type, attempt=record.attempts + 1),
+        ):
+            try:
+                verdict = await self._sender.attempt(claimed, body)
+            except Exception as error:
+                # As above.
+                logger.exception("delivery failed unexpectedly")
+                verdict = self._sender.given_up(claimed, error)
         failpoint("hook.after_post")
-        state = settle(lambda: self._queue.done(claimed, verdict), VERDICT_PATIENCE_S)
-        attempted(verdict, state)
-        _log(claimed, verdict, state or "lost")
+        self._end(claimed, verdict)
 
-    @contextmanager
-    def _counted(self) -> Generator[None]:
-        with self._lock:
-            self._under_way += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._under_way -= 1
+    def _hold(self, claimed: ClaimedDelivery) -> None:
+        self._under_way += 1
+        self._suspects_under_way += claimed.is_suspect
+
+    def _end(self, claimed: ClaimedDelivery, verdict: Verdict) -> None:
+        self._ended.append(Ended(claimed, verdict))
+        self._woken.set()
+
+    async def _settle(self) -> None:
+        """Raises `StoreUnavailable`."""
+        while self._ended:
+            batch, self._ended = self._ended[:CLAIM_BATCH], self._ended[CLAIM_BATCH:]
+            try:
+                states = await self._told(batch)
+            finally:
+                self._under_way -= len(batch)
+                self._suspects_under_way -= sum(each.claimed.is_suspect for each in batch)
+            for each, state in zip(batch, states, strict=True):
+                attempted(each.verdict, state)
+                _log(each, state)
+
+    async def _told(self, batch: Sequence[Ended]) -> list[DeliveryState | None]:
+        said = [(each.claimed, each.verdict) for each in batch]
+        return await self._asked(lambda: settle(lambda: self._queue.done(said), VERDICT_PATIENCE_S))
+
+    async def _asked(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._asking, call)
 
 
-def _log(claimed: ClaimedDelivery, verdict: Verdict, state: str) -> None:
-    """Without the URL, whose query may hold a secret of the receiver's."""
-    logger.info(
-        "webhook attempted",
-        extra={
-            "state": state,
-            "target": claimed.record.target,
-            "status": verdict.attempt.status,
-            "reason": verdict.attempt.reason,
-            "duration_ms": verdict.attempt.duration_ms,
-            "retry_ms": verdict.retry_ms,
-        },
-    )
+def _log(ended: Ended, state: DeliveryState | None) -> None:
+    """Without the URL, whose query may hold a secret of the receiver's. What went well is for the metrics to tell."""
+    level = logging.DEBUG if state is DeliveryState.DELIVERED else logging.INFO
+    if not logger.isEnabledFor(level):
+        return
+    record, verdict = ended.claimed.record, ended.verdict
+    with delivery_fields(record.id, record.type, record.attempts + 1):
+        logger.log(
+            level,
+            "webhook attempted",
+            extra={
+                "state": state or "lost",
+                "target": record.target,
+                "status": verdict.attempt.status,
+                "reason": verdict.attempt.reason,
+                "duration_ms": verdict.attempt.duration_ms,
+                "retry_ms": verdict.retry_ms,
+            },
+        )

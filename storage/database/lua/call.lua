@@ -8,7 +8,7 @@ local K, W, V, P = {}, {}, {}, {} -- key names of jobs, webhooks, voices, dictio
 local now -- Unix milliseconds of the server: no client's clock decides anything
 local tickets -- queue -> items made ready
 local audit_epoch -- of the counter audit under way, once it was looked up
-local webhooks = {made = 0} -- deliveries that the call has made, and the functions of lib.lua
+local webhooks = {made = 0} -- tickets for deliveries that the call has made, and the functions of lib.lua
 
 -- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
 local function text(number) return string.format('%.0f', number) end

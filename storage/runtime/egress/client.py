@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import certifi
 import httpcore
 import httpx
 
-from rhapsode.contract.jobs.webhook import MAX_URL_CHARS
 from storage.runtime.egress.connecting import (
     CheckedDialler,
     Deadline,
@@ -26,31 +25,11 @@ from storage.runtime.egress.errors import (
     ResponseTooLarge,
     TimedOut,
     UnexpectedStatus,
-    UrlRefused,
 )
-from storage.runtime.egress.public_addresses import Address, AddressRules
+from storage.runtime.egress.public_addresses import Address
+from storage.runtime.egress.url_rules import UrlRules, parsed_url, target_of
 
-MAX_HOST_CHARS = 253
 USER_AGENT = "rhapsode/0.1"
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-@dataclass(frozen=True, slots=True)
-class UrlRules:
-    """What may be named at all. In networks of one's own (`public_addresses.allowed`) plain http and any port do."""
-
-    schemes: frozenset[str] = frozenset({"https"})
-    ports: frozenset[int] = frozenset({443, 8443})
-    addresses: AddressRules = field(default_factory=AddressRules)
-
-    @property
-    def named_schemes(self) -> frozenset[str]:
-        """What a URL may begin with before it is known where it leads."""
-        return self.schemes | {"http", "https"} if self.addresses.allowed else self.schemes
-
-    def are_for_public(self, scheme: str, port: int) -> bool:
-        return scheme in self.schemes and port in self.ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +70,17 @@ class SafeHttp:
 
         Raises `UrlRefused`, `AddressBlocked`, `HostUnresolved` or `TimedOut`.
         """
-        self._addresses(_parsed(url, self._rules), Deadline(self._times.total_s))
+        self._addresses(parsed_url(url, self._rules), Deadline(self._times.total_s))
 
     def check_spelling(self, url: str) -> None:
         """As `check`, as far as can be said without asking a name server: for URLs that are named in passing.
 
         Raises `UrlRefused` or `AddressBlocked`.
         """
-        parsed = _parsed(url, self._rules)
-        host, port = _target(parsed)
+        parsed = parsed_url(url, self._rules)
+        host, port = target_of(parsed)
         if (literal := literal_addresses(host, port)) is not None:
-            self._require_reach(parsed, tuple(self._rules.addresses.check(address) for address in literal))
+            self._rules.require_reach(parsed, tuple(self._rules.addresses.check(address) for address in literal))
 
     def get(self, url: str, max_bytes: int) -> bytes:
         """The body of a 200. Raises `SafeHttpError`; `ResponseTooLarge` before more than `max_bytes` are held."""
@@ -134,8 +113,8 @@ class SafeHttp:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | Iterator[bytes], max_bytes: int
     ) -> Answer:
         deadline = Deadline(self._times.total_s)
-        parsed = _parsed(url, self._rules)
-        host = _target(parsed)[0]
+        parsed = parsed_url(url, self._rules)
+        host = target_of(parsed)[0]
         dialler = CheckedDialler(self._addresses(parsed, deadline), self._times.connect_s, deadline)
         fields = {"Host": parsed.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
         fields |= headers
@@ -154,43 +133,10 @@ class SafeHttp:
 
     def _addresses(self, url: httpx.URL, deadline: Deadline) -> tuple[Address, ...]:
         """All of the host's, each of them checked."""
-        host, port = _target(url)
+        host, port = target_of(url)
         addresses = resolve(host, port, self._resolver, self._rules.addresses, deadline)
-        self._require_reach(url, addresses)
+        self._rules.require_reach(url, addresses)
         return addresses
-
-    def _require_reach(self, url: httpx.URL, addresses: Sequence[Address]) -> None:
-        """Raises `UrlRefused` for what is good enough for one's own network only."""
-        port = _target(url)[1]
-        if self._rules.are_for_public(url.scheme, port) or all(map(self._rules.addresses.is_allowed, addresses)):
-            return
-        if url.scheme not in self._rules.schemes:
-            raise UrlRefused(f"a URL begins with {' or '.join(sorted(self._rules.schemes))}, not {url.scheme!r}")
-        raise UrlRefused(f"port {port} is not allowed; {sorted(self._rules.ports)} are")
-
-
-def _parsed(url: str, rules: UrlRules) -> httpx.URL:
-    """Raises `UrlRefused`."""
-    if len(url) > MAX_URL_CHARS:
-        raise UrlRefused(f"the URL has {len(url)} characters; {MAX_URL_CHARS} are taken")
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise UrlRefused(f"not a URL: {error}") from error
-    if parsed.scheme not in rules.named_schemes:
-        raise UrlRefused(f"a URL begins with {' or '.join(sorted(rules.named_schemes))}, not {parsed.scheme[:20]!r}")
-    if parsed.userinfo:
-        raise UrlRefused("a URL must not hold a user name or password")
-    if not 1 <= len(parsed.raw_host) <= MAX_HOST_CHARS:
-        raise UrlRefused("the URL names no host")
-    port = _target(parsed)[1]
-    if port not in rules.ports and not rules.addresses.allowed:
-        raise UrlRefused(f"port {port} is not allowed; {sorted(rules.ports)} are")
-    return parsed
-
-
-def _target(url: httpx.URL) -> tuple[str, int]:
-    return url.raw_host.decode("ascii"), url.port or _DEFAULT_PORTS[url.scheme]
 
 
 def _wire_url(url: httpx.URL) -> httpcore.URL:

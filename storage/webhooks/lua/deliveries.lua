@@ -1,9 +1,12 @@
 -- Deliveries are claimed, tried and sent again.
 
--- call: worker (its name), boot_id, lease_ms, with_suspects (whether a delivery to a suspect may be taken)
--- -> delivery + fence, is_suspect (its target), url, secrets (as JSON), api_url, record; empty
+-- call: worker (its name), boot_id, lease_ms, most (deliveries), most_suspects (of them, to suspects)
+-- -> ok + is_drained (whether nothing more is due for this caller), deliveries: of each fence, is_suspect (its target),
+--    url, secrets (as JSON), api_url, record
+-- The same deliveries in the same order as so many claims of one.
 register('webhook_claim', function(call)
-  local worker, boot_id, lease_ms, with_suspects = call.worker, call.boot_id, call.lease_ms, call.with_suspects
+  local worker, boot_id, lease_ms = call.worker, call.boot_id, call.lease_ms
+  local claimed, suspects = {}, 0
   local MOST_DROPS = 64 -- deliveries without a receiver that are given up by one claim
 
   local function first_due(key)
@@ -12,7 +15,7 @@ register('webhook_claim', function(call)
 
   local function next_target()
     local target = first_due(W.due)
-    if target or not with_suspects then return target, false end
+    if target or suspects >= call.most_suspects then return target, false end
     return first_due(W.suspects), true
   end
 
@@ -36,52 +39,77 @@ register('webhook_claim', function(call)
     return fence
   end
 
-  for _ = 1, MOST_DROPS do
+  -- The delivery, if it goes anywhere; one that does not has failed.
+  local function taken(id, target, is_suspect)
+    local tenant, endpoint, url, api_url = unpack(redis.call('HMGET', W.delivery .. id,
+      'tenant', 'endpoint', 'url', 'api_url'))
+    if not tenant then return nil end
+    local place, secrets, base = address(tenant, endpoint, url, api_url)
+    if not place then
+      webhooks.finish(id, target, 'failed', secrets)
+      return nil
+    end
+    return {fence = take_off(id, target), is_suspect = is_suspect, url = place, secrets = secrets, api_url = base,
+      record = hash_at(W.delivery .. id)}
+  end
+
+  local function answered(is_drained)
+    if is_drained then redis.call('DEL', W.called) end
+    return {status = 'ok', is_drained = is_drained, deliveries = claimed}
+  end
+
+  local drops = 0
+  while #claimed < call.most and drops < MOST_DROPS do
     local target, is_suspect = next_target()
-    if not target then return {status = 'empty'} end
+    if not target then return answered(true) end
     local id = first_due(W.waiting .. target)
+    local found
     if id then
       redis.call('ZREM', W.waiting .. target, id)
-      local tenant, endpoint, url, api_url = unpack(redis.call('HMGET', W.delivery .. id,
-        'tenant', 'endpoint', 'url', 'api_url'))
-      if tenant then
-        local place, secrets, base = address(tenant, endpoint, url, api_url)
-        if place then
-          local fence = take_off(id, target)
-          webhooks.place(target)
-          return {status = 'delivery', fence = fence, is_suspect = is_suspect, url = place, secrets = secrets,
-            api_url = base, record = hash_at(W.delivery .. id)}
-        end
-        webhooks.finish(id, target, 'failed', secrets)
-      end
+      found = taken(id, target, is_suspect)
+    end
+    if found then
+      claimed[#claimed + 1] = found
+      if is_suspect then suspects = suspects + 1 end
+    else
+      drops = drops + 1
     end
     webhooks.place(target)
   end
-  return {status = 'empty'}
+  return answered(false)
 end)
 
--- call: delivery, body
--- -> ok + body (that counts: the first one ever given, so that every attempt sends the same bytes); gone
+-- call: bodies (of each delivery, body)
+-- -> ok + bodies: as many, the one that counts: the first one ever given, so that every attempt sends the same bytes; ''
+--    where the delivery is forgotten
 register('webhook_freeze', function(call)
-  local id = call.delivery
-  if redis.call('EXISTS', W.delivery .. id) == 0 then return {status = 'gone'} end
-  if redis.call('HSETNX', W.delivery .. id, 'body', call.body) == 1 then redis.call('HDEL', W.delivery .. id, 'facts') end
-  return {status = 'ok', body = redis.call('HGET', W.delivery .. id, 'body')}
+  local kept = {}
+  for i, given in ipairs(call.bodies) do
+    local key = W.delivery .. given.delivery
+    kept[i] = ''
+    if redis.call('EXISTS', key) == 1 then
+      kept[i] = given.body
+      if redis.call('HSETNX', key, 'body', given.body) == 1 then
+        redis.call('HDEL', key, 'facts')
+      else
+        kept[i] = redis.call('HGET', key, 'body')
+      end
+    end
+  end
+  return {status = 'ok', bodies = kept}
 end)
 
--- call: delivery, fence, is_delivered, pause_ms (for which the target wants to be left alone), is_gone (whether the
---       receiver wants nothing any more), attempt (as JSON), reason (of it), retry_ms (until the next attempt, if there is one)
--- -> ok + state (of the delivery); lost (another lease holds it now)
-register('webhook_done', function(call)
-  local id, fence, is_delivered, retry, pause = call.delivery, call.fence, call.is_delivered, call.retry_ms, call.pause_ms
-  local is_gone, attempt, reason = call.is_gone, call.attempt, call.reason
+-- What one attempt came to; returns the delivery's state, '' if another lease holds it now. Its target has to be placed.
+local function settle(verdict)
+  local id, fence, retry, pause = verdict.delivery, verdict.fence, verdict.retry_ms, verdict.pause_ms
+  local is_gone, attempt, reason = verdict.is_gone, verdict.attempt, verdict.reason
   local key = W.delivery .. id
   local target, endpoint, tenant, state, holder, worker = unpack(redis.call('HMGET', key,
     'target', 'endpoint', 'tenant', 'state', 'fence', 'worker'))
 
-  if not target or holder ~= fence then return {status = 'lost'} end
+  if not target or holder ~= fence then return '' end
   -- A repeated call.
-  if state ~= 'sending' then return {status = 'ok', state = state} end
+  if state ~= 'sending' then return state end
 
   local function land()
     local flight = id .. '|' .. fence
@@ -113,7 +141,7 @@ register('webhook_done', function(call)
   end
 
   land()
-  if is_delivered then
+  if verdict.is_delivered then
     redis.call('HSET', W.target .. target, 'proven', '1')
     redis.call('HDEL', W.target .. target, 'failures', 'open_until_ms', 'failing_since_ms')
     webhooks.finish(id, target, 'delivered', '')
@@ -130,8 +158,25 @@ register('webhook_done', function(call)
     end
   end
   redis.call('EXPIRE', W.target .. target, HOOK.KEPT_S * 2)
-  webhooks.place(target)
-  return {status = 'ok', state = redis.call('HGET', key, 'state')}
+  return redis.call('HGET', key, 'state'), target
+end
+
+-- call: verdicts (of each delivery, fence, is_delivered, pause_ms (for which the target wants to be left alone), is_gone
+--       (whether the receiver wants nothing any more), attempt (as JSON), reason (of it), retry_ms (until the next
+--       attempt, if there is one))
+-- -> ok + states: as many, of the deliveries; '' where another lease holds it now
+register('webhook_done', function(call)
+  local states, targets, is_known = {}, {}, {}
+  for i, verdict in ipairs(call.verdicts) do
+    local state, target = settle(verdict)
+    states[i] = state
+    if target and not is_known[target] then
+      is_known[target] = true
+      targets[#targets + 1] = target
+    end
+  end
+  for _, target in ipairs(targets) do webhooks.place(target) end
+  return {status = 'ok', states = states}
 end)
 
 -- call: limit, worker (its name, or ''), boot_id (of it)
@@ -171,7 +216,7 @@ register('webhook_return', function(call)
 end)
 
 -- call: limit (of targets to look at)
--- -> ok + count: of the deliveries that could be claimed now; as many tickets should wait
+-- -> ok + count: of the deliveries that could be claimed now
 register_reader('webhook_due', function(call)
   local count, at = 0, text(now)
   for _, key in ipairs({W.due, W.suspects}) do

@@ -67,7 +67,12 @@ function webhooks.add(id, target, job, fields)
   end
   webhooks.wait(id, target, now)
   webhooks.place(target)
-  webhooks.made = webhooks.made + 1
+  webhooks.ring()
+end
+
+-- One ticket calls a worker, which claims until nothing is due; only then is another needed.
+function webhooks.ring()
+  if redis.call('SET', W.called, '1', 'NX') then webhooks.made = webhooks.made + 1 end
 end
 
 function webhooks.wants(events, kind)

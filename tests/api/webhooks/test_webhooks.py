@@ -64,9 +64,9 @@ def create(api: ServedApi, **fields: object) -> dict[str, Any]:
 def fail_next(api: ServedApi) -> None:
     """Play the worker: one attempt that comes to nothing, and there will be no other."""
     queue = WebhookQueue(api.redis)
-    claimed = queue.claim(WorkerIdentity("hooks", "first"), 0, with_suspects=True)
-    assert claimed is not None
-    queue.done(claimed, Verdict(Attempt(1_800_000_000_000, 12, 500, "status", "out of order"), is_delivered=False))
+    (claimed,) = queue.claim(WorkerIdentity("hooks", "first"), 0, most=1, most_suspects=1).deliveries
+    verdict = Verdict(Attempt(1_800_000_000_000, 12, 500, "status", "out of order"), is_delivered=False)
+    queue.done([(claimed, verdict)])
 
 
 def pointers(answer: httpx.Response) -> list[str]:

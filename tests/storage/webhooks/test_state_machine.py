@@ -79,6 +79,31 @@ class WebhookMachine(RuleBasedStateMachine):
             assert claimed.record.id not in {each.record.id for each in self.held}
             self.held.append(claimed)
 
+    @rule(most=st.integers(1, 12), most_suspects=st.integers(0, 3))
+    def claim_batch(self, most: int, most_suspects: int) -> None:
+        due = self.world.queue.due().total
+        worker = WorkerIdentity(HOOKS.name, str(self.boot_id))
+        claimed = self.world.claim_batch(most, most_suspects, worker)
+        assert due > 0 or not claimed
+        assert len(claimed) <= most
+        assert sum(each.is_suspect for each in claimed) <= most_suspects
+        ids = [each.record.id for each in claimed]
+        assert len(set(ids)) == len(ids)
+        assert not set(ids) & {each.record.id for each in self.held}
+        self.held += claimed
+
+    @precondition(lambda self: self.held)
+    @rule(goes_well=st.lists(st.booleans(), min_size=1, max_size=12))
+    def batch_ends(self, goes_well: list[bool]) -> None:
+        said = [
+            (claimed, self.world.success() if is_well else self.world.failure())
+            for claimed, is_well in zip(self.held, goes_well, strict=False)
+        ]
+        del self.held[: len(said)]
+        expected = [DeliveryState.DELIVERED if verdict.is_delivered else DeliveryState.PENDING for _, verdict in said]
+        assert self.world.queue.done(said) == expected
+        self.late += [claimed for claimed, _ in said]
+
     @precondition(lambda self: self.held)
     @rule(pick=PICK, outcome=st.sampled_from(["success", "retry", "exhausted", "gone", "pause"]))
     def attempt_ends(self, pick: int, outcome: str) -> None:

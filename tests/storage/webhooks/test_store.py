@@ -150,8 +150,8 @@ def test_the_first_body_counts_for_every_attempt(world: WebhookWorld) -> None:
     world.end_job()
     claimed = world.take()
 
-    assert world.queue.freeze(claimed.record.id, "first") == "first"
-    assert world.queue.freeze(claimed.record.id, "second") == "first"
+    assert world.queue.freeze({claimed.record.id: "first"}) == {claimed.record.id: "first"}
+    assert world.queue.freeze({claimed.record.id: "second"}) == {claimed.record.id: "first"}
     world.fail(claimed)
     world.clock.advance(5)
 

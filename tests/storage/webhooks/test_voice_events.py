@@ -18,9 +18,9 @@ from tests.storage.webhooks.world import HOOKS, URL
 def told(client: redis.Redis) -> list[tuple[str, dict[str, object]]]:
     """Every event that waits, with its facts."""
     queue, found = WebhookQueue(client), []
-    while (claimed := queue.claim(HOOKS, round(time.time() * 1000), with_suspects=True)) is not None:
-        found.append((claimed.record.type, json.loads(claimed.record.facts or "")))
-        queue.done(claimed, Verdict(Attempt(0, 1, 200, ""), is_delivered=True))
+    while batch := queue.claim(HOOKS, round(time.time() * 1000), most=1, most_suspects=1).deliveries:
+        found += [(claimed.record.type, json.loads(claimed.record.facts or "")) for claimed in batch]
+        queue.done([(claimed, Verdict(Attempt(0, 1, 200, ""), is_delivered=True)) for claimed in batch])
     return found
 
 

@@ -47,7 +47,11 @@ class WebhookWorld:
         return wanted.id
 
     def claim(self, *, with_suspects: bool = True, worker: WorkerIdentity = HOOKS) -> ClaimedDelivery | None:
-        return self.queue.claim(worker, self.clock.now_ms, with_suspects=with_suspects)
+        claimed = self.claim_batch(1, int(with_suspects), worker)
+        return claimed[0] if claimed else None
+
+    def claim_batch(self, most: int, most_suspects: int, worker: WorkerIdentity = HOOKS) -> tuple[ClaimedDelivery, ...]:
+        return self.queue.claim(worker, self.clock.now_ms, most=most, most_suspects=most_suspects).deliveries
 
     def take(self) -> ClaimedDelivery:
         """The next delivery, which has to be there."""
@@ -56,7 +60,7 @@ class WebhookWorld:
         return claimed
 
     def succeed(self, claimed: ClaimedDelivery) -> DeliveryState | None:
-        return self.queue.done(claimed, Verdict(self._attempt(200, ""), is_delivered=True))
+        return self._done(claimed, self.success())
 
     def fail(
         self,
@@ -66,8 +70,17 @@ class WebhookWorld:
         pause_ms: int = 0,
         is_gone: bool = False,
     ) -> DeliveryState | None:
-        verdict = Verdict(self._attempt(500, "status"), False, retry_ms, pause_ms, is_gone)
-        return self.queue.done(claimed, verdict)
+        return self._done(claimed, self.failure(retry_ms, pause_ms=pause_ms, is_gone=is_gone))
+
+    def success(self) -> Verdict:
+        return Verdict(self._attempt(200, ""), is_delivered=True)
+
+    def failure(self, retry_ms: int | None = 5_000, *, pause_ms: int = 0, is_gone: bool = False) -> Verdict:
+        return Verdict(self._attempt(500, "status"), False, retry_ms, pause_ms, is_gone)
+
+    def _done(self, claimed: ClaimedDelivery, verdict: Verdict) -> DeliveryState | None:
+        (state,) = self.queue.done([(claimed, verdict)])
+        return state
 
     def _attempt(self, status: int, reason: str) -> Attempt:
         return Attempt(self.clock.now_ms, 10, status, reason)

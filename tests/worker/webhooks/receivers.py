@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_network
 
 import redis
 
+from storage.database.keys import RedisKeys
+from storage.database.webhook_keys import WebhookKeys
 from storage.ids import JobId, TenantId, new_endpoint_id
-from storage.runtime.egress.client import AttemptTimes, SafeHttp, UrlRules
+from storage.runtime.egress.client import AttemptTimes
 from storage.runtime.egress.connecting import Resolver, system_resolver
+from storage.runtime.egress.kept import KeptHttp
 from storage.runtime.egress.public_addresses import AddressRules
+from storage.runtime.egress.url_rules import UrlRules
 from storage.webhooks.records import DeliveryRecord, EndpointRecord, NewEndpoint
 from storage.webhooks.sealed_secrets import SecretSealer, new_secret
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.webhooks.world import HOOKS, WebhookWorld
 from worker.webhooks.attempts import Sender
+from worker.webhooks.loop import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S
-from worker.webhooks.sending import Deliverer
+from worker.webhooks.sending import Deliverer, Places
 
 KEY = "a-sealing-key-for-tests"
 LOOPBACK = UrlRules(addresses=AddressRules((ip_network("127.0.0.0/8"),)))
 PATIENT = AttemptTimes(connect_s=15, total_s=15)
 QUICK = AttemptTimes(connect_s=0.5, total_s=0.5)
 """For receivers that hang; one that is well might take longer on a busy machine."""
+PLACES = Places(256, 128)
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,26 @@ class Request:
         return cls(headers, body)
 
 
+class OneByOne:
+    """A deliverer that makes one attempt a call, in an event loop of its own."""
+
+    def __init__(self, world: HookWorld, sender: Callable[[], Sender]) -> None:
+        self._world = world
+        self._sender = sender
+
+    def deliver_one(self) -> bool:
+        """False when nothing was due, or could be claimed."""
+        before = self._world.num_claimed()
+        asyncio.run(self._deliver_one())
+        return self._world.num_claimed() > before
+
+    async def _deliver_one(self) -> None:
+        turns = iter([True])
+        places = Places(1, 1)
+        deliverer = Deliverer(self._world.queue, self._sender(), HOOKS, places, lambda: next(turns, False))
+        await deliverer.run(lambda: True)
+
+
 class HookWorld(WebhookWorld):
     """With a deliverer in this process."""
 
@@ -59,11 +87,25 @@ class HookWorld(WebhookWorld):
         resolver: Resolver = system_resolver,
         times: AttemptTimes = PATIENT,
         delays_s: tuple[float, ...] = DELAYS_S,
-        suspect_places: int = 4,
-    ) -> Deliverer:
-        http = SafeHttp(rules, times, resolver)
-        sender = Sender(http, self.sealer, self.queue, delays_s)
-        return Deliverer(self.queue, sender, HOOKS, suspect_places, lambda: True)
+    ) -> OneByOne:
+        return OneByOne(self, lambda: Sender(KeptHttp(rules, times, resolver), self.sealer, delays_s))
+
+    @contextmanager
+    def delivering(
+        self, times: AttemptTimes = PATIENT, places: Places = PLACES, claims: Callable[[], bool] = lambda: True
+    ) -> Generator[DeliveryLoop]:
+        """The loop as the process has it, until everything under way is settled."""
+        sender = Sender(KeptHttp(LOOPBACK, times), self.sealer, DELAYS_S)
+        loop = DeliveryLoop(Deliverer(self.queue, sender, HOOKS, places, claims))
+        loop.start()
+        try:
+            yield loop
+        finally:
+            loop.close()
+
+    def num_claimed(self) -> int:
+        """Since the beginning."""
+        return int(str(self.client.get(f"{WebhookKeys(RedisKeys('rhapsode')).root}:fence") or 0))
 
     def receiver(
         self, url: str, events: tuple[str, ...] = ("job.cancelled",), tenant: TenantId = ALICE

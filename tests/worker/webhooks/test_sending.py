@@ -19,13 +19,15 @@ from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import DeliveryState, DisabledReason
 from rhapsode.webhooks import verify
 from storage.jobs.webhook_target import JobWebhook, url_target
-from storage.runtime.egress.client import AttemptTimes, UrlRules
+from storage.runtime.egress.client import AttemptTimes
+from storage.runtime.egress.url_rules import UrlRules
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.runtime.egress.listeners import Script, answers, drips, listener
 from tests.storage.webhooks.world import at_url
 from tests.worker.webhooks.receivers import QUICK, HookWorld, Request, is_signed
+from worker.webhooks.loop import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S, JITTER
-from worker.webhooks.sending import Deliverer
+from worker.webhooks.sending import Places
 
 OK = answers(b"", "204 No Content")
 
@@ -230,7 +232,7 @@ def test_row_20_a_receiver_that_hangs_in_its_handshake(world: HookWorld) -> None
 
 
 def test_row_20_receivers_that_hang_delay_no_other(world: HookWorld) -> None:
-    """Eight of them, twice as many as there are threads for such, and one that answers."""
+    """Eight of them, twice as many as there are places for such, and one that answers."""
     arrived, over = threading.Semaphore(0), threading.Event()
 
     def prompt(stream: socket.socket, request: bytes) -> None:
@@ -240,25 +242,24 @@ def test_row_20_receivers_that_hang_delay_no_other(world: HookWorld) -> None:
     with listener(prompt) as server:
         good = f"http://127.0.0.1:{server.port}/"
         world.receiver(good, ("job.cancelled",))
-        deliverer = world.deliverer(times=AttemptTimes(connect_s=60, total_s=60), suspect_places=4)
         world.end_job()
-        deliverer.deliver_one()
+        world.deliverer().deliver_one()
         with listener(lambda stream, _: _ignored(over.wait(60))) as hanging:
             for number in range(8):
                 world.receiver(f"http://127.0.0.1:{hanging.port}/{number}", ("job.cancelled",))
-            threads = [threading.Thread(target=_deliver_for, args=(deliverer, over)) for _ in range(8)]
-            for thread in threads:
+            patient = AttemptTimes(connect_s=60, total_s=60)
+            with world.delivering(patient, Places(8, 4), lambda: not over.is_set()) as loop:
+                thread = threading.Thread(target=_serve_for, args=(loop, over))
                 thread.start()
-            latencies_s: list[float] = []
-            assert arrived.acquire(timeout=30)
-            for _ in range(10):
-                world.end_job()
-                begun = time.monotonic()
+                latencies_s: list[float] = []
                 assert arrived.acquire(timeout=30)
-                latencies_s.append(time.monotonic() - begun)
-                time.sleep(0.02)
-            over.set()
-            for thread in threads:
+                for _ in range(10):
+                    world.end_job()
+                    begun = time.monotonic()
+                    assert arrived.acquire(timeout=30)
+                    latencies_s.append(time.monotonic() - begun)
+                    time.sleep(0.02)
+                over.set()
                 thread.join()
 
     assert hanging.connections <= 4
@@ -270,10 +271,10 @@ def _ignored(_: object) -> None:
     """A script returns nothing."""
 
 
-def _deliver_for(deliverer: Deliverer, over: threading.Event) -> None:
+def _serve_for(loop: DeliveryLoop, over: threading.Event) -> None:
     while not over.is_set():
-        if not deliverer.deliver_one():
-            time.sleep(0.01)
+        loop.serve()
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("status", ["302 Found", "307 Temporary Redirect"])

@@ -87,3 +87,59 @@ def drips(first: bytes, drop: bytes, pause_s: float) -> Script:
             stream.sendall(drop)
 
     return script
+
+
+Turn = Callable[[int, int], bytes]
+"""What to answer to which request (from 0) of which connection (from 0); nothing ends the connection."""
+
+NO_CONTENT = b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+@dataclass(slots=True)
+class Keeper:
+    """`requests`: how many came over each connection, the oldest first. `ended`: released as one ends."""
+
+    port: int
+    requests: list[int] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    ended: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+
+@contextmanager
+def keeping(answer: Turn = lambda _, __: NO_CONTENT, tls: ssl.SSLContext | None = None) -> Generator[Keeper]:
+    """A server that keeps its connections as long as its peers do."""
+    server = socket.create_server(("127.0.0.1", 0))
+    here = Keeper(server.getsockname()[1])
+
+    def serve(number: int, connection: socket.socket) -> None:
+        try:
+            with connection if tls is None else tls.wrap_socket(connection, server_side=True) as stream:
+                while request := _request(stream):
+                    here.bodies.append(request.partition(b"\r\n\r\n")[2])
+                    here.requests[number] += 1
+                    said = answer(number, here.requests[number] - 1)
+                    stream.sendall(said)
+                    if not said:
+                        return
+        except OSError:
+            pass  # the client ended it
+        finally:
+            here.ended.release()
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            here.requests.append(0)
+            threading.Thread(target=serve, args=(len(here.requests) - 1, connection), daemon=True).start()
+
+    thread = threading.Thread(target=accept)
+    thread.start()
+    try:
+        yield here
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()

@@ -1,0 +1,264 @@
+"""The client that posts a lot to the same hosts: as `client.SafeHttp`, over connections that it keeps.
+
+Every attempt asks for the host's addresses anew and has all of them checked. A kept connection serves it only if it
+leads to one of these, and only the party it was made for: what one tenant's receiver says never meets another's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import certifi
+import h11
+import httpx
+
+from storage.runtime.egress.client import USER_AGENT, Answer, AttemptTimes
+from storage.runtime.egress.connecting import Resolver, literal_addresses, system_resolver
+from storage.runtime.egress.errors import ConnectionFailed, HostUnresolved, Redirected, TimedOut
+from storage.runtime.egress.public_addresses import Address
+from storage.runtime.egress.url_rules import UrlRules, parsed_url, target_of
+from storage.runtime.egress.wire import RawAnswer, StaleConnection, Wire
+
+IDLE_S = 4.0
+"""How long a connection is kept for the next request: many servers close theirs after five seconds."""
+
+MAX_KEPT = 1_024
+
+_KNOWN_URLS = 4_096
+
+Names: TypeAlias = "asyncio.Future[Sequence[str]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """party: whose connection it is."""
+
+    party: str
+    scheme: str
+    host: str
+    port: int
+
+
+class KeptHttp:
+    """Of one event loop, whose coroutines alone may call it. `close` it at the end."""
+
+    def __init__(
+        self,
+        rules: UrlRules | None = None,
+        times: AttemptTimes | None = None,
+        resolver: Resolver = system_resolver,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._rules = rules or UrlRules()
+        self._times = times or AttemptTimes()
+        self._resolver = resolver
+        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
+        self._parsed = lru_cache(_KNOWN_URLS)(lambda url: parsed_url(url, self._rules))
+        self._kept = KeptWires()
+        self._questions: dict[tuple[str, int], Names] = {}
+
+    async def post(self, party: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Answer:
+        """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
+        parsed = self._parsed(url)
+        host, port = target_of(parsed)
+        place = Place(party, parsed.scheme, host, port)
+        try:
+            async with asyncio.timeout(self._times.total_s):
+                addresses = await self._addresses(parsed)
+                answer = await self._exchange(place, addresses, parsed, _fields(parsed, headers, body), body, max_bytes)
+        except TimeoutError as error:
+            raise TimedOut(f"{host} did not answer in time") from error
+        except (OSError, h11.RemoteProtocolError) as error:
+            raise ConnectionFailed(f"no usable connection to {host}: {error}") from error
+        return _checked(answer)
+
+    def close(self) -> None:
+        self._kept.close()
+
+    async def _exchange(
+        self,
+        place: Place,
+        addresses: Sequence[Address],
+        url: httpx.URL,
+        fields: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        max_bytes: int,
+    ) -> RawAnswer:
+        while (wire := self._kept.take(place, addresses)) is not None:
+            try:
+                answer = await wire.ask(url.raw_path, fields, body, max_bytes)
+            except StaleConnection:
+                continue
+            self._kept.keep(place, wire)
+            return answer
+        wire = await self._connected(place, addresses)
+        answer = await wire.ask(url.raw_path, fields, body, max_bytes)
+        self._kept.keep(place, wire)
+        return answer
+
+    async def _connected(self, place: Place, addresses: Sequence[Address]) -> Wire:
+        """One address after the other."""
+        failure: OSError | None = None
+        for address in addresses:
+            try:
+                async with asyncio.timeout(self._times.connect_s):
+                    stream = await _dialled(address, place.port)
+            except OSError as error:  # a time-out is one, too
+                failure = error
+                continue
+            return await self._wired(place, address, stream)
+        raise failure or ConnectionError("no address")
+
+    async def _wired(self, place: Place, address: Address, stream: socket.socket) -> Wire:
+        """The whole attempt's time is there for TLS."""
+        is_secure = place.scheme == "https"
+        _, wire = await asyncio.get_running_loop().create_connection(
+            lambda: Wire(address),
+            sock=stream,
+            ssl=self._tls if is_secure else None,
+            server_hostname=place.host if is_secure else None,
+            ssl_handshake_timeout=self._times.total_s if is_secure else None,
+        )
+        return wire
+
+    async def _addresses(self, url: httpx.URL) -> tuple[Address, ...]:
+        """All of the host's, each of them checked: one private address among public ones is a trap."""
+        host, port = target_of(url)
+        found = literal_addresses(host, port) or await self._resolved(host, port)
+        if not found:
+            raise HostUnresolved(f"{host} has no address")
+        addresses = tuple(self._rules.addresses.check(address) for address in found)
+        self._rules.require_reach(url, addresses)
+        return addresses
+
+    async def _resolved(self, host: str, port: int) -> Sequence[str]:
+        """Attempts that begin while a host is asked for share the answer, which is younger than each of them."""
+        question = self._questions.get((host, port))
+        if question is None:
+            question = self._questions[host, port] = self._asked(host, port)
+        try:
+            return await asyncio.shield(question)
+        except (OSError, UnicodeError) as error:
+            raise HostUnresolved(f"{host} cannot be resolved") from error
+
+    def _asked(self, host: str, port: int) -> Names:
+        """In a thread, because the system's resolver takes no time limit; a slow one is left behind."""
+        loop = asyncio.get_running_loop()
+        question: Names = loop.create_future()
+        question.add_done_callback(lambda done: self._forget(host, port, done))
+
+        def ask() -> None:
+            try:
+                found = self._resolver(host, port)
+            except (OSError, UnicodeError) as error:
+                failure = error
+                _tell(loop, lambda: question.set_exception(failure))
+            else:
+                _tell(loop, lambda: question.set_result(found))
+
+        threading.Thread(target=ask, name="resolver", daemon=True).start()
+        return question
+
+    def _forget(self, host: str, port: int, question: Names) -> None:
+        del self._questions[host, port]
+        if not question.cancelled():
+            # Taken notice of, should nobody wait for it any more.
+            question.exception()
+
+
+class KeptWires:
+    """Connections between two requests, the freshest taken first."""
+
+    def __init__(self) -> None:
+        self._idle: dict[Place, list[Wire]] = {}
+        self._num_idle = 0
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def take(self, place: Place, addresses: Sequence[Address]) -> Wire | None:
+        """One that leads to one of these addresses; one that leads elsewhere is closed, since the name does not now."""
+        idle = self._idle.get(place, [])
+        while idle:
+            wire = idle.pop()
+            self._num_idle -= 1
+            if wire.can_ask and wire.address in addresses:
+                return wire
+            wire.close()
+        return None
+
+    def keep(self, place: Place, wire: Wire) -> None:
+        """For the next one; closed if it cannot be asked again or enough are kept."""
+        if not wire.can_ask or self._num_idle >= MAX_KEPT:
+            wire.close()
+            return
+        loop = asyncio.get_running_loop()
+        wire.idle_since_s = loop.time()
+        self._idle.setdefault(place, []).append(wire)
+        self._num_idle += 1
+        if self._sweeping is None:
+            self._sweeping = loop.call_later(IDLE_S, self._sweep, loop)
+
+    def close(self) -> None:
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for idle in self._idle.values():
+            for wire in idle:
+                wire.close()
+        self._idle.clear()
+        self._num_idle = 0
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        least_s = loop.time() - IDLE_S
+        self._sweeping = None
+        for place, idle in list(self._idle.items()):
+            fresh = [wire for wire in idle if wire.can_ask and wire.idle_since_s > least_s]
+            for wire in set(idle) - set(fresh):
+                wire.close()
+            self._num_idle -= len(idle) - len(fresh)
+            if fresh:
+                self._idle[place] = fresh
+            else:
+                del self._idle[place]
+        if self._idle:
+            self._sweeping = loop.call_later(IDLE_S / 4, self._sweep, loop)
+
+
+async def _dialled(address: Address, port: int) -> socket.socket:
+    stream = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET, socket.SOCK_STREAM)
+    stream.setblocking(False)  # noqa: FBT003 - the library's own
+    try:
+        await asyncio.get_running_loop().sock_connect(stream, (str(address), port))
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _fields(url: httpx.URL, headers: Mapping[str, str], body: bytes) -> list[tuple[bytes, bytes]]:
+    fields = {"Host": url.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    fields |= headers
+    fields["Content-Length"] = str(len(body))
+    return [(name.encode(), value.encode()) for name, value in fields.items()]
+
+
+def _checked(answer: RawAnswer) -> Answer:
+    """Raises `Redirected`: what a redirect names was never checked."""
+    if 300 <= answer.status < 400:
+        raise Redirected(f"the server answered with a redirect ({answer.status})")
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
+    return Answer(answer.status, headers, bytes(answer.body), answer.is_whole)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, say: Callable[[], None]) -> None:
+    try:
+        loop.call_soon_threadsafe(say)
+    except RuntimeError:
+        # The loop was closed while a name server thought: there is nobody left to tell.
+        if not loop.is_closed():
+            raise
