@@ -60,13 +60,12 @@ class KeptHttp:
         self._times = times or AttemptTimes()
         self._resolver = resolver
         self._tls = tls or ssl.create_default_context(cafile=certifi.where())
-        self._parsed = lru_cache(_KNOWN_URLS)(lambda url: parsed_url(url, self._rules))
         self._kept = KeptWires()
         self._questions: dict[tuple[str, int], Names] = {}
 
     async def post(self, party: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Answer:
         """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
-        parsed = self._parsed(url)
+        parsed = _known(url, self._rules)
         host, port = target_of(parsed)
         place = Place(party, parsed.scheme, host, port)
         try:
@@ -227,6 +226,11 @@ class KeptWires:
                 del self._idle[place]
         if self._idle:
             self._sweeping = loop.call_later(IDLE_S / 4, self._sweep, loop)
+
+
+@lru_cache(_KNOWN_URLS)
+def _known(url: str, rules: UrlRules) -> httpx.URL:
+    return parsed_url(url, rules)
 
 
 async def _dialled(address: Address, port: int) -> socket.socket:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import redis
 
 from rhapsode.contract.webhooks import DeliveryState
+from storage.ids import Target
 from storage.jobs.delivery_limits import MAX_IN_FLIGHT
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
@@ -16,7 +17,7 @@ from tests.storage.webhooks.world import HOOKS, WebhookWorld
 ONE = Tickets({HOOKS_QUEUE: 1})
 
 
-def proven(world: WebhookWorld, number: int) -> list[str]:
+def proven(world: WebhookWorld, number: int) -> list[Target]:
     """Endpoints that have taken a delivery each."""
     targets = [world.endpoint(("job.cancelled",), url=f"https://{each}.example/").target for each in range(number)]
     world.end_job()

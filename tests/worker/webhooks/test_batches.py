@@ -96,17 +96,16 @@ def all_delivered(world: HookWorld, jobs: list[JobId]) -> bool:
 
 
 def test_a_connection_that_was_given_up_is_no_failed_attempt(world: HookWorld) -> None:
-    with keeping(
-        lambda connection, request: b"" if connection == 0 and request else b"HTTP/1.1 204 No\r\n\r\n"
-    ) as server:
+    with keeping(lambda connection, request: b"" if connection == 0 and request else NO_CONTENT) as server:
         world.receiver(f"http://127.0.0.1:{server.port}/")
         with world.delivering() as loop:
+            jobs: list[JobId] = []
             for _ in range(2):
-                job = world.end_job()
+                jobs.append(world.end_job())
                 loop.serve()
-                eventually(lambda job=job: all_delivered(world, [job]))
+                eventually(lambda: all_delivered(world, jobs))
 
-    (attempt,) = world.store.attempts(world.delivery(job).id)
+    (attempt,) = world.store.attempts(world.delivery(jobs[1]).id)
     assert (attempt.status, attempt.reason) == (204, "")
     assert server.requests == [2, 1]
 
