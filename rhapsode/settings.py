@@ -9,7 +9,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class ClientSettings(BaseSettings):
-    """RHAPSODE_SERVER_URL, RHAPSODE_API_KEY, RHAPSODE_DATA_DIR, RHAPSODE_PORT and RHAPSODE_DEBUG."""
+    """RHAPSODE_SERVER_URL, RHAPSODE_API_KEY, RHAPSODE_DATA_DIR, RHAPSODE_PORT, RHAPSODE_API_PROCESSES,
+    RHAPSODE_CPU_WORKERS and RHAPSODE_DEBUG.
+    """
 
     model_config = SettingsConfigDict(env_prefix="RHAPSODE_", extra="ignore", frozen=True)
 
@@ -22,6 +24,10 @@ class ClientSettings(BaseSettings):
 
     port: int = Field(default=8765, ge=0, le=65535)
     """Where `rhapsode up` listens; 0 picks a free port."""
+
+    api_processes: int | None = Field(default=None, ge=1)
+    cpu_workers: int | None = Field(default=None, ge=1)
+    """How many `rhapsode up` starts; None: by the number of cores."""
 
     debug: bool = False
     """Show tracebacks of unexpected errors."""

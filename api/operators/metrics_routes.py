@@ -15,7 +15,7 @@ from api.access.authentication import identify, is_from_this_machine
 from api.dependencies import Services
 from api.operators.fleet_metrics import FleetMetrics
 from api.settings import MetricsAccess
-from storage.runtime.observability.metrics import REGISTRY, SnapshotCollector
+from storage.runtime.observability.metrics import SnapshotCollector, collect
 
 router = APIRouter(tags=["health"])
 
@@ -45,10 +45,10 @@ def metrics(services: Services, allowed: Annotated[None, Depends(_may_scrape)]) 
 
 
 class _Both(Collector):
-    """The process's own metrics and the system's, which belong to no process."""
+    """The metrics of the processes at this address and the system's, which belong to no process."""
 
     def __init__(self, fleet: Collector) -> None:
         self._fleet = fleet
 
     def collect(self) -> Iterable[Metric]:
-        return itertools.chain(REGISTRY.collect(), self._fleet.collect())
+        return itertools.chain(collect(), self._fleet.collect())

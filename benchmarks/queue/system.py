@@ -34,6 +34,7 @@ from rhapsode import Job, Rhapsode
 from rhapsode.client.request_options import Quality
 from rhapsode.contract.jobs.input import Pauses
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.stack import Stack
 from storage.narration.spec import Segmentation
 from tests.environment import without_settings
@@ -254,7 +255,8 @@ def _stack(settings: NativeEngineSettings) -> Generator[Stack]:
     with guarded_run() as folder:
         environment = without_settings(os.environ)
         environment["RHAPSODE_ENGINE_PROFILE"] = settings.profile.value
-        options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, device=settings.device)
+        devices = parse_devices("--device", settings.device)
+        options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, devices=devices)
         with Stack(options, environment, lambda event: note(str(event))) as stack:
             stack.wait_ready()
             note("the stack is ready")

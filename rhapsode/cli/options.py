@@ -31,7 +31,9 @@ SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Segments
 CheckpointOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint; else the small voice that comes along.")
 ]
-DeviceOption = Annotated[str | None, typer.Option(help="Where the model runs, for instance cpu or cuda:0.")]
+DeviceOption = Annotated[
+    str | None, typer.Option(help="Where the model runs: cpu, or GPUs such as cuda:0,cuda:1; a worker speaks on each.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -71,6 +73,14 @@ def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:
 
     chosen = option or settings.data_dir
     return DataDir(chosen.expanduser().resolve() if chosen else default_data_dir(os.environ))
+
+
+def choose_devices(option: str | None) -> tuple[str, ...]:
+    """Raises `PlanRefused` for what names no devices."""
+    from rhapsode.stack.planning.devices import parse_devices
+    from rhapsode.stack.planning.wishes import DEVICE_OPTION
+
+    return () if option is None else parse_devices(DEVICE_OPTION, option)
 
 
 def choose_checkpoint(option: Path | None) -> Path | None:

@@ -115,7 +115,7 @@ def _speaking_server(target: Target, settings: ClientSettings, console: Console)
 
 def _refuse_stack_options(target: Target, options: StackOptions) -> None:
     """To speak with another model than the one asked for would be worse than not to speak."""
-    choices = {"--slots": options.slots, "--checkpoint": options.checkpoint, "--device": options.device}
+    choices = {"--slots": options.slots, "--checkpoint": options.checkpoint, "--device": options.devices or None}
     given = [option for option, choice in choices.items() if choice is not None]
     if given:
         where = target.server_url or f"the server that runs on {target.data_dir.root}"

@@ -1,7 +1,7 @@
 """Where the API listens: the socket is opened here and handed to the API process.
 
-So a taken port is known before anything starts, a free port cannot be lost between choosing and using it, and
-while the API restarts its callers wait in the queue of the socket instead of being refused.
+So a taken port is known before anything starts, and while the API restarts its callers wait in the queue of the socket
+instead of being refused. Of several API processes each has a socket of its own at the same port.
 """
 
 from __future__ import annotations
@@ -16,12 +16,34 @@ BACKLOG = 512
 
 
 def listen(host: str, port: int, api_keys: str) -> socket.socket:
-    """A listening TCP socket. `api_keys` is the value of RHAPSODE_API_KEYS. Raises `AddressRefused`."""
+    """As `bound`. `api_keys` is the value of RHAPSODE_API_KEYS. Raises `AddressRefused`, also where nobody is asked."""
     if not is_loopback(host) and api_keys.strip() in ("", "{}"):
         raise AddressRefused(
             f"refusing to listen on {host} without API keys: everybody who reaches it could use it. "
             "Set RHAPSODE_API_KEYS (see the README) or listen on 127.0.0.1"
         )
+    return bound(host, port)
+
+
+def listen_together(host: str, port: int, api_keys: str, how_many: int) -> tuple[socket.socket, ...]:
+    """As `listen`, a socket for each of several processes."""
+    return bound_together(listen(host, port, api_keys), how_many, host)
+
+
+def bound_together(first: socket.socket, how_many: int, host: str) -> tuple[socket.socket, ...]:
+    """As many sockets at the port of the first, over which the kernel spreads connections. Raises `AddressRefused`.
+
+    Only sockets that agree to it share a port: the first one did not, so that the port was nobody else's.
+    """
+    if how_many == 1:
+        return (first,)
+    port = first.getsockname()[1]
+    first.close()
+    return tuple(bound(host, port, is_shared=True) for _ in range(how_many))
+
+
+def bound(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+    """A listening TCP socket. Raises `AddressRefused`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
@@ -29,6 +51,8 @@ def listen(host: str, port: int, api_keys: str) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         # Accepted connections inherit it; asyncio cannot set it on a socket it was handed by number.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)

@@ -9,12 +9,14 @@ from pydantic import ValidationError
 
 from rhapsode.stack.errors import PartMissing, SettingsRefused
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.processes import CLIENT_ONLY, VALKEY, inherited_environment
+from rhapsode.stack.process_names import VALKEY
+from rhapsode.stack.processes import CLIENT_ONLY, inherited_environment
 from rhapsode.stack.supervision.child import ProcessSpec
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis, ServerBinaryMissing
 from storage.errors import StoreUnavailable
 from storage.queue.model_registry import ModelCard, ModelRegistry
+from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.settings import (
     ENV_PREFIX,
@@ -76,6 +78,7 @@ class StateWatch:
     def __init__(self, settings: StorageSettings) -> None:
         self._redis = connect_redis(settings)
         self._registry = ModelRegistry(self._redis, settings.key_prefix)
+        self._workers = WorkerRegistry(self._redis, settings.key_prefix)
         self._old: tuple[ModelCard, ...] | None = None
 
     def is_answering(self) -> bool:
@@ -89,6 +92,13 @@ class StateWatch:
         """A card announced since then: older ones may be of workers long gone."""
         old = self._old or ()
         return next((card for card in self._cards() or () if card not in old), None)
+
+    def workers(self) -> frozenset[tuple[str, int]]:
+        """Name and process id of the workers that were ready lately."""
+        try:
+            return frozenset((worker.report.name, worker.report.pid) for worker in self._workers.list())
+        except StoreUnavailable:
+            return frozenset()
 
     def close(self) -> None:
         self._redis.close()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rhapsode.stack.process_names import CPU_WORKER_THREADS
 
 DEFAULT_SLOTS = 16
-CPU_THREADS = 4
 
 
 def python(*arguments: str) -> tuple[str, ...]:
@@ -14,6 +17,18 @@ def python(*arguments: str) -> tuple[str, ...]:
 
 def api(host: str, port: int) -> tuple[str, ...]:
     return python("-m", "api.server", "--host", host, "--port", str(port))
+
+
+def api_behind(listener_fd: int) -> tuple[str, ...]:
+    """On a socket that listens already."""
+    return python("-m", "api.server", "--fd", str(listener_fd))
+
+
+def one_of_several_apis(listener_fds: Sequence[int], number: int, metrics: Path) -> tuple[str, ...]:
+    """At one port. listener_fds: of all of them, in order. metrics: the folder where each keeps what all answer."""
+    own, others = listener_fds[number], (*listener_fds[:number], *listener_fds[number + 1 :])
+    shared = ("--metrics", str(metrics), "--number", str(number))
+    return python("-m", "api.one_of_several", *shared, "--fd", str(own), "--others", *map(str, others))
 
 
 def gpu_worker(slots: str) -> tuple[str, ...]:
@@ -26,7 +41,7 @@ def gpu_worker(slots: str) -> tuple[str, ...]:
 
 
 def cpu_worker() -> tuple[str, ...]:
-    return _celery("cpu", "worker.app", "--concurrency", str(CPU_THREADS))
+    return _celery("cpu", "worker.app", "--concurrency", str(CPU_WORKER_THREADS))
 
 
 def hooks_worker() -> tuple[str, ...]:

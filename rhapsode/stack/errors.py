@@ -7,6 +7,7 @@ StackError
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
 ├── SettingsRefused     the environment does not describe a system that can be started
+├── PlanRefused         the processes that are asked for cannot be on this machine
 ├── StopAsked           it was told to stop while it started
 └── StartFailed         a process of the stack ended again and again before everything was ready
 """
@@ -60,6 +61,10 @@ class PartMissing(StackError):
 
 class SettingsRefused(StackError):
     """The environment does not describe a system that can be started."""
+
+
+class PlanRefused(StackError):
+    """The processes that are asked for cannot be on this machine."""
 
 
 class StopAsked(StackError):

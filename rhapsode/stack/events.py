@@ -6,12 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rhapsode.stack.planning.plan import StackPlan
+
 
 @dataclass(frozen=True, slots=True)
 class OrphansEnded:
     """A killed stack had left these processes on the data folder."""
 
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessesPlanned:
+    """What is about to be started. Told first, and while the caller still waits for `start`."""
+
+    plan: StackPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,14 @@ class StateUnwritten:
 
 
 StackEvent = (
-    OrphansEnded | WaitingFor | StackReady | ProcessEnded | ProcessRestarted | Stopping | ProcessKilled | StateUnwritten
+    ProcessesPlanned
+    | OrphansEnded
+    | WaitingFor
+    | StackReady
+    | ProcessEnded
+    | ProcessRestarted
+    | Stopping
+    | ProcessKilled
+    | StateUnwritten
 )
 Observer = Callable[[StackEvent], None]

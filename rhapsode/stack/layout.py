@@ -37,6 +37,11 @@ class DataDir:
         return self.root / "run"
 
     @property
+    def metrics(self) -> Path:
+        """What several API processes measure, of which each answers for all of them."""
+        return self.root / "metrics"
+
+    @property
     def state_file(self) -> Path:
         return self.root / "stack.json"
 
@@ -51,7 +56,7 @@ class DataDir:
 
     def create(self) -> None:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.valkey, self.objects, self.logs, self.run):
+        for folder in (self.valkey, self.objects, self.logs, self.run, self.metrics):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def secret(self, name: str) -> str:

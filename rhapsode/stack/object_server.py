@@ -9,7 +9,8 @@ from typing import Protocol
 from rhapsode.stack.errors import PartMissing
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import ObjectStore
-from rhapsode.stack.processes import CLIENT_ONLY, OBJECT_SERVER
+from rhapsode.stack.process_names import OBJECT_SERVER
+from rhapsode.stack.processes import CLIENT_ONLY
 from rhapsode.stack.supervision.child import ProcessSpec
 from storage.errors import StoreUnavailable
 

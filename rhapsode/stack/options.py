@@ -20,7 +20,8 @@ class ObjectStore(enum.StrEnum):
 class StackOptions:
     """Fields that are None leave the worker's own setting.
 
-    data_dir and checkpoint: absolute. port: 0 takes a free one. slots: requests in the engine at once.
+    data_dir and checkpoint: absolute. port: 0 takes a free one. slots: requests in an engine at once.
+    devices: a worker speaks on each; none, as api_processes and cpu_workers: `planning` chooses.
     has_local_webhooks: webhooks may go to receivers on this machine, where everything else listens, too.
     """
 
@@ -29,7 +30,9 @@ class StackOptions:
     port: int = 0
     slots: int | None = None
     checkpoint: Path | None = None
-    device: str | None = None
+    devices: tuple[str, ...] = ()
+    api_processes: int | None = None
+    cpu_workers: int | None = None
     object_store: ObjectStore = ObjectStore.CONFIGURED
     lifetime: Lifetime = Lifetime.COMMAND
     has_local_webhooks: bool = False

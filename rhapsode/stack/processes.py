@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,26 +10,41 @@ from rhapsode import system_packages
 from rhapsode.stack import commands, foreign_lines
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
+from rhapsode.stack.planning.wishes import DEVICE_SETTING
+from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR, OBJECT_SERVER, VALKEY
 from rhapsode.stack.supervision.child import ProcessSpec
 
 if TYPE_CHECKING:
     from storage.runtime.observability.logs import LogFormat
 
 CLIENT_ONLY = frozenset(
-    {"RHAPSODE_SERVER_URL", "RHAPSODE_API_KEY", "RHAPSODE_DATA_DIR", "RHAPSODE_PORT", "RHAPSODE_DEBUG"}
+    {
+        *("RHAPSODE_SERVER_URL", "RHAPSODE_API_KEY", "RHAPSODE_DATA_DIR", "RHAPSODE_PORT", "RHAPSODE_DEBUG"),
+        *("RHAPSODE_API_PROCESSES", "RHAPSODE_CPU_WORKERS"),
+    }
 )
 """The command line's own settings: the processes neither need nor know them."""
 
-VALKEY = "valkey"
-API = "api"
-GPU_WORKER = "gpu-worker"
-CPU_WORKER = "cpu-worker"
-HOOKS_WORKER = "hooks-worker"
-JANITOR = "janitor"
-OBJECT_SERVER = "object-server"
-
 STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKEY, OBJECT_SERVER))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
+
+
+LIVE_PORT = "RHAPSODE_LIVE_PORT"
+"""Of the first worker that speaks; the others take the next ones."""
+
+ONE_API, ONE_GPU_WORKER, ONE_CPU_WORKER, ONE_HOOKS_WORKER, ONE_JANITOR = (
+    PlannedProcess(kind, 0, 1, 1) for kind in (API, GPU_WORKER, CPU_WORKER, HOOKS_WORKER, JANITOR)
+)
+
+
+def stop_order(plan: StackPlan) -> tuple[tuple[str, ...], ...]:
+    """The names of the processes, as `STOP_ORDER` has their kinds."""
+    return tuple(tuple(name for kind in kinds for name in _names(kind, plan)) for kinds in STOP_ORDER)
+
+
+def _names(kind: str, plan: StackPlan) -> tuple[str, ...]:
+    return tuple(process.name for process in plan.of_kind(kind)) or (kind,)
 
 
 def inherited_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -47,40 +62,65 @@ def shared_environment(
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
     shared.setdefault("RHAPSODE_WEBHOOK_KEY", data_dir.secret("webhook"))
     shared.setdefault("RHAPSODE_SLOTS", str(commands.DEFAULT_SLOTS))
+    # Each worker that speaks has a device of its own.
+    shared.pop(DEVICE_SETTING, None)
     chosen = {
         "RHAPSODE_SLOTS": options.slots,
         "RHAPSODE_CHECKPOINT": options.checkpoint,
-        "RHAPSODE_DEVICE": options.device,
         "RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback" if options.has_local_webhooks else None,
     }
     shared |= {name: str(value) for name, value in chosen.items() if value is not None}
     return shared | dict(backing) | {"PYTHONUNBUFFERED": "1"}
 
 
-def api(shared: Mapping[str, str], data_dir: DataDir, listener_fd: int) -> ProcessSpec:
-    command = commands.python("-m", "api.server", "--fd", str(listener_fd))
-    return ProcessSpec(API, command, shared, data_dir.run, grace_s=20.0, inherited_fds=(listener_fd,))
+def api(
+    shared: Mapping[str, str], data_dir: DataDir, listener_fds: Sequence[int], planned: PlannedProcess = ONE_API
+) -> ProcessSpec:
+    if planned.how_many == 1:
+        command = commands.api_behind(listener_fds[0])
+    else:
+        command = commands.one_of_several_apis(listener_fds, planned.number, data_dir.metrics)
+    return _spec(planned, command, shared, data_dir, grace_s=20.0, inherited_fds=tuple(listener_fds))
 
 
-def gpu_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
-    environment = {**shared, "RHAPSODE_LANE": "gpu", "RHAPSODE_WORKER_NAME": "gpu-0"}
-    command = commands.gpu_worker(shared["RHAPSODE_SLOTS"])
-    return ProcessSpec(GPU_WORKER, command, environment, data_dir.run, grace_s=25.0)
+def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_GPU_WORKER) -> ProcessSpec:
+    environment = {**shared, "RHAPSODE_LANE": "gpu", "RHAPSODE_WORKER_NAME": planned.worker_name}
+    if planned.device:
+        environment[DEVICE_SETTING] = planned.device
+    if (port := shared.get(LIVE_PORT, "")).isdecimal() and int(port):
+        environment[LIVE_PORT] = str(int(port) + planned.number)
+    return _spec(planned, commands.gpu_worker(shared["RHAPSODE_SLOTS"]), environment, data_dir, grace_s=25.0)
 
 
-def cpu_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
-    environment = {**shared, "RHAPSODE_LANE": "cpu", "RHAPSODE_WORKER_NAME": "cpu-0"}
-    return ProcessSpec(CPU_WORKER, commands.cpu_worker(), environment, data_dir.run, grace_s=25.0)
+def cpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_CPU_WORKER) -> ProcessSpec:
+    environment = {**shared, "RHAPSODE_LANE": "cpu", "RHAPSODE_WORKER_NAME": planned.worker_name}
+    return _spec(planned, commands.cpu_worker(), environment, data_dir, grace_s=25.0)
 
 
-def hooks_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
+def hooks_worker(
+    shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_HOOKS_WORKER
+) -> ProcessSpec:
     """An attempt under way may take fifteen seconds to end."""
-    environment = {**shared, "RHAPSODE_WORKER_NAME": "hooks-0"}
-    return ProcessSpec(HOOKS_WORKER, commands.hooks_worker(), environment, data_dir.run, grace_s=20.0)
+    environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
+    return _spec(planned, commands.hooks_worker(), environment, data_dir, grace_s=20.0)
 
 
-def janitor(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
-    return ProcessSpec(JANITOR, commands.janitor(), shared, data_dir.run, grace_s=5.0)
+def janitor(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_JANITOR) -> ProcessSpec:
+    return _spec(planned, commands.janitor(), shared, data_dir, grace_s=5.0)
+
+
+def _spec(
+    planned: PlannedProcess,
+    command: tuple[str, ...],
+    environment: Mapping[str, str],
+    data_dir: DataDir,
+    *,
+    grace_s: float,
+    inherited_fds: tuple[int, ...] = (),
+) -> ProcessSpec:
+    return ProcessSpec(
+        planned.name, command, environment, data_dir.run, grace_s, inherited_fds=inherited_fds, cores=planned.cores
+    )
 
 
 def logged_like_ours(foreign: ProcessSpec, log_format: LogFormat) -> ProcessSpec:

@@ -10,20 +10,24 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 
-import httpx
-
 from rhapsode.stack import processes
-from rhapsode.stack.address import listen, url_of
+from rhapsode.stack.address import listen_together, url_of
 from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
-from rhapsode.stack.events import Observer, OrphansEnded, StackReady, StateUnwritten, WaitingFor
+from rhapsode.stack.events import Observer, OrphansEnded, ProcessesPlanned, StackReady, StateUnwritten, WaitingFor
 from rhapsode.stack.folder_format import claim_format
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.object_server import choose_object_server
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.plan import PlannedProcess
+from rhapsode.stack.planning.this_machine import plan_stack
+from rhapsode.stack.probe import answers, api_client
 from rhapsode.stack.process_identity import start_mark
+from rhapsode.stack.process_names import API, GPU_WORKER
 from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
 from rhapsode.stack.supervision.child import Child, ProcessSpec
 from rhapsode.stack.supervision.orphans import end_orphans
@@ -58,6 +62,8 @@ class Stack:
 
     def start(self) -> None:
         """Take folder and port and begin to start the processes. Raises `StackError`; then nothing was started."""
+        self._plan = plan_stack(self._options, self._environ)
+        self._observer(ProcessesPlanned(self._plan))
         try:
             self._data_dir.create()
             lock = take_lock(self._data_dir)
@@ -65,17 +71,19 @@ class Stack:
             raise DataFolderUnusable(self._data_dir.root, error) from error
         try:
             claim_format(self._data_dir)
+            _empty(self._data_dir.metrics)
             orphans = end_orphans(_left_behind(self._data_dir))
-            self._listener = listen(self._options.host, self._options.port, self._environ.get("RHAPSODE_API_KEYS", ""))
+            keys, apis = self._environ.get("RHAPSODE_API_KEYS", ""), len(self._plan.of_kind(API))
+            self._listeners = listen_together(self._options.host, self._options.port, keys, apis)
         except BaseException:
             os.close(lock)
             raise
         self._lock = lock
-        self._url = url_of(self._listener)
+        self._url = url_of(self._listeners[0])
         try:
             self._write_state(())
         except OSError as error:
-            self._listener.close()
+            self._close_listeners()
             os.close(lock)
             raise DataFolderUnusable(self._data_dir.root, error) from error
         if orphans:
@@ -155,22 +163,25 @@ class Stack:
                 self._start_foreign(objects.spec, settings.log_format)
                 if not self._await(objects.is_ready):
                     return
-            self._supervisor.start([Child(spec, self._data_dir.logs) for spec in self._specs(shared)])
+            self._supervisor.start(
+                [Child(self._spec(each, shared), self._data_dir.logs) for each in self._plan.processes]
+            )
             self._await_service(state)
 
     def _start_foreign(self, spec: ProcessSpec, log_format: LogFormat) -> None:
-        self._supervisor.start([Child(processes.logged_like_ours(spec, log_format), self._data_dir.logs)])
+        spec = replace(processes.logged_like_ours(spec, log_format), cores=self._plan.common_cores)
+        self._supervisor.start([Child(spec, self._data_dir.logs)])
 
     def _await_service(self, state: StateWatch) -> None:
-        with httpx.Client(base_url=self._url, timeout=1.0, trust_env=False) as client:
+        with api_client(self._url) as client:
             self._observer(WaitingFor("the API"))
-            if not self._await(lambda: _answers(client, "/livez")):
+            if not self._await(lambda: answers(client, "/livez")):
                 return
-            self._observer(WaitingFor("the GPU worker to load its model"))
-            if not self._await(lambda: state.model() is not None):
+            self._observer(WaitingFor(_who_loads(len(self._plan.of_kind(GPU_WORKER)))))
+            if not self._await(lambda: state.model() is not None and self._all_speak(state)):
                 return
             self._observer(WaitingFor("the API to reach Redis and the store"))
-            if not self._await(lambda: _answers(client, "/readyz")):
+            if not self._await(lambda: answers(client, "/readyz")):
                 return
         card = state.model()
         self._has_come_up = True
@@ -186,23 +197,40 @@ class Stack:
             self._supervisor.watch_start()
         return True
 
-    def _specs(self, shared: Mapping[str, str]) -> tuple[ProcessSpec, ...]:
-        return (
-            processes.gpu_worker(shared, self._data_dir),
-            processes.cpu_worker(shared, self._data_dir),
-            processes.hooks_worker(shared, self._data_dir),
-            processes.api(shared, self._data_dir, self._listener.fileno()),
-            processes.janitor(shared, self._data_dir),
-        )
+    def _all_speak(self, state: StateWatch) -> bool:
+        ready = state.workers()
+        speaking = self._plan.of_kind(GPU_WORKER)
+        return all((each.worker_name, self._supervisor.pid(each.name)) in ready for each in speaking)
+
+    def _spec(self, planned: PlannedProcess, shared: Mapping[str, str]) -> ProcessSpec:
+        match planned.kind:
+            case processes.GPU_WORKER:
+                return processes.gpu_worker(shared, self._data_dir, planned)
+            case processes.CPU_WORKER:
+                return processes.cpu_worker(shared, self._data_dir, planned)
+            case processes.HOOKS_WORKER:
+                return processes.hooks_worker(shared, self._data_dir, planned)
+            case processes.API:
+                return processes.api(
+                    shared, self._data_dir, [listener.fileno() for listener in self._listeners], planned
+                )
+            case processes.JANITOR:
+                return processes.janitor(shared, self._data_dir, planned)
+            case _:
+                raise ValueError(f"{planned.kind} is no process of ours")
 
     def _stop_processes(self) -> None:
         try:
-            self._listener.close()
-            self._supervisor.stop(processes.STOP_ORDER, self._kill_asked.is_set)
+            self._close_listeners()
+            self._supervisor.stop(processes.stop_order(self._plan), self._kill_asked.is_set)
             self._data_dir.state_file.unlink(missing_ok=True)
         finally:
             os.close(self._lock)
             self._ended.set()
+
+    def _close_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.close()
 
     def note_children(self, children: tuple[ProcessRecord, ...]) -> None:
         """Write down what runs, for other commands and the next start; tells the observer if that fails."""
@@ -226,13 +254,15 @@ class Stack:
         write_state(self._data_dir, state)
 
 
+def _who_loads(how_many: int) -> str:
+    return "the GPU worker to load its model" if how_many == 1 else f"{how_many} GPU workers to load their model"
+
+
+def _empty(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
 def _left_behind(data_dir: DataDir) -> tuple[ProcessRecord, ...]:
     state = read_state(data_dir)
     return state.children if state else ()
-
-
-def _answers(client: httpx.Client, path: str) -> bool:
-    try:
-        return client.get(path).is_success
-    except httpx.TransportError:
-        return False

@@ -22,6 +22,7 @@ from tests.docker.conftest import DOCKER
 from worker.settings import WorkerSettings
 
 GPU_FILE = DOCKER / "compose.gpu.yaml"
+GPUS_FILE = DOCKER / "compose.gpus.yaml"
 GPU_VARIABLES = {"CHECKPOINT": "/models/Qwen3-TTS-12Hz-1.7B-CustomVoice"}
 OURS = {kind.value: kind for kind in ProcessKind} | {"speech-worker": ProcessKind.GPU_WORKER}
 
@@ -143,3 +144,29 @@ def test_secrets_are_drawn_once_and_the_folder_is_its_owners_alone(tmp_path: Pat
     assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == kept
     assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700
     assert kept["operator_key"] not in kept["api_keys.json"]
+
+
+def test_each_further_gpu_has_a_worker_like_the_first(compose: dict[str, Any]) -> None:
+    with_one = compose_file.overlaid(compose, compose_file.load(GPU_FILE, GPU_VARIABLES))
+    first = with_one["services"]["speech-worker"]
+    further = compose_file.load(GPUS_FILE, GPU_VARIABLES)
+    everything = compose_file.overlaid(with_one, further)
+
+    PyCompose.from_json(json.dumps(further))
+    for number in range(1, 8):
+        worker = dict(further["services"][f"speech-worker-{number}"])
+        profiles, networks = worker.pop("profiles"), worker.pop("networks")
+        (device,) = worker["deploy"]["resources"]["reservations"]["devices"]
+
+        assert worker.keys() == first.keys() - {"networks"}
+        for key in worker.keys() - {"volumes", "deploy"}:
+            assert worker[key] == first[key], key
+        assert worker["deploy"]["resources"]["limits"] == first["deploy"]["resources"]["limits"]
+        assert device == {"driver": "nvidia", "capabilities": ["gpu"], "device_ids": [str(number)]}
+        own = [volume.replace(f"speech-scratch-{number}:", "speech-scratch:") for volume in worker["volumes"]]
+        assert own == first["volumes"]
+        assert f"speech-scratch-{number}" in everything["volumes"]
+        assert list(networks) == first["networks"]
+        assert networks["inside"]["aliases"] == ["speech-worker"]
+        sizes = {"two-gpus": 2, "four-gpus": 4, "eight-gpus": 8}
+        assert profiles == [name for name, size in sizes.items() if number < size]

@@ -291,6 +291,9 @@ class RunningSystem:
             "RHAPSODE_FAKE_STEP_S": str(STEP_S),
             "RHAPSODE_LOG_FORMAT": "json",
             "RHAPSODE_API_KEYS": json.dumps(keys),
+            # Whatever the machine has: the tests name who is struck.
+            "RHAPSODE_API_PROCESSES": "1",
+            "RHAPSODE_CPU_WORKERS": "1",
         }
         return mine | chosen | self._settings
 

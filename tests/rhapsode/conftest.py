@@ -22,12 +22,14 @@ from tests.environment import without_settings
 from tests.process_tree import end_everything_below
 
 FAKE_ENGINE = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4"}
+ONE_OF_EACH = {"RHAPSODE_API_PROCESSES": "1", "RHAPSODE_CPU_WORKERS": "1"}
+"""Whatever the machine has."""
 
 
 def clean_environment(**more: str) -> dict[str, str]:
     """The tests' environment without anybody's Rhapsode settings, on the fake engine."""
     mine = without_settings(os.environ)
-    return mine | FAKE_ENGINE | more
+    return mine | FAKE_ENGINE | ONE_OF_EACH | more
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.options import CheckpointOption, DataDirOption, choose_data_dir, read_settings
 
+if TYPE_CHECKING:
+    from rhapsode.settings import ClientSettings
+
 FREE_SPACE_WANTED = 2 * 1024**3
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
-TORCH_TIMEOUT_S = 120
 MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
 
@@ -47,6 +48,7 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None) 
         _vllm,
         lambda: _checkpoint(given),
         lambda: _data_folder(folder.root),
+        lambda: _processes(folder.root, settings),
         lambda: _server(folder.root, settings.port),
         _settings,
     )
@@ -117,31 +119,22 @@ def _external_redis(url: str) -> Generator[Finding]:
 
 
 def _torch() -> Generator[Finding]:
-    """In a process of its own: importing torch takes seconds and a broken CUDA installation can crash it."""
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
         return
-    question = (
-        "import torch; print(torch.__version__); print(torch.get_num_threads()); "
-        "print(*[torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())], sep=', ')"
-    )
+    from rhapsode.stack.planning.gpus import TorchUnusable, ask_torch
+
     try:
-        answer = subprocess.run(
-            [sys.executable, "-P", "-c", question], capture_output=True, text=True, check=False, timeout=TORCH_TIMEOUT_S
-        )
-    except subprocess.TimeoutExpired:
-        yield Finding("missing", "torch", f"did not load within {TORCH_TIMEOUT_S} s", "install it again")
+        facts = ask_torch()
+    except TorchUnusable as error:
+        yield Finding("missing", "torch", str(error), "install it again")
         return
-    if answer.returncode != 0:
-        said = answer.stderr.strip().splitlines()
-        yield Finding("missing", "torch", f"cannot be loaded: {said[-1] if said else answer.returncode}")
-        return
-    number, threads, gpus = answer.stdout.split("\n")[:3]
-    yield Finding("ok", "torch", f"{number}, {threads} CPU threads")
-    yield (
-        Finding("ok", "CUDA", gpus) if gpus else Finding("note", "CUDA", "no GPU is visible: the model runs on the CPU")
-    )
+    yield Finding("ok", "torch", f"{facts.version}, {facts.threads} CPU threads")
+    if facts.gpus:
+        yield Finding("ok", "CUDA", ", ".join(gpu.name for gpu in facts.gpus))
+    else:
+        yield Finding("note", "CUDA", "no GPU is visible: the model runs on the CPU")
 
 
 def _vllm() -> Generator[Finding]:
@@ -201,6 +194,30 @@ def _data_folder(folder: Path) -> Generator[Finding]:
         yield Finding("missing", "disk", detail, "an hour of speech takes 0.35 GiB while it is made; make room")
     else:
         yield Finding("ok", "disk", detail)
+
+
+def _processes(folder: Path, settings: ClientSettings) -> Generator[Finding]:
+    """What `rhapsode up` would start here, and why."""
+    from rhapsode.cli.local.plan_table import machine_line, plan_lines
+    from rhapsode.stack.errors import PlanRefused
+    from rhapsode.stack.options import StackOptions
+    from rhapsode.stack.planning.this_machine import plan_stack
+    from rhapsode.stack.state_file import Lifetime
+
+    options = StackOptions(
+        folder,
+        api_processes=settings.api_processes,
+        cpu_workers=settings.cpu_workers,
+        lifetime=Lifetime.SERVER,
+    )
+    try:
+        plan = plan_stack(options, os.environ)
+    except PlanRefused as error:
+        yield Finding("missing", "processes", str(error), "correct or unset it")
+        return
+    yield Finding("ok", "machine", machine_line(plan.machine))
+    for number, line in enumerate(plan_lines(plan)):
+        yield Finding("ok", "" if number else "would start", line)
 
 
 def _server(folder: Path, port: int) -> Generator[Finding]:

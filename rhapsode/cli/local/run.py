@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import enum
 import os
+import signal
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
+
+from rhapsode.cli.failures import Misuse, termination_signals
 
 
 class ProcessKind(enum.StrEnum):
@@ -21,18 +28,42 @@ def run(
     process: Annotated[ProcessKind, typer.Argument(help="What to become.")],
     host: Annotated[str, typer.Option(help="Address the API listens on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port the API listens on.")] = 8765,
+    api_processes: Annotated[
+        int, typer.Option("--processes", min=1, max=64, help="How many of the API share its port: one for two cores.")
+    ] = 1,
 ) -> None:
     """Become one process of a system, with RHAPSODE_ variables for its settings. `rhapsode up` runs all of them."""
     from rhapsode.cli.local.requirements import require_packages
     from rhapsode.stack.commands import DEFAULT_SLOTS
     from rhapsode.stack.processes import inherited_environment
 
+    if api_processes > 1 and process is not ProcessKind.API:
+        raise Misuse(f"--processes: one {process} is one process; start several of them")
     require_packages(_extra(process))
     environment = inherited_environment(os.environ)
     environment.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
     environment |= _lane(process)
+    if api_processes > 1:
+        _serve_together(host, port, api_processes, environment)
+        return
     command = _command(process, host, port, environment["RHAPSODE_SLOTS"])
     os.execve(command[0], command, environment)  # noqa: S606  # signals must reach the process itself
+
+
+def _serve_together(host: str, port: int, how_many: int, environment: Mapping[str, str]) -> None:
+    """The API as several processes, until it is told to end. They write where this one does."""
+    from rhapsode.cli.local.up_display import choose_display
+    from rhapsode.stack.address import bound, bound_together
+    from rhapsode.stack.api_group import ApiGroup
+
+    display = choose_display(environment.get("RHAPSODE_LOG_FORMAT", ""))
+    with display.failures(), ExitStack() as opened:
+        listeners = [opened.enter_context(each) for each in bound_together(bound(host, port), how_many, host)]
+        folder = Path(opened.enter_context(TemporaryDirectory(prefix="rhapsode-api-")))
+        group = ApiGroup(listeners, environment, folder, display)
+        for signum in (signal.SIGINT, *termination_signals()):
+            signal.signal(signum, lambda number, frame: group.ask_to_stop())
+        group.run()
 
 
 def _extra(process: ProcessKind) -> str:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, assert_never
 from rich.console import Console
 
 from rhapsode.cli.formatting import span
+from rhapsode.cli.local.plan_table import machine_line, plan_lines
 from rhapsode.cli.local.requirements import require_stack_packages
 from rhapsode.stack.events import (
     OrphansEnded,
     ProcessEnded,
+    ProcessesPlanned,
     ProcessKilled,
     ProcessRestarted,
     StackEvent,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
+    from rhapsode.stack.planning.plan import StackPlan
     from rhapsode.stack.stack import Stack
 
 
@@ -42,6 +45,8 @@ class Narrator:
 
     def __call__(self, event: StackEvent) -> None:
         match event:
+            case ProcessesPlanned(plan):
+                self._show(plan)
             case WaitingFor(what):
                 self._wait(what)
             case StackReady():
@@ -60,6 +65,13 @@ class Narrator:
                 self._say(f"{file} cannot be written: {reason}; other commands may not find the server")
             case _:
                 assert_never(event)
+
+    def _show(self, plan: StackPlan) -> None:
+        table = [
+            f"This machine has {machine_line(plan.machine)}. It starts:",
+            *(f"  {line}" for line in plan_lines(plan)),
+        ]
+        self._say("\n".join(table))
 
     def _wait(self, what: str) -> None:
         self._spinner.update(f"starting: waiting for {what}")
@@ -80,6 +92,8 @@ class DurationNarrator(Narrator):
 
     def __call__(self, event: StackEvent) -> None:
         match event:
+            case ProcessesPlanned():
+                """One of each, as for every command."""
             case StackReady(url, model, _):
                 took = span(time.monotonic() - self._began_s)
                 self._say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")

@@ -19,6 +19,7 @@ from rhapsode.cli.options import (
     SlotsOption,
     choose_checkpoint,
     choose_data_dir,
+    choose_devices,
     read_settings,
 )
 
@@ -34,6 +35,12 @@ HostOption = Annotated[str, typer.Option(help="Address to listen on; others than
 PortOption = Annotated[
     int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one; else RHAPSODE_PORT, else 8765.")
 ]
+ApiProcessesOption = Annotated[
+    int | None, typer.Option(min=1, help="API processes; else RHAPSODE_API_PROCESSES, else by the number of cores.")
+]
+CpuWorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="CPU workers; else RHAPSODE_CPU_WORKERS, else by the number of cores.")
+]
 
 
 def up(
@@ -43,12 +50,19 @@ def up(
     slots: SlotsOption = None,
     checkpoint: CheckpointOption = None,
     device: DeviceOption = None,
+    api_processes: ApiProcessesOption = None,
+    cpu_workers: CpuWorkersOption = None,
     s3: Annotated[bool, typer.Option("--s3", help="Keep artifacts in an S3 server that is started too.")] = False,
     local_webhooks: Annotated[
         bool, typer.Option("--local-webhooks", help="Let webhooks go to receivers on this machine, also by plain http.")
     ] = False,
 ) -> None:
-    """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C."""
+    """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C.
+
+    Unless told otherwise it takes the whole machine: a worker on each GPU, with cores of its own, or one on the CPU
+    where there is none; API processes and CPU workers by the number of cores. What was chosen is shown first;
+    `rhapsode doctor` shows it without starting anything.
+    """
     from rhapsode.stack.options import ObjectStore, StackOptions
     from rhapsode.stack.state_file import Lifetime
 
@@ -60,7 +74,9 @@ def up(
         port=settings.port if port is None else port,
         slots=slots,
         checkpoint=choose_checkpoint(checkpoint),
-        device=device,
+        devices=choose_devices(device),
+        api_processes=api_processes or settings.api_processes,
+        cpu_workers=cpu_workers or settings.cpu_workers,
         object_store=ObjectStore.EMBEDDED_S3 if s3 else ObjectStore.CONFIGURED,
         lifetime=Lifetime.SERVER,
         has_local_webhooks=local_webhooks,

@@ -14,11 +14,13 @@ from rich.console import Console
 
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.formatting import span
+from rhapsode.cli.local.plan_table import machine_line, plan_facts
 from rhapsode.cli.local.stack_display import Narrator
 from rhapsode.stack.errors import StackError
 from rhapsode.stack.events import (
     OrphansEnded,
     ProcessEnded,
+    ProcessesPlanned,
     ProcessKilled,
     ProcessRestarted,
     StackEvent,
@@ -99,6 +101,9 @@ class UpLog:
 
     def __call__(self, event: StackEvent) -> None:
         match event:
+            case ProcessesPlanned(plan):
+                fields = {"machine": machine_line(plan.machine), "processes": plan_facts(plan)}
+                logger.info("planned", extra=fields | {"reasons": dict(plan.reasons)})
             case WaitingFor(what):
                 logger.info("waiting", extra={"waiting_for": what})
             case StackReady():

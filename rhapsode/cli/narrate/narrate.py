@@ -22,7 +22,7 @@ from rhapsode.cli.narrate.order_options import OrderOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
 from rhapsode.cli.narrate.targets import choose_targets
-from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, read_settings
+from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, choose_devices, read_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,7 +113,8 @@ def _server(system: SystemOptions, console: Console) -> Generator[Rhapsode]:
     is_given = system.data_dir is not None
     target = choose_target(system.server, data_dir=folder, is_data_dir_given=is_given, settings=settings)
     checkpoint = choose_checkpoint(system.checkpoint)
-    options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, device=system.device)
+    devices = choose_devices(system.device)
+    options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, devices=devices)
     with any_server(target, options, settings, console) as client:
         yield client
 

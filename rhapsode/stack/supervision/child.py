@@ -35,6 +35,7 @@ class ProcessSpec:
     """command: absolute program first. environment: all of it. grace_s: between SIGTERM and SIGKILL.
 
     orphan_signal: what the kernel sends it when the supervisor dies without having stopped it.
+    cores: those it may run on, with all that it starts; none: all.
     log_writer: a program that reads what the process says and writes its log; empty: the process does that itself.
     """
 
@@ -46,14 +47,19 @@ class ProcessSpec:
     inherited_fds: tuple[int, ...] = ()
     orphan_signal: signal.Signals = signal.SIGTERM
     log_writer: tuple[str, ...] = ()
+    cores: tuple[int, ...] = ()
 
 
 class Child:
-    """Not thread-safe: the supervisor's thread owns it, see `launcher`."""
+    """Not thread-safe: the supervisor's thread owns it, see `launcher`.
 
-    def __init__(self, spec: ProcessSpec, logs: Path) -> None:
+    logs: the folder of its log; None: it writes where this process does.
+    """
+
+    def __init__(self, spec: ProcessSpec, logs: Path | None) -> None:
         self.spec = spec
-        self.log = logs / f"{spec.name}.log"
+        self.log = Path("standard output") if logs is None else logs / f"{spec.name}.log"
+        self._has_log = logs is not None
         self.failures = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._record: ProcessRecord | None = None
@@ -72,13 +78,13 @@ class Child:
 
     def start(self) -> None:
         """Start the process in a session of its own: a terminal's Ctrl-C is for the supervisor alone."""
-        self._log_start = _rotate(self.log)
+        self._log_start = _rotate(self.log) if self._has_log else 0
         with self._output() as output:
             self._process = subprocess.Popen(
-                [*_launcher(), str(os.getpid()), str(int(self.spec.orphan_signal)), *self.spec.command],
+                [*_launcher(self.spec), *self.spec.command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=None if output is None else subprocess.STDOUT,
                 env=dict(self.spec.environment),
                 cwd=self.spec.working_dir,
                 start_new_session=True,
@@ -130,7 +136,7 @@ class Child:
 
     def last_words(self) -> str:
         """The last line that this start wrote to the log: of a program that gives up, its reason."""
-        if not self.log.exists():
+        if not (self._has_log and self.log.exists()):
             return ""
         with self.log.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
@@ -139,9 +145,11 @@ class Child:
         return next((_told(line.strip()) for line in reversed(said) if line.strip()), "")
 
     @contextmanager
-    def _output(self) -> Generator[int | IO[bytes]]:
-        """Where the process writes: into its log, or to who writes that."""
-        if self.spec.log_writer:
+    def _output(self) -> Generator[int | IO[bytes] | None]:
+        """Where the process writes: into its log, or to who writes that; None: as this one."""
+        if not self._has_log:
+            yield None
+        elif self.spec.log_writer:
             self._writer = LogWriter(self.spec.log_writer, self.log)
             with self._writer.input() as to_writer:
                 yield to_writer
@@ -172,9 +180,10 @@ def _told(line: str) -> str:
     return ": ".join(str(event[name]) for name in ("event", "error") if name in event)
 
 
-def _launcher() -> tuple[str, ...]:
+def _launcher(spec: ProcessSpec) -> tuple[str, ...]:
     """Isolated and without site packages: it starts in 15 ms."""
-    return (sys.executable, "-I", "-S", launcher.__file__)
+    wishes = (str(os.getpid()), str(int(spec.orphan_signal)), ",".join(map(str, spec.cores)))
+    return (sys.executable, "-I", "-S", launcher.__file__, *wishes)
 
 
 def _rotate(log: Path) -> int:

@@ -1,6 +1,8 @@
-"""Becomes the given program after asking the kernel for a signal when the parent dies.
+"""Becomes the given program on the cores it is to have, after asking the kernel for a signal when the parent dies.
 
-    python launcher.py PARENT_PID SIGNAL PROGRAM [ARGUMENT ...]
+    python launcher.py PARENT_PID SIGNAL CORES PROGRAM [ARGUMENT ...]
+
+CORES: `0,1,2`, or nothing for all of them. What the program starts has the same.
 
 Run as a file by the supervisor for each of its processes, so that a supervisor killed with SIGKILL leaves
 nothing running. The request (PR_SET_PDEATHSIG) survives exec and is about the *thread* that started the child,
@@ -18,11 +20,13 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    parent, signum, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    parent, signum, cores, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+        if cores:
+            os.sched_setaffinity(0, map(int, cores.split(",")))
     # The parent may have died before the request was in place.
     if os.getppid() != parent:
         sys.exit("the supervisor is gone")

@@ -32,6 +32,10 @@ class Supervisor:
             self._children[child.spec.name] = child
         self.announce()
 
+    def pid(self, name: str) -> int | None:
+        """None while it is not running."""
+        return self._children[name].pid
+
     def watch_start(self) -> None:
         """One look while the stack starts. Raises `StartFailed` for a process that will not stay."""
         for child, status in self._ended():

@@ -114,6 +114,8 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_WORKER_NAME",
         # client and command line
         "RHAPSODE_API_KEY",
+        "RHAPSODE_API_PROCESSES",
+        "RHAPSODE_CPU_WORKERS",
         "RHAPSODE_DATA_DIR",
         "RHAPSODE_DEBUG",
         "RHAPSODE_PORT",

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from storage.errors import StoreUnavailable
 from storage.runtime.observability.metric_catalogue import CATALOGUE, Kind, MetricSpec
+from storage.runtime.observability.shared_metrics import GAUGE_MODE, shared_metrics
 from storage.runtime.observability.tracing import span
 
 P = ParamSpec("P")
@@ -43,7 +44,7 @@ def counter(name: str) -> Counter:
 
 def gauge(name: str) -> Gauge:
     spec = _known(name, Kind.GAUGE)
-    return Gauge(spec.name, spec.meaning, spec.labels, registry=REGISTRY)
+    return Gauge(spec.name, spec.meaning, spec.labels, registry=REGISTRY, multiprocess_mode=GAUGE_MODE)
 
 
 def histogram(name: str) -> Histogram:
@@ -92,6 +93,11 @@ def export(read: Callable[[Snapshot], None]) -> Callable[[], None]:
     collector = SnapshotCollector(read)
     REGISTRY.register(collector)
     return lambda: REGISTRY.unregister(collector)
+
+
+def collect() -> Iterable[Metric]:
+    """What this process measures, or all those together that answer at its address."""
+    return (shared_metrics() or REGISTRY).collect()
 
 
 PROCESS_INFO = gauge("rhapsode_process_info")

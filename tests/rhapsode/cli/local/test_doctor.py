@@ -44,6 +44,18 @@ def test_doctor_names_what_is_missing_and_looks_at_all_the_rest(tmp_path: Path, 
     assert outcome.stdout.splitlines()[-1].split()[1] == "port"
 
 
+def test_doctor_says_what_it_would_start_and_why_and_refuses_what_cannot_be(tmp_path: Path) -> None:
+    asked = with_the_client_alone(tmp_path, "doctor", "--data-dir", "data", RHAPSODE_API_PROCESSES="1")
+    absent = with_the_client_alone(tmp_path, "doctor", "--data-dir", "data", RHAPSODE_DEVICE="cuda:0")
+
+    table = asked.stdout[asked.stdout.index("would start") :].splitlines()
+    assert table[0].split()[-6:] == ["process", "number", "device", "cores", "threads", "why"]
+    assert [line.split()[1] for line in table[1:5]] == ["gpu-worker", "api", "cpu-worker", "hooks-worker"]
+    assert table[2].split()[2] == "1"
+    assert table[2].endswith("as asked for")
+    assert "RHAPSODE_DEVICE: cuda:0 is not here; there is no GPU (torch is not installed)" in absent.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("up",), ("run", "api"), ("run", "janitor"), ("run", "gpu-worker"), ("calibrate", ".", "--language", "english")],

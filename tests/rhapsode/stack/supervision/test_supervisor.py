@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,19 @@ def test_orphans_are_ended_and_strangers_with_their_number_are_not(tmp_path: Pat
     assert not orphan.is_running()
     assert stranger.is_running()
     stranger.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cores are divided on Linux alone")
+def test_a_process_and_what_it_starts_have_the_cores_that_they_were_given(recorder: Recorder, tmp_path: Path) -> None:
+    code = (
+        "import os, subprocess, sys, time; print(sorted(os.sched_getaffinity(0)), flush=True)\n"
+        "subprocess.run([sys.executable, '-c', 'import os; print(sorted(os.sched_getaffinity(0)), flush=True)'])\n"
+        "print('done', flush=True); time.sleep(60)"
+    )
+    core = min(os.sched_getaffinity(0))
+    child = Child(replace(program(tmp_path, "confined", code).spec, cores=(core,)), tmp_path)
+
+    recorder.supervisor.start([child])
+
+    wait_until(lambda: "done" in child.log.read_text())
+    assert child.log.read_text().split("\n")[:2] == [f"[{core}]", f"[{core}]"]
