@@ -50,6 +50,10 @@ class Passenger(Protocol):
 
     def take(self, head: FromWorker, payload: bytes) -> None: ...
 
+    def lead_s(self) -> float:
+        """How long its listener has something to hear yet."""
+        ...
+
     def lose(self) -> None:
         """The connection is gone, and with it everything the worker had to do with this stream."""
         ...
@@ -222,7 +226,8 @@ class WorkerLink:
         self._waited_s, self._pong_due, self._unsent_bytes = 0.0, False, 0
         self._unsent.clear()
         lost, self._passengers = self._passengers, {}
-        for passenger in lost.values():
+        # They go on elsewhere in this order, one after the other.
+        for passenger in sorted(lost.values(), key=lambda each: each.lead_s()):
             passenger.lose()
 
 

@@ -94,6 +94,9 @@ class Place:
         else:
             self.stream.take(self, head, payload)
 
+    def lead_s(self) -> float:
+        return self.stream.lead_s(asyncio.get_running_loop().time())
+
     def lose(self) -> None:
         if self.answer.done():
             self.stream.lose(self, "worker_lost")

@@ -17,6 +17,7 @@ from api.live import stream as stream_module
 from api.live.errors import LiveBroken
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech
+from api.live.stream import LiveStream
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import QuotaExceeded
 from storage.ids import TenantId
@@ -103,6 +104,31 @@ def test_extensions_go_along_to_another_worker(live_door: Opener) -> None:
             assert heard == expected("One two three.")
 
     asyncio.run(listen())
+
+
+def test_who_would_run_dry_first_goes_on_first(live_door: Opener) -> None:
+    async def listen() -> None:
+        first, second = ScriptedWorker("one", frame_s=0.001), ScriptedWorker("two", slots=0)
+        async with live_door(first, second) as live:
+            ahead = await live.open(ANN, order(TEXT * 5))
+            chunks = ahead.chunks()
+            for _ in range(100):
+                await anext(chunks)
+            first.frame_s = 3600.0
+            begun = await live.open(ANN, order(TEXT))
+            assert {ahead.worker, begun.worker} == {"one"}
+            second.slots = 8
+            first.kill()
+            await asyncio.gather(hear_on(ahead), hear_on(begun))
+            assert [head.stream.rpartition("-")[0] for head in second.opened] == [begun.id, ahead.id]
+
+    asyncio.run(listen())
+
+
+async def hear_on(stream: LiveStream) -> None:
+    async for _ in stream.chunks():
+        pass
+    assert stream.outcome == "done"
 
 
 def test_a_worker_of_another_revision_does_not_go_on(live_door: Opener) -> None:
