@@ -134,7 +134,7 @@ async def _belong(api: ServedApi, model: str, voice: str, crowd: Crowd, gate: as
                 crowd.refused += 1
                 return
             _say(writer, {"type": "request.start", "model": model, "voice": voice})
-            while (await _told(reader))["type"] != "request.configured":
+            while (await _told(reader, writer))["type"] != "request.configured":
                 pass
         crowd.open += 1
         is_open = True
@@ -142,7 +142,7 @@ async def _belong(api: ServedApi, model: str, voice: str, crowd: Crowd, gate: as
         await asyncio.sleep(EVERY_S * struct.unpack("<H", os.urandom(2))[0] / 65_536)
         while True:
             _say(writer, {"type": "input_text.append", "sequence": sequence, "text": " "})
-            while (await _told(reader))["type"] != "input_text.ack":
+            while (await _told(reader, writer))["type"] != "input_text.ack":
                 pass
             sequence += 1
             crowd.acknowledged += 1
@@ -180,7 +180,7 @@ def _say(writer: asyncio.StreamWriter, message: dict[str, object]) -> None:
     writer.write(b"\x81" + length + bytes(4) + payload)
 
 
-async def _told(reader: asyncio.StreamReader) -> dict[str, str]:
+async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> dict[str, str]:
     """The next event; a ping is answered. Raises `KeyError` at the goodbye."""
     kind, length = await reader.readexactly(2)
     size = struct.unpack(">H", await reader.readexactly(2))[0] if length == 126 else length
@@ -189,6 +189,8 @@ async def _told(reader: asyncio.StreamReader) -> dict[str, str]:
         return json.loads(payload)
     if kind == 0x88:
         raise KeyError(payload[2:].decode())
+    if kind == 0x89:
+        writer.write(b"\x8a" + bytes((0x80 | len(payload),)) + bytes(4) + payload)
     return {"type": "other"}
 
 

@@ -47,6 +47,8 @@ STEPS = (
     Step("sent to the API", "worker.live.stream:LiveStream", "_send_audio", time=2),
     Step("at the API", "api.live.stream:LiveStream", "_take_audio", time=2),
     Step("answer begun", "api.openai.streaming:SpeechStream", "__call__"),
+    Step("head framed", "api.http.middleware.framing:StrictConnection", "send", is_end=True),
+    Step("first bytes framed", "api.http.middleware.framing:StrictConnection", "send", is_end=True, time=2),
 )
 LAST = "heard"
 
