@@ -6,6 +6,7 @@ a submit.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -84,6 +85,24 @@ async def _links(request: Request) -> LinkBuilder:
 
 
 Links = Annotated[LinkBuilder, Depends(_links)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """For whom a request is answered, by what, and under which addresses."""
+
+    tenant: TenantId
+    services: ApiServices
+    links: LinkBuilder
+
+
+async def _asked(request: Request) -> Asked:
+    tenant = await _tenant(request)
+    return Asked(tenant, await _services(request), await _links(request))
+
+
+KnownAsked = Annotated[Asked, Depends(_asked)]
+"""`Tenant`, `Services` and `Links` as one, for the routes of every job: the framework takes its time for each."""
 
 
 async def _json_bytes(request: Request) -> bytes:

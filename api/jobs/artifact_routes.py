@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.dependencies import KnownJobId, Links, Services, Tenant
+from api.dependencies import KnownAsked, KnownJobId, Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S
 from api.http.problems.problem import not_found
@@ -59,13 +59,14 @@ def list_artifacts(
 
 @router.head("/{name}", status_code=302, include_in_schema=False)
 @router.get("/{name}", status_code=302, response_class=Response)
-def get_artifact(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, name: str) -> Response:
+def get_artifact(asked: KnownAsked, job_id: KnownJobId, name: str) -> Response:
     """Leads to the object itself, by a link that needs no credentials for fifteen minutes."""
-    record = services.jobs.get(tenant, job_id)
+    services = asked.services
+    record = services.jobs.get(asked.tenant, job_id)
     artifact = find_artifact(record.artifacts, name) or _find_listed(services, record, name)
     if artifact is None:
         raise not_found(f"job {job_id} has no artifact {name[:64]!r}; it has: {_names(record)}")
-    viewer = JobViewer(services.artifacts, links, time.time())
+    viewer = JobViewer(services.artifacts, asked.links, time.time())
     location = viewer.download_url(record, artifact, URL_TTL_S)
     return Response(status_code=302, headers={"Location": location, "Cache-Control": "no-store"})
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from api.acceptance.acceptance import Accepted
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.dependencies import Asked, JsonBytes, KnownAsked, KnownJobId, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
@@ -26,7 +26,7 @@ from api.submission.submission import SubmissionCall, submit_narration
 from rhapsode.contract.jobs import answer as schemas
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.jobs.states import JobState
-from storage.ids import JobId, TenantId
+from storage.ids import JobId
 from storage.job_store.object_folders import folders_of
 from storage.jobs.record import JobRecord
 
@@ -36,9 +36,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute
 @router.post("", status_code=202, response_model=schemas.Job, openapi_extra=json_body(JobRequest))
 async def submit_job(
     request: Request,
-    tenant: Tenant,
-    services: Services,
-    links: Links,
+    asked: KnownAsked,
     body: JsonBytes,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
     prefer: Annotated[str | None, Header(description=WAIT_DESCRIPTION)] = None,
@@ -50,7 +48,8 @@ async def submit_job(
     `Idempotency-Key` it is the plan once that is made. The job stays for its `retention_s`: delete it when you have the
     plan.
     """
-    call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body), links.base)
+    services, links = asked.services, asked.links
+    call = SubmissionCall(asked.tenant, body, idempotency_key(idempotency_header, body), links.base)
     wait_s = requested_wait_s(prefer)
     if wait_s is not None:
         return await _submit_and_wait(services, links, call, wait_s, request)
@@ -90,9 +89,7 @@ def list_jobs(
 @router.get("/{job_id}", response_model=schemas.Job)
 async def get_job(
     request: Request,
-    tenant: Tenant,
-    services: Services,
-    links: Links,
+    asked: KnownAsked,
     job_id: KnownJobId,
     prefer: Annotated[str | None, Header(description=WAIT_DESCRIPTION)] = None,
     if_none_match: Annotated[str | None, Header()] = None,
@@ -100,12 +97,13 @@ async def get_job(
     """One job as it is now, or as it has ended if `Prefer: wait` leaves it the time."""
     wait_s = requested_wait_s(prefer)
     if wait_s is None:
-        return await run_sync(_present_answer, services, links, tenant, job_id, if_none_match)
-    record = await run_sync(services.jobs.get, tenant, job_id)
+        return await run_sync(_present_answer, asked, job_id, if_none_match)
+    services = asked.services
+    record = await run_sync(services.jobs.get, asked.tenant, job_id)
     if not record.state.is_terminal:
         record = await wait_until_ended(services, record, wait_s, request.is_disconnected)
     headers = {"Preference-Applied": f"wait={wait_s}"}
-    return await run_sync(_read_answer, services, links, record, headers, if_none_match)
+    return await run_sync(_read_answer, services, asked.links, record, headers, if_none_match)
 
 
 @router.post("/{job_id}/cancel", response_model=schemas.Job)
@@ -144,11 +142,10 @@ async def _submit_and_wait(
     return await held_answer(services, links, accepted, wait_s, request.is_disconnected)
 
 
-def _present_answer(
-    services: ApiServices, links: LinkBuilder, tenant: TenantId, job: JobId, if_none_match: str | None
-) -> Response:
+def _present_answer(asked: Asked, job: JobId, if_none_match: str | None) -> Response:
     """As the job is now: read and shown by one thread."""
-    return _read_answer(services, links, services.jobs.get(tenant, job), {}, if_none_match)
+    record = asked.services.jobs.get(asked.tenant, job)
+    return _read_answer(asked.services, asked.links, record, {}, if_none_match)
 
 
 def _read_answer(
