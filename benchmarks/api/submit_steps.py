@@ -100,11 +100,14 @@ def submit_in_steps(services: ApiServices, steps: Steps) -> None:
         "put the text (1 fsync)", lambda: services.artifacts.put_unread(submission.input_key, resolved.stored_input())
     )
     complete = replace(submission, stored_bytes=stored.bytes)
-    submitted = steps.run("submit.lua and its answer (Redis)", lambda: services.jobs.submit(complete))
+    submitted = steps.run(
+        "submit, place and their answers (Redis)",
+        lambda: services.jobs.submit_placed(complete, services.queue_positions),
+    )
     steps.run("a line for the journal", lambda: services.journal.add(complete))
     steps.run("a ticket (broker)", lambda: services.tickets.send(submitted.tickets))
-    accepted = Accepted(submitted.job, submitted.replayed)
-    steps.run("place in the queue (Redis), view, JSON", lambda: accepted_answer(services, LINKS, accepted))
+    accepted = Accepted(submitted.job, submitted.replayed, submitted.place)
+    steps.run("view, JSON", lambda: accepted_answer(services, LINKS, accepted))
 
 
 def submit_at_once(services: ApiServices, call: SubmissionCall) -> None:
