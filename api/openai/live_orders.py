@@ -14,9 +14,13 @@ from rhapsode.contract.openai import SpeechOrder
 from storage.ids import TenantId, VoiceId, new_job_id
 from storage.live.orders import LiveOrder, LiveTextMode
 
+_TEXT_MODES = {True: LiveTextMode.WHOLE, False: LiveTextMode.PER_FRAME}
 
-def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> LiveOrder:
+
+def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usual: LiveTextMode) -> LiveOrder:
     """In a thread of a request. A voice that comes along is stored: `forget_brought` afterwards.
+
+    usual: the mode where the order does not say which.
 
     Raises a `Problem` or a `StorageError`, as a job's submission does.
     """
@@ -35,7 +39,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> L
         narration=spec.request,
         own_voice=spec.own_voice,
         text=order.input,
-        text_mode=LiveTextMode.WHOLE if order.non_streaming_mode else LiveTextMode.PER_FRAME,
+        text_mode=usual if order.non_streaming_mode is None else _TEXT_MODES[order.non_streaming_mode],
     )
 
 

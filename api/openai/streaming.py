@@ -26,7 +26,7 @@ from rhapsode.contract.openai import SpeechOrder, SpokenUsage
 from storage.audio.speech_encoding import SpeechEncoder, costs_time, speech_encoder
 from storage.errors import StoreUnavailable
 from storage.ids import TenantId
-from storage.live.orders import LiveOrder
+from storage.live.orders import LiveOrder, LiveTextMode
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOr
 
     Raises a `Problem` or a `StorageError`.
     """
-    wanted = await run_sync(live_order, services, tenant, order)
+    wanted = await run_sync(live_order, services, tenant, order, LiveTextMode.WHOLE)
     try:
         stream = await services.live.open(tenant, wanted, caller_key() or "")
         with _ended_by_error(stream):

@@ -421,8 +421,8 @@ class StreamOptions(TypedDict, total=False):
     language: a language of the model, by name or tag; absent: `auto`
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
-    non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; absent or
-        `false`: as it speaks, which begins sooner
+    non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; `false`: as it
+        speaks. Absent: whole, as all speech, but on a socket, where text is still being written
     seed: the same text and seed give the same speech; absent: at random
     """
 

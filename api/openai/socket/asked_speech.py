@@ -21,7 +21,7 @@ from api.services.container import ApiServices
 from api.voices.matching import choose_model
 from rhapsode.contract.openai import SpeechOrder
 from storage.ids import TenantId
-from storage.live.orders import LiveOrder
+from storage.live.orders import LiveOrder, LiveTextMode
 
 OF_POST_ALONE = ("input", "stream", "stream_format", "reuse")
 """Text comes in messages of its own, and audio while it is made."""
@@ -89,7 +89,7 @@ def parse_order(fields: Message) -> SpeechOrder:
 
 
 def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, Voice]:
-    live = live_order(services, tenant, order)
+    live = live_order(services, tenant, order, LiveTextMode.PER_FRAME)
     said = live.narration
     card = choose_model(said.model, services.models.list())
     return live, Voice(said.model, said.voice, card.sample_rate_hz)

@@ -137,6 +137,13 @@ def test_a_stream_is_what_was_spoken_in_every_format(api: ServedApi, worker: Scr
     assert api.http.get("/v1/jobs").json()["data"] == []
 
 
+def test_a_whole_text_is_read_whole_unless_told_otherwise(api: ServedApi, worker: ScriptedWorker) -> None:
+    for fields in ({}, {"non_streaming_mode": False}, {"non_streaming_mode": True}):
+        assert speak(api, **fields).status_code == 200
+
+    assert [opened.order.text_mode for opened in worker.opened[-3:]] == ["whole", "per_frame", "whole"]
+
+
 def test_what_is_asked_for_reaches_the_worker(api: ServedApi, worker: ScriptedWorker) -> None:
     fields = {"voice": "nova", "model": "tts-1", "temperature": 0.5, "subtalker_top_k": 7, "max_new_tokens": 50}
     api.models.publish(CARD)

@@ -66,7 +66,8 @@ def spoken(api: ServedApi, pieces: list[str]) -> tuple[bytes, dict[str, Any]]:
 
 
 def test_pieces_of_any_shape_are_heard_as_the_whole_text_is(speaking: ServedApi) -> None:
-    body = {**ORDER, "model": "fake", "input": TEXT, "stream": True, "response_format": "pcm"}
+    manner = {"stream": True, "response_format": "pcm", "non_streaming_mode": False}
+    body = {**ORDER, "model": "fake", "input": TEXT, **manner}
     whole = speaking.http.post("/v1/audio/speech", json=body).content
     draw = random.Random(5)
     some = [cut(TEXT, [draw.randrange(len(TEXT)) for _ in range(number)]) for number in (0, 5, 40)]
