@@ -102,8 +102,8 @@ class SpeechOrder(VoiceOfCall, Sampling):
     )
     non_streaming_mode: bool | None = Field(
         default=None,
-        description="of a stream: `true` has the model read each segment whole before it speaks; `false`: as it speaks. "
-        "Absent: whole, as all speech, but on a socket, where text is still being written",
+        description="of a stream: `true` has the model read each segment whole before it speaks; `false`: as it "
+        "speaks. Absent: whole, as all speech, but on a socket, where text is still being written",
     )
     seed: int | None = Field(
         default=None, ge=0, le=MAX_SEED, description="the same text and seed give the same speech; absent: at random"
