@@ -1,10 +1,10 @@
 """What thousands of open WebSockets, each of which says something, do to those who listen.
 
-    python -m benchmarks.live.crowd [--connections 10000] [--listeners 16] [--minutes 1]
+    python -m benchmarks.live.crowd [--connections 10000] [--listeners 16] [--minutes 1] [--every 10]
 
 An API of so many processes and one worker are processes of their own. The listeners hear text after text over HTTP as
 fast as it goes, first alone and then beside the crowd, of which every connection has a request under way and sends a
-piece of text without a word in it every ten seconds, which is acknowledged and takes no place at an engine.
+piece of text without a word in it every so many seconds, which is acknowledged and takes no place at an engine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from benchmarks.live.listening import (
 )
 from tests.run_guard import guarded_run
 
-EVERY_S = 10.0
 OPENING_AT_ONCE = 50
 PATH = "/v1/audio/speech/ws"
 
@@ -66,6 +65,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=10_000)
     parser.add_argument("--listeners", type=int, default=16)
     parser.add_argument("--minutes", type=float, default=1, help="of each part")
+    parser.add_argument("--every", type=float, default=10, help="seconds between two pieces of text on a connection")
     parser.add_argument("--apis", type=int, default=1, help="processes of the API")
     add_engine(parser)
     arguments = parser.parse_args()
@@ -82,7 +82,10 @@ async def _measure(api: ServedApi, folder: Path, arguments: argparse.Namespace) 
         _tell("alone", await _heard(api, orders, arguments), api)
         crowd = Crowd()
         gate = asyncio.Semaphore(OPENING_AT_ONCE)
-        members = [asyncio.create_task(_belong(api, model, voice, crowd, gate)) for _ in range(arguments.connections)]
+        members = [
+            asyncio.create_task(_belong(api, model, voice, crowd, gate, arguments.every))
+            for _ in range(arguments.connections)
+        ]
         while crowd.open + crowd.refused + crowd.lost < arguments.connections:
             await asyncio.sleep(0.5)
         acknowledged = crowd.acknowledged
@@ -123,7 +126,9 @@ async def _listen(api: ServedApi, orders: list[dict[str, object]], first: int, u
             heard.audio_s += seconds_of(told)
 
 
-async def _belong(api: ServedApi, model: str, voice: str, crowd: Crowd, gate: asyncio.Semaphore) -> None:
+async def _belong(
+    api: ServedApi, model: str, voice: str, crowd: Crowd, gate: asyncio.Semaphore, every_s: float
+) -> None:
     """One connection over a bare socket: thousands of richer clients would measure themselves."""
     writer: asyncio.StreamWriter | None = None
     is_open = False
@@ -139,14 +144,14 @@ async def _belong(api: ServedApi, model: str, voice: str, crowd: Crowd, gate: as
         crowd.open += 1
         is_open = True
         sequence = 0
-        await asyncio.sleep(EVERY_S * struct.unpack("<H", os.urandom(2))[0] / 65_536)
+        await asyncio.sleep(every_s * struct.unpack("<H", os.urandom(2))[0] / 65_536)
         while True:
             _say(writer, {"type": "input_text.append", "sequence": sequence, "text": " "})
             while (await _told(reader, writer))["type"] != "input_text.ack":
                 pass
             sequence += 1
             crowd.acknowledged += 1
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(every_s)
     except (OSError, asyncio.IncompleteReadError, KeyError):
         crowd.lost += 1
         crowd.open -= is_open
