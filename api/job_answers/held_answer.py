@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 
 from anyio.to_thread import run_sync
 from starlette.responses import Response
+from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted
 from api.http.links import LinkBuilder
 from api.job_answers.answers import accepted_answer, job_answer, shown_job
-from api.job_answers.waiting import wait_until_ended
+from api.job_answers.waiting import wait_for_caller
 from api.services.container import ApiServices
 from storage.errors import StoreUnavailable
 
@@ -19,17 +19,13 @@ logger = logging.getLogger(__name__)
 
 
 async def held_answer(
-    services: ApiServices,
-    links: LinkBuilder,
-    accepted: Accepted,
-    wait_s: int,
-    is_abandoned: Callable[[], Awaitable[bool]],
+    services: ApiServices, links: LinkBuilder, accepted: Accepted, wait_s: int, receive: Receive
 ) -> Response:
     """200 with the job at its end, 202 with the job as it is by then, or as it was accepted if Redis says no more."""
     try:
         record = accepted.job
         if not record.state.is_terminal:
-            record = await wait_until_ended(services, record, wait_s, is_abandoned)
+            record = await wait_for_caller(services, record, wait_s, receive)
         answer = await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
     except StoreUnavailable as error:
         # An error would make the caller submit again what is accepted.

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from anyio.to_thread import run_sync
+from starlette.types import Receive
 
+from api.http.caller_presence import caller_watched
 from api.services.container import ApiServices
+from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
 from storage.jobs.states import MOVES
 
 MAX_WAIT_S = 60
 WAIT_DESCRIPTION = f"wait=N holds the answer up to N seconds ({MAX_WAIT_S})"
 
-BLOCK_S = 4.0
-"""How long one read of the event stream blocks: below Redis' socket time-out, and how late a client's going is seen."""
+SILENCE_S = 60.0
+"""After which a stream asks whether its job is still there, and where it is."""
 
 LAST_EVENTS = frozenset(f"job.{state}" for state in MOVES if state.is_terminal)
 
@@ -29,19 +32,28 @@ def requested_wait_s(prefer: str | None) -> int | None:
     return min(int(match.group(1)), MAX_WAIT_S) if match else None
 
 
-async def wait_until_ended(
-    services: ApiServices, record: JobRecord, wait_s: float, is_abandoned: Callable[[], Awaitable[bool]]
+async def wait_until_ended(services: ApiServices, record: JobRecord, wait_s: float) -> JobRecord:
+    """The job once it has ended, or as it is when the time is over or the server stops."""
+    with services.events.following(record.id) as follower:
+        return await _followed_to_its_end(services, follower, record, wait_s, lambda: False)
+
+
+async def wait_for_caller(services: ApiServices, record: JobRecord, wait_s: float, receive: Receive) -> JobRecord:
+    """As `wait_until_ended`, for a client that may go: then the job as it is. receive: of a request that was read."""
+    with services.events.following(record.id) as follower, caller_watched(receive, follower.wake) as has_gone:
+        return await _followed_to_its_end(services, follower, record, wait_s, has_gone)
+
+
+async def _followed_to_its_end(
+    services: ApiServices, follower: Follower, record: JobRecord, wait_s: float, has_gone: Callable[[], bool]
 ) -> JobRecord:
-    """The job once it has ended, or as it is when the time is over, the client has gone or the server stops."""
-    deadline = time.monotonic() + wait_s
-    # From the log's beginning: an end between the caller's read and ours must not be missed.
-    after = "0"
-    while (left_s := deadline - time.monotonic()) > 0 and not services.events.is_stopping and not await is_abandoned():
-        events = await services.events.follow(record.id, after, min(BLOCK_S, left_s))
-        if any(event.type in LAST_EVENTS for event in events):
+    deadline_s = time.monotonic() + wait_s
+    while (left_s := deadline_s - time.monotonic()) > 0 and not services.events.is_stopping and not has_gone():
+        newest = await follower.newest()
+        if newest is not None and newest.type in LAST_EVENTS:
             seen = await run_sync(services.jobs.get, record.tenant, record.id)
-            # It may have ended before and have been reopened since.
+            # It may have been reopened since.
             if seen.state.is_terminal:
                 return seen
-        after = events[-1].id if events else after
+        await follower.wait(left_s)
     return await run_sync(services.jobs.get, record.tenant, record.id)

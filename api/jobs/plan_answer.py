@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from anyio.to_thread import run_sync
 from starlette.responses import Response
+from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted
 from api.http.links import LinkBuilder
 from api.http.problems.problem import Problem
 from api.job_answers.answers import accepted_answer
-from api.job_answers.waiting import wait_until_ended
+from api.job_answers.waiting import wait_for_caller
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
@@ -35,7 +34,7 @@ async def plan_answer(
     services: ApiServices,
     links: LinkBuilder,
     accepted: Accepted,
-    is_abandoned: Callable[[], Awaitable[bool]],
+    receive: Receive,
     wait_s: int | None = None,
 ) -> Response:
     """200 with the plan, 202 with the job if it takes longer. Raises the `Problem` of an input that has no plan.
@@ -44,7 +43,7 @@ async def plan_answer(
     """
     record = accepted.job
     if not record.state.is_terminal:
-        record = await wait_until_ended(services, record, PLAN_WAIT_S if wait_s is None else wait_s, is_abandoned)
+        record = await wait_for_caller(services, record, PLAN_WAIT_S if wait_s is None else wait_s, receive)
     answer = await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
     if wait_s is not None:
         answer.headers["Preference-Applied"] = f"wait={wait_s}"

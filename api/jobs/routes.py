@@ -18,7 +18,7 @@ from api.job_answers.answers import accepted_answer, job_answer, shown_job
 from api.job_answers.held_answer import held_answer
 from api.job_answers.queue_position import waiting_of_each
 from api.job_answers.view import JobViewer, retry_after_s
-from api.job_answers.waiting import WAIT_DESCRIPTION, requested_wait_s, wait_until_ended
+from api.job_answers.waiting import WAIT_DESCRIPTION, requested_wait_s, wait_for_caller
 from api.jobs.plan_answer import plan_answer, wants_plan_only
 from api.jobs.query import JobListQuery, encode_cursor, job_query
 from api.services.container import ApiServices
@@ -55,7 +55,7 @@ async def submit_job(
         return await _submit_and_wait(services, links, call, wait_s, request)
     answer = await run_sync(_submit, services, links, call)
     if isinstance(answer, Accepted):
-        return await plan_answer(services, links, answer, request.is_disconnected)
+        return await plan_answer(services, links, answer, request.receive)
     return answer
 
 
@@ -101,7 +101,7 @@ async def get_job(
     services = asked.services
     record = await run_sync(services.jobs.get, asked.tenant, job_id)
     if not record.state.is_terminal:
-        record = await wait_until_ended(services, record, wait_s, request.is_disconnected)
+        record = await wait_for_caller(services, record, wait_s, request.receive)
     headers = {"Preference-Applied": f"wait={wait_s}"}
     return await run_sync(_read_answer, services, asked.links, record, headers, if_none_match)
 
@@ -138,8 +138,8 @@ async def _submit_and_wait(
 ) -> Response:
     accepted = await run_sync(submit_narration, services, call)
     if wants_plan_only(accepted):
-        return await plan_answer(services, links, accepted, request.is_disconnected, wait_s)
-    return await held_answer(services, links, accepted, wait_s, request.is_disconnected)
+        return await plan_answer(services, links, accepted, request.receive, wait_s)
+    return await held_answer(services, links, accepted, wait_s, request.receive)
 
 
 def _present_answer(asked: Asked, job: JobId, if_none_match: str | None) -> Response:

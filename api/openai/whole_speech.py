@@ -60,22 +60,17 @@ def accept(
 async def ended(services: ApiServices, records: Sequence[JobRecord], receive: Receive) -> list[JobRecord]:
     """The jobs at their ends; sooner if the caller goes, or nothing has ended one a while after its deadline."""
     known = list(records)
-    is_gone = anyio.Event()
     failures: list[StorageError] = []
 
     async def watch() -> None:
         # The body has been read: what still comes is the end of the connection.
         while (await receive())["type"] != "http.disconnect":
             pass
-        is_gone.set()
         waiting.cancel()
-
-    async def has_gone() -> bool:
-        return is_gone.is_set()
 
     async def wait(place: int) -> None:
         try:
-            known[place] = await wait_until_ended(services, known[place], PATIENCE_S + 10, has_gone)
+            known[place] = await wait_until_ended(services, known[place], PATIENCE_S + 10)
         except StorageError as error:
             failures.append(error)
             waiting.cancel()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Header
 from fastapi.responses import StreamingResponse
 
 from api.dependencies import KnownJobId, Services, Tenant
@@ -110,9 +110,7 @@ def _partial_headers(hearing: Hearing) -> dict[str, str]:
     response_class=StreamingResponse,
     responses={200: {"content": {names[0]: {} for names in STREAMED.values()}}},
 )
-async def hear_job(
-    request: Request, services: Services, hearing: Annotated[Hearing, Depends(_hearing)]
-) -> StreamingResponse:
+async def hear_job(services: Services, hearing: Annotated[Hearing, Depends(_hearing)]) -> StreamingResponse:
     """What is finished, in the order of the text, from the beginning; then each segment as it is finished.
 
     `Accept` chooses audio/wav (the default), audio/mpeg or audio/ogg (Opus). It is sent as fast as it is taken, at the
@@ -122,7 +120,7 @@ async def hear_job(
     ones are not there (the first 100). A segment that is spoken again after its turn is heard by the next listener.
     Ranges are not served: every request starts at the beginning. A stream that is broken off was not whole.
     """
-    follower = SegmentFollower(services, hearing.record, hearing.pacing, request.is_disconnected, hearing.there)
+    follower = SegmentFollower(services, hearing.record, hearing.pacing, hearing.there)
     headers = {"Cache-Control": "no-store", "Accept-Ranges": "none", "Vary": "Accept", "X-Accel-Buffering": "no"}
     headers |= _partial_headers(hearing)
     if hearing.form is not AudioFormat.WAV:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -18,10 +18,11 @@ from typing import TypeVar
 from anyio import sleep
 from anyio.to_thread import run_sync
 
-from api.job_answers.waiting import BLOCK_S
+from api.job_answers.waiting import SILENCE_S
 from api.services.container import ApiServices
 from storage.audio.tempo import stretched
 from storage.errors import ArtifactCorrupt, JobGone, JobNotFound, StoreUnavailable
+from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.segments.file import StoredSegment, decode_segment
@@ -53,8 +54,7 @@ class HeardSegment:
 class SegmentFollower:
     """One listener's way through a job.
 
-    is_abandoned: whether the listener has gone. known: of a job that has ended, all that is played and nothing beside
-    it; None of one that may go on.
+    known: of a job that has ended, all that is played and nothing beside it; None of one that may go on.
     """
 
     def __init__(
@@ -62,27 +62,29 @@ class SegmentFollower:
         services: ApiServices,
         record: JobRecord,
         pacing: Pacing,
-        is_abandoned: Callable[[], Awaitable[bool]],
         known: Mapping[int, SegmentResult] | None,
     ) -> None:
         self._services = services
         self._record = record
         self._pacing = pacing
-        self._is_abandoned = is_abandoned
-        self._seen_event = "0"
         self._is_all_known = known is not None
         self._known = dict(known or {})
 
     async def segments(self) -> AsyncIterator[HeardSegment]:
-        """Ends with the job, or when the listener has gone. Raises a `StorageError` if a segment cannot be read.
+        """Ends with the job, or when the server stops. Raises a `StorageError` if a segment cannot be read.
 
         A store that does not answer is waited for.
         """
-        plan = await self._plan()
+        with self._services.events.following(self._record.id) as follower:
+            async for segment in self._segments(follower):
+                yield segment
+
+    async def _segments(self, follower: Follower) -> AsyncIterator[HeardSegment]:
+        plan = await self._plan(follower)
         if plan is None:
             return
         for planned in plan.segments:
-            result = await self._result(planned.index, len(plan.segments))
+            result = await self._result(follower, planned.index, len(plan.segments))
             if result is None:
                 if self._record.state.is_terminal:
                     continue
@@ -95,13 +97,13 @@ class SegmentFollower:
         pcm = stretched(bytes(segment.pcm), rate_hz, self._pacing.speed_of(planned))
         return HeardSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._pacing.speed), rate_hz)
 
-    async def _plan(self) -> Plan | None:
+    async def _plan(self, follower: Follower) -> Plan | None:
         while self._record.plan_key is None:
-            if not await self._may_come():
+            if not await self._may_come(follower):
                 return None
         return await self._patiently(partial(self._services.plans.get, self._record.plan_key))
 
-    async def _result(self, index: int, total: int) -> SegmentResult | None:
+    async def _result(self, follower: Follower, index: int, total: int) -> SegmentResult | None:
         if self._is_all_known:
             return self._known.pop(index, None)
         while index not in self._known:
@@ -110,7 +112,7 @@ class SegmentFollower:
             await self._read_ahead(index, total)
             if index in self._known:
                 break
-            if not may_come or not await self._may_come():
+            if not may_come or not await self._may_come(follower):
                 return None
         return self._known.pop(index)
 
@@ -118,13 +120,12 @@ class SegmentFollower:
         indices = range(index, min(index + READ_AHEAD, total))
         self._known = await run_sync(self._services.segments.results, self._record.id, indices)
 
-    async def _may_come(self) -> bool:
-        """Wait for something to happen; False if the client has gone or the job is gone."""
-        if await self._is_abandoned():
+    async def _may_come(self, follower: Follower) -> bool:
+        """Wait for something to happen; False if the server stops or the job is gone."""
+        await follower.wait(SILENCE_S)
+        if self._services.events.is_stopping:
             return False
-        events = await self._services.events.follow(self._record.id, self._seen_event, BLOCK_S)
-        if events:
-            self._seen_event = events[-1].id
+        follower.looked()
         try:
             self._record = await run_sync(self._services.jobs.get, self._record.tenant, self._record.id)
         except (JobGone, JobNotFound):
@@ -137,7 +138,7 @@ class SegmentFollower:
             try:
                 return await run_sync(read)
             except StoreUnavailable as error:
-                if time.monotonic() >= give_up_s or await self._is_abandoned():
+                if time.monotonic() >= give_up_s:
                     raise
                 logger.warning("a listener waits", extra={"job_id": self._record.id, "error": str(error)})
             await sleep(STALL_PAUSE_S)

@@ -19,7 +19,7 @@ from api.settings import ApiSettings
 from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
 from storage.ids import TenantId
 from storage.job_store.control import JobControl
-from storage.job_store.events import AsyncEventLog
+from storage.job_store.following.feeds import EventFeeds, open_event_feeds
 from storage.job_store.idempotent_responses import IdempotentResponses
 from storage.job_store.plan_cache import ChapterFileCache, PlanCache
 from storage.job_store.queue_position import QueuePositions
@@ -93,7 +93,7 @@ class ApiServices:
     plans: PlanCache
     chapter_files: ChapterFileCache
     queue_positions: QueuePositions
-    events: AsyncEventLog
+    events: EventFeeds
     callers: CallerGate
     api_keys: ApiKeyStore
     idempotent_responses: IdempotentResponses
@@ -140,9 +140,10 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
     try:
         patience = LivePatience(settings.live_resume_s, settings.live_drain_s)
-        async with open_live(
+        live_speech = open_live(
             worker_registry, recent_models, streams, settings.tls_files, patience, settings.class_of
-        ) as live:
+        )
+        async with live_speech as live, open_event_feeds(event_client, settings.key_prefix) as events:
             yield ApiServices(
                 settings=settings,
                 redis=client,
@@ -152,7 +153,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 plans=PlanCache(artifacts),
                 chapter_files=ChapterFileCache(artifacts),
                 queue_positions=QueuePositions(client, settings.key_prefix),
-                events=AsyncEventLog(event_client, settings.key_prefix),
+                events=events,
                 callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
                 api_keys=ApiKeyStore(client, settings.key_prefix),
                 idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),

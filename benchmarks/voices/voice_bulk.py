@@ -40,7 +40,8 @@ from rhapsode.stack.stack import Stack
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, new_voice_id
-from storage.job_store.events import EventLog, JobEvent
+from storage.job_store.events import EventLog
+from storage.job_store.following.event import JobEvent
 from storage.job_store.store import JobStore
 from storage.narration.voice_reference import SourceKind, VoiceSource
 from storage.objects import keys

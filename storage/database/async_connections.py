@@ -1,4 +1,4 @@
-"""Connections for asyncio to Redis, as they have to be under uvloop and behind a thousand event streams."""
+"""Connections for asyncio to Redis, as they have to be under uvloop and behind a thousand requests at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redis.asyncio.connection import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 MAX_IDLE = 16
-"""Connections that are kept for later. Each event stream waits on one of its own, and is done with it at its end."""
+"""Connections that are kept for later: every request that waits for an answer has one of its own."""
 
 _CLOSED = "the handler is closed"
 """How uvloop says, by a `RuntimeError`, that a connection has ended."""

@@ -26,8 +26,8 @@ RECONNECTS = 3
 ten more seconds would not help the caller. With the backoff below a dead server is reported within a second."""
 
 MAX_CONNECTIONS = 4_000
-"""Of one process: a worker has half as many threads again as its engine has slots, an API process a reader for each
-event stream. The library's own limit is 100; Redis takes 10,000 clients by default."""
+"""Of one process: a worker has half as many threads again as its engine has slots. The library's own limit is 100;
+Redis takes 10,000 clients by default."""
 
 
 def connect_redis(settings: StorageSettings) -> redis.Redis:
@@ -38,7 +38,7 @@ def connect_redis(settings: StorageSettings) -> redis.Redis:
 
 
 def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
-    """As `connect_redis`, for readers that wait on event streams, each holding a connection as long as it waits."""
+    """As `connect_redis`, for the event loop."""
     url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
     retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
     return redis.asyncio.Redis.from_pool(ShrinkingPool.from_url(url, retry=retry, **_options(url)))

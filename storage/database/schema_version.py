@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 import redis
-from redis.exceptions import ResponseError
+from redis.exceptions import NoPermissionError, ResponseError
 
 from storage.database.keys import RedisKeys
 from storage.database.layout import LAYOUT
 from storage.database.redis_errors import redis_errors_named
 from storage.errors import StorageError
+from storage.ids import JobId
 
 OLDEST_MAJOR = 7
 """Of Redis: the first that has functions. Every Valkey says a higher one."""
@@ -39,25 +40,38 @@ class LayoutMismatch(StateUnusable):
         self.found = found
 
 
+class ChannelsRefused(StateUnusable):
+    """The user of an ACL may publish no events."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(f"the user of this ACL may not use its channels: give it &{pattern} beside its keys")
+
+
 def agree_on_layout(client: redis.Redis, key_prefix: str) -> None:
     """Say which layout this version has, or find that another is written there. Safe at every start of every process.
 
-    Raises `ServerTooOld`, `LayoutMismatch` or `StoreUnavailable`.
+    Raises `ServerTooOld`, `ChannelsRefused`, `LayoutMismatch` or `StoreUnavailable`.
     """
     key = RedisKeys(key_prefix).single("layout")
     with redis_errors_named():
-        check_server(client)
+        check_server(client, key_prefix)
         client.set(key, LAYOUT, nx=True)
         found = str(client.get(key))
     if found != str(LAYOUT):
         raise LayoutMismatch(found)
 
 
-def check_server(client: redis.Redis) -> None:
-    """Raises `ServerTooOld`, or what redis-py raises."""
+def check_server(client: redis.Redis, key_prefix: str) -> None:
+    """Raises `ServerTooOld`, `ChannelsRefused`, or what redis-py raises."""
     version = _version(client)
     if int(version.split(".")[0]) < OLDEST_MAJOR:
         raise ServerTooOld(version)
+    keys = RedisKeys(key_prefix)
+    try:
+        # Of no job. A function that may not publish would fail in the middle of its work.
+        client.publish(keys.events(JobId("")), "")
+    except NoPermissionError as error:
+        raise ChannelsRefused(f"{keys.root}:*") from error
 
 
 def _version(client: redis.Redis) -> str:

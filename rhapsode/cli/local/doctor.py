@@ -101,7 +101,7 @@ def _state_server() -> Generator[Finding]:
 def _external_redis(url: str) -> Generator[Finding]:
     import redis
 
-    from storage.database.schema_version import ServerTooOld, check_server
+    from storage.database.schema_version import ChannelsRefused, ServerTooOld, check_server
     from storage.runtime.config.tls import TlsFiles
 
     names = ("RHAPSODE_TLS_CA", "RHAPSODE_TLS_CERTIFICATE", "RHAPSODE_TLS_KEY")
@@ -109,9 +109,11 @@ def _external_redis(url: str) -> Generator[Finding]:
     secure = TlsFiles(ca, certificate, key).redis_url(url)
     try:
         with redis.Redis.from_url(secure, socket_timeout=3, socket_connect_timeout=3) as client:
-            check_server(client)
+            check_server(client, os.environ.get("RHAPSODE_KEY_PREFIX", "rhapsode"))
     except ServerTooOld as error:
         yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "upgrade it, or unset the variable")
+    except ChannelsRefused as error:
+        yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "ACL SETUSER does")
     except (redis.RedisError, ValueError) as error:
         yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
     else:

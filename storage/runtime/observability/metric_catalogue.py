@@ -90,6 +90,8 @@ _API = (
     _gauge("http_requests_in_progress", "requests", Source.API, "requests under way, streams too"),
     _counter("journal_dropped_jobs", "jobs", Source.API, "accepted jobs that the journal had no room for"),
     _gauge("live_sockets", "connections", Source.API, "WebSockets of `/v1/audio/speech/ws` that are open"),
+    _gauge("followers", "clients", Source.API, "clients that wait for a job's end or hear of its events"),
+    _counter("follow_losses", "losses", Source.API, "times that the connection that tells of events was lost"),
     _counter("http_refusals", "requests", Source.API, "requests refused for now (429, 503), by problem code", "code"),
 )
 

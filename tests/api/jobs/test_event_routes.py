@@ -11,11 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import routing
 from httpx_sse import connect_sse
 
-from api.jobs.event_routes import PROGRESS, ProgressPace
-from storage.job_store.events import JobEvent
+from api.jobs.event_messages import PROGRESS, ProgressPace
+from storage.job_store.following.event import JobEvent
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.api.harness import ServedApi, claim, commit, finish_job, job_id, start_job
@@ -31,7 +30,8 @@ class Told:
 def follow(api: ServedApi, job: dict[str, Any], after: str | None = None) -> Iterator[Told]:
     headers = {"Last-Event-ID": after} if after else {}
     with connect_sse(api.http, "GET", job["links"]["events"], headers=headers) as source:
-        for message in source.iter_sse():
+        # A comment is a message without data to this library.
+        for message in filter(lambda each: each.data, source.iter_sse()):
             yield Told(message.id, message.event, json.loads(message.data))
 
 
@@ -151,7 +151,8 @@ def test_a_failure_is_the_last_event_and_says_why(api: ServedApi) -> None:
 
 
 def test_a_job_that_is_deleted_ends_its_stream(api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.jobs.event_routes.BLOCK_S", 0.1)
+    for interval in ("KEEP_ALIVE_S", "SILENCE_S"):
+        monkeypatch.setattr(f"api.jobs.event_routes.{interval}", 0.1)
     job = api.submit()
     events = follow(api, job)
     assert next(events).type == "job.created"
@@ -164,7 +165,7 @@ def test_a_job_that_is_deleted_ends_its_stream(api: ServedApi, monkeypatch: pyte
 
 
 def test_silence_is_filled_with_comments(api: ServedApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routing, "_PING_INTERVAL", 0.05)
+    monkeypatch.setattr("api.jobs.event_routes.KEEP_ALIVE_S", 0.05)
     job = api.submit()
 
     with api.http.stream("GET", job["links"]["events"]) as answer:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import pairwise
 
 import pytest
 import redis
 
-from storage.database.connections import connect_redis_async
 from storage.ids import JobId
-from storage.job_store.events import FOLLOW_LIMIT, AsyncEventLog, EventLog, JobEvent
+from storage.job_store.events import EventLog
+from storage.job_store.following.event import JobEvent
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.runtime.config.settings import StorageSettings
 from tests.storage.job_store.job_driver import (
     ALICE,
     GPU_QUEUE,
     artifact,
     claim,
     finish_segments,
-    report,
     start_job,
     submission,
 )
@@ -118,46 +115,6 @@ def test_the_log_of_a_long_job_is_bounded(store: JobStore, redis_client: redis.R
     assert events[-1].data["segments_done"] == 1_500
     done = [int(event.data["segments_done"] or 0) for event in events]
     assert all(later == earlier + 1 for earlier, later in pairwise(done))
-
-
-def test_following_returns_what_is_there_and_waits_for_the_rest(
-    store: JobStore, redis_client: redis.Redis, storage_settings: StorageSettings
-) -> None:
-    job = start_job(store, 1)
-    read = EventLog(redis_client).read(job.id)
-
-    async def follow() -> tuple[list[JobEvent], list[JobEvent], list[JobEvent]]:
-        async with connect_redis_async(storage_settings) as client:
-            log = AsyncEventLog(client)
-            there = await log.follow(job.id, "0", block_s=1)
-            waiting = asyncio.create_task(log.follow(job.id, there[-1].id, block_s=5))
-            await asyncio.sleep(0.05)
-            await asyncio.to_thread(store.commit_segment, claim(store, GPU_QUEUE).lease, report())
-            came = await waiting
-            nothing = await log.follow(job.id, came[-1].id, block_s=0.05)
-        return there, came, nothing
-
-    there, came, nothing = asyncio.run(follow())
-
-    assert there == read
-    assert types(came) == ["job.segment.completed"]
-    assert nothing == []
-
-
-def test_following_a_long_log_takes_pages(
-    store: JobStore, redis_client: redis.Redis, storage_settings: StorageSettings
-) -> None:
-    job_id = run_to_the_end(store, FOLLOW_LIMIT + 50)
-
-    async def follow() -> list[JobEvent]:
-        events: list[JobEvent] = []
-        async with connect_redis_async(storage_settings) as client:
-            while page := await AsyncEventLog(client).follow(job_id, events[-1].id if events else "0", block_s=0.05):
-                assert len(page) <= FOLLOW_LIMIT
-                events += page
-        return events
-
-    assert asyncio.run(follow()) == EventLog(redis_client).read(job_id)
 
 
 def test_an_unknown_job_has_no_events(redis_client: redis.Redis) -> None:

@@ -24,9 +24,10 @@ end
 local function event(job, kind, more)
   local audio_ms = 0
   if job.sample_rate_hz > 0 then audio_ms = math.floor(job.samples_done * 1000 / job.sample_rate_hz) end
-  redis.call('XADD', K.events .. job.id, 'MAXLEN', '~', EVENTS_KEPT, '*',
-    'type', kind, 'at_ms', text(now), 'state', job.state, 'phase', job.phase or '',
+  local fields = {'type', kind, 'at_ms', text(now), 'state', job.state, 'phase', job.phase or '',
     'segments_total', text(job.total), 'segments_done', text(job.done), 'chars_done', text(job.chars_done),
-    'audio_ms_done', text(audio_ms), 'more', more and cjson.encode(more) or '')
+    'audio_ms_done', text(audio_ms), 'more', more and cjson.encode(more) or ''}
+  local id = redis.call('XADD', K.events .. job.id, 'MAXLEN', '~', EVENTS_KEPT, '*', unpack(fields))
+  redis.call('PUBLISH', K.events .. job.id, cjson.encode({id, fields})) -- to processes whose clients follow the job
   enqueue_webhook(job, kind, audio_ms, more)
 end

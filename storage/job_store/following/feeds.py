@@ -1,0 +1,150 @@
+"""Following jobs: what happens to them reaches whoever waits for it in this process, over one connection to Redis."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+import redis.asyncio
+
+from storage.ids import JobId
+from storage.job_store.following.event import JobEvent
+from storage.job_store.following.feed import JobFeed
+from storage.job_store.following.reads import PAGE, EventReads
+from storage.job_store.following.subscription import EventSubscription
+from storage.runtime.observability.metrics import gauge
+
+CANCEL_AGAIN_S = 0.2
+
+_FOLLOWERS = gauge("rhapsode_followers")
+
+
+class Follower:
+    """One reader's way through a job's events, in one task: looks at what there is, and waits for more."""
+
+    __slots__ = ("_feed", "_has_read", "_is_woken", "_reads", "_seen", "_waiting")
+
+    def __init__(self, feed: JobFeed, reads: EventReads) -> None:
+        self._feed = feed
+        self._reads = reads
+        self._seen = feed.changes
+        self._has_read = 0
+        """The round of the feed in which the log was read to its end."""
+        self._is_woken = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    async def events(self, after: str) -> list[JobEvent] | None:
+        """Those behind `after`, or the first of them; None while Redis does not tell, and they are not known.
+
+        Raises `StoreUnavailable`, or `ValueError` if `after` is no event id.
+        """
+        feed = self._feed
+        self.looked()
+        if not feed.is_told:
+            return None
+        if self._has_read == feed.round and feed.reaches_back_to(after):
+            return feed.behind(after)
+        current = feed.round
+        page = await self._reads.page(feed.job_id, after)
+        if len(page) < PAGE:
+            self._has_read = current
+        return page
+
+    async def newest(self) -> JobEvent | None:
+        """The log's last; None while it is not known, or if there is no log. Raises `StoreUnavailable`."""
+        feed = self._feed
+        self.looked()
+        if feed.newest is not None:
+            return feed.newest
+        if not feed.is_told:
+            return None
+        read = await self._reads.newest(feed.job_id)
+        return feed.newest or read
+
+    def doubt(self) -> None:
+        """The next look is at the log, whatever was told."""
+        self._has_read = 0
+
+    def looked(self) -> None:
+        """What is told from now on is new to who looks elsewhere: at the job's record, say."""
+        self._seen = self._feed.changes
+
+    async def wait(self, wait_s: float) -> bool:
+        """Until there is something to look at that there was not at the last look; False if not within `wait_s`."""
+        if not self._has_news():
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.create_future()
+            timer = loop.call_later(wait_s, self._go_on)
+            try:
+                await self._waiting
+            finally:
+                timer.cancel()
+                self._waiting = None
+        has_news, self._is_woken = self._has_news(), False
+        return has_news
+
+    def wake(self) -> None:
+        """Also ahead of the wait."""
+        self._is_woken = True
+        self._go_on()
+
+    def _has_news(self) -> bool:
+        return self._is_woken or self._feed.changes != self._seen
+
+    def _go_on(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+
+class EventFeeds:
+    """For the event loop. Connects when the first job is followed."""
+
+    def __init__(self, client: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:
+        self._reads = EventReads(client, key_prefix)
+        self._subscription = EventSubscription(client, key_prefix)
+        self.is_stopping = False
+
+    def stop(self) -> None:
+        """From now on nobody is to wait, which `is_stopping` says; whoever does looks again."""
+        self.is_stopping = True
+        self._subscription.each_feed(JobFeed.wake)
+
+    @contextmanager
+    def following(self, job_id: JobId) -> Generator[Follower]:
+        feed = self._subscription.feed(job_id)
+        follower = Follower(feed, self._reads)
+        feed.followers.add(follower.wake)
+        try:
+            with _FOLLOWERS.track_inprogress():
+                yield follower
+        finally:
+            feed.followers.remove(follower.wake)
+            self._subscription.left(feed)
+
+    async def begins_behind(self, job_id: JobId, after: str) -> bool:
+        """Whether events behind `after` are not kept any more. Raises `StoreUnavailable`, or `ValueError` if `after`
+        is no event id.
+        """
+        return await self._reads.begins_behind(job_id, after)
+
+    async def newest(self, job_id: JobId) -> JobEvent | None:
+        """The log's last; a job has a log until it is deleted. Raises `StoreUnavailable`."""
+        return await self._reads.newest(job_id)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        await self._subscription.run()
+
+
+@asynccontextmanager
+async def open_event_feeds(client: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> AsyncGenerator[EventFeeds]:
+    feeds = EventFeeds(client, key_prefix)
+    running = asyncio.create_task(feeds.run())
+    try:
+        yield feeds
+    finally:
+        # More than once: a cancellation in the client library's `asyncio.wait_for` may be lost in Python 3.11.
+        while not running.done():
+            running.cancel()
+            await asyncio.wait((running,), timeout=CANCEL_AGAIN_S)
