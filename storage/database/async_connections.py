@@ -21,7 +21,7 @@ _CLOSED = "the handler is closed"
 """How uvloop says, by a `RuntimeError`, that a connection has ended."""
 
 
-class _ResetNamed(AbstractConnection):
+class ResetNamed(AbstractConnection):
     async def send_packed_command(
         self,
         command: bytes | str | Iterable[bytes],
@@ -36,15 +36,15 @@ class _ResetNamed(AbstractConnection):
             raise RedisConnectionError(f"the connection was reset: {error}") from error
 
 
-class _Tcp(_ResetNamed, Connection):
+class _Tcp(ResetNamed, Connection):
     pass
 
 
-class _Tls(_ResetNamed, SSLConnection):
+class _Tls(ResetNamed, SSLConnection):
     pass
 
 
-class _UnixSocket(_ResetNamed, UnixDomainSocketConnection):
+class _UnixSocket(ResetNamed, UnixDomainSocketConnection):
     pass
 
 
@@ -55,14 +55,18 @@ _NAMED: Mapping[type[AbstractConnection], type[AbstractConnection]] = {
 }
 
 
-class ShrinkingPool(ConnectionPool):
+class Shrinking(ConnectionPool):
     """A pool that is as large as it has to be at the time, not as it once had to be."""
-
-    def __init__(self, connection_class: type[AbstractConnection] = Connection, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(connection_class=_NAMED[connection_class], **options)
 
     async def release(self, connection: AbstractConnection) -> None:
         await super().release(connection)
         # The one in front was idle for the longest time.
         while len(self._available_connections) > MAX_IDLE:
             await self._available_connections.pop(0).disconnect()
+
+
+class ShrinkingPool(Shrinking):
+    """For servers that are where their URL says."""
+
+    def __init__(self, connection_class: type[AbstractConnection] = Connection, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(connection_class=_NAMED[connection_class], **options)

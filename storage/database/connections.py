@@ -13,8 +13,10 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from storage.database.async_connections import ShrinkingPool
+from storage.database.failover import async_failover_pool, failover_pool
 from storage.objects.patience import FOR_WORK, Patience
 from storage.objects.store import ArtifactStore
+from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import StorageSettings
 
 SOCKET_TIMEOUT_S = 10.0
@@ -32,15 +34,22 @@ Redis takes 10,000 clients by default."""
 
 def connect_redis(settings: StorageSettings) -> redis.Redis:
     """A client for the state database, text in and out; connects on first use. Close it."""
-    url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
+    given = settings.redis_url.get_secret_value()
     retry = redis.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
+    if is_sentinel_url(given):
+        return redis.Redis.from_pool(failover_pool(parse_sentinel_url(given), retry=retry, **_options(given)))
+    url = settings.tls_files.redis_url(given)
     return redis.Redis.from_url(url, retry=retry, **_options(url))
 
 
 def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
     """As `connect_redis`, for the event loop."""
-    url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
+    given = settings.redis_url.get_secret_value()
     retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
+    if is_sentinel_url(given):
+        pool = async_failover_pool(parse_sentinel_url(given), retry=retry, **_options(given))
+        return redis.asyncio.Redis.from_pool(pool)
+    url = settings.tls_files.redis_url(given)
     return redis.asyncio.Redis.from_pool(ShrinkingPool.from_url(url, retry=retry, **_options(url)))
 
 

@@ -15,10 +15,12 @@ from typing import TypeAlias, cast
 
 import redis
 import redis.asyncio
+from redis.client import Pipeline
 from redis.exceptions import RedisError, ResponseError
 
 from storage.database.keys import RedisKeys
 from storage.database.library import library
+from storage.database.redis_errors import NotReplicated
 from storage.errors import AdmissionRefused, refusal_of
 from storage.runtime.observability.metrics import redis_call
 
@@ -30,6 +32,8 @@ Arguments: TypeAlias = "Mapping[str, Value | None]"
 
 Clock: TypeAlias = Callable[[], int]
 """Unix ms."""
+
+REPLICATION_TIMEOUT_MS = 2_000
 
 _measures = cache(redis_call)
 
@@ -106,8 +110,12 @@ class Functions:
         with _measured(function):
             return self._call(function, arguments)
 
-    def call_each(self, calls: Sequence[tuple[str, Arguments]]) -> list[Reply]:
-        """Several calls in one round trip; others may come in between them. Each is measured as long as all take."""
+    def call_each(self, calls: Sequence[tuple[str, Arguments]], replicas: int = 0) -> list[Reply]:
+        """Several calls in one round trip; others may come in between them. Each is measured as long as all take.
+
+        replicas: that have what was written when this returns; else it raises `NotReplicated`, and the calls have taken
+        effect.
+        """
         if not calls:
             return []
         started = time.perf_counter()
@@ -115,19 +123,31 @@ class Functions:
         for function, arguments in calls:
             pipeline.fcall(library().function(function), 1, self._root, self._encoded(arguments))
         try:
-            replies = [Reply(cast("str", text)) for text in pipeline.execute()]
+            replies = [Reply(cast("str", text)) for text in self._executed(pipeline, replicas)]
         except ResponseError as error:
             if not _is_unknown(error):
                 _measures(calls[0][0])[1].inc()
                 raise
             # Whichever it was: each may be repeated.
-            return [self.call(function, **arguments) for function, arguments in calls]
+            self._client.function_load(library().text, replace=True)
+            return self.call_each(calls, replicas)
         except RedisError:
             _measures(calls[0][0])[1].inc()
             raise
         for function in {function for function, _ in calls}:
             _measures(function)[0].observe(time.perf_counter() - started)
         return replies
+
+    def _executed(self, pipeline: Pipeline, replicas: int) -> list[object]:
+        if not replicas:
+            return cast("list[object]", pipeline.execute())
+        # A connection waits for what was written over it: a call that found its work done before wrote nothing.
+        pipeline.set(f"{self._root}:awaited", "1")
+        pipeline.wait(replicas, REPLICATION_TIMEOUT_MS)
+        *answers, _, reached = cast("list[object]", pipeline.execute())
+        if cast("int", reached) < replicas:
+            raise NotReplicated(f"{reached} of {replicas} replicas have it")
+        return answers
 
     def _call(self, function: str, arguments: Arguments) -> Reply:
         name, encoded = library().function(function), self._encoded(arguments)

@@ -51,6 +51,7 @@ FAMILIES = {
 SINGLES = {
     "layout": "string: the number of the layout that all these keys have",
     "mark": "hash: state (drawn once) and position (grows); the object store has both as well",
+    "awaited": "string: written before replicas are waited for, so that there is something to wait for",
     "held": "string: why nothing may be claimed: Redis lost something and was not reconciled yet",
     "total": "hash: admission of all tenants together",
     "recalled": "hash: cancelled batch -> the last of its jobs that was cancelled as well; until all of them are",

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from redis.exceptions import BusyLoadingError, ConnectionError, OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import (
+    BusyLoadingError,
+    ConnectionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from storage.errors import StoreUnavailable
 
-_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryError, ReadOnlyError)
+
+class NotReplicated(RedisError):
+    """Fewer replicas than wanted have what was written, in the time given. It stands in the server, and may be lost."""
+
+
+_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryError, ReadOnlyError, NotReplicated)
 _TRANSIENT_CODES = ("MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS")
 
 

@@ -33,7 +33,7 @@ class JobCalls:
 
     limits: None for a caller that brings back what was accepted before.
     window: the fewest segments of a job that are open at a time; more are while the workers of its model have slots
-        for them. clock: as of `Functions`.
+        for them. clock: as of `Functions`. accept_replicas: that must have a job before it counts as accepted.
     """
 
     def __init__(
@@ -44,12 +44,14 @@ class JobCalls:
         max_attempts: int = 4,
         window: int = 32,
         clock: Clock | None = None,
+        accept_replicas: int = 0,
     ) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
         self._limits = limits
         self._max_attempts = max_attempts
         self._window = window
+        self._accept_replicas = accept_replicas
         self._functions = Functions(redis, key_prefix, clock)
 
     def _call(self, function: str, /, **arguments: Value | None) -> Reply:

@@ -51,10 +51,17 @@ class QueuePosition:
 
 
 class QueuePositions:
-    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
+    """Safe to share between threads, as the client is. `clock` and `accept_replicas` as of `JobStore`."""
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        redis: redis.Redis,
+        key_prefix: str = "rhapsode",
+        clock: Clock | None = None,
+        accept_replicas: int = 0,
+    ) -> None:
         self._functions = Functions(redis, key_prefix, clock)
+        self._accept_replicas = accept_replicas
 
     def of_job(self, job: JobRecord) -> QueuePosition:
         """Raises `StoreUnavailable`."""
@@ -79,7 +86,7 @@ class QueuePositions:
         """
         of_class = job_class(submission.priority, submission.estimated_audio_ms)
         place = _question(queue_of(submission.spec), of_class, submission.tenant, submission.id)
-        reply, there = self._functions.call_each([("submit", arguments), place])
+        reply, there = self._functions.call_each([("submit", arguments), place], self._accept_replicas)
         return reply, _place(there, of_class)
 
     def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePosition:

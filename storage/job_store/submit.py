@@ -40,7 +40,9 @@ class JobSubmits(JobCalls):
         in this order after a replay; `JobGone` if the replayed job was deleted, `JobAborted` if the job's batch has
         ended.
         """
-        return _submitted(submission, self._call("submit", **self._arguments(submission)))
+        with redis_errors_named():
+            (reply,) = self._functions.call_each([("submit", self._arguments(submission))], self._accept_replicas)
+        return _submitted(submission, reply)
 
     def submit_placed(self, submission: Submission, places: QueuePositions) -> Submitted:
         """As `submit`, and where the job stands then, in the same round trip."""

@@ -13,19 +13,21 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import redis
 from celery import Celery
 from kombu.exceptions import KombuError, LimitExceeded, OperationalError
 from redis.exceptions import RedisError
 
+from storage.database.failover import sentinel_options
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
 from storage.jobs.tickets import Tickets
 from storage.queue.messages import TICKET_TASK as TICKET_TASK
 from storage.queue.messages import TicketMessages, celery_queue
-from storage.queue.transport import TICKETS_OPTION, TicketAmqp
+from storage.queue.transport import TICKETS_OPTION, amqp_for
+from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.observability.metrics import TICKETS_UNSENT
 
@@ -49,8 +51,8 @@ def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[W
 
     consumed: what a worker of this application takes tickets from. A process that only sends need not know any queue.
     """
-    broker = settings.tls_files.redis_url(settings.broker_url.get_secret_value())
-    amqp = TicketAmqp if consumed else None
+    broker = kombu_url(settings)
+    amqp = amqp_for(broker) if consumed else None
     app = Celery(app_name, broker=broker, backend=None, set_as_current=False, amqp=amqp)
     app.conf.update(
         task_serializer="json",
@@ -181,6 +183,25 @@ class TicketQueue:
         TICKETS_UNSENT.inc(number)
 
 
+def kombu_url(settings: StorageSettings) -> str:
+    """The broker in kombu's spelling, which knows a Sentinel by a URL each."""
+    given = settings.broker_url.get_secret_value()
+    if not is_sentinel_url(given):
+        return settings.tls_files.redis_url(given)
+    url = parse_sentinel_url(given)
+    user = f"{quote(url.username or '', safe='')}:{quote(url.password or '', safe='')}@" if url.password else ""
+    hosts = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in url.sentinels)
+    return ";".join(f"sentinel://{user}{host}/{url.database}" for host in hosts)
+
+
+def _failover_options(broker_url: str) -> dict[str, Any]:
+    """Which service the Sentinels are asked for; nothing for a broker that is where its URL says."""
+    if not is_sentinel_url(broker_url):
+        return {}
+    url = parse_sentinel_url(broker_url)
+    return {"master_name": url.service, "sentinel_kwargs": sentinel_options(url)}
+
+
 def _transport_options(settings: StorageSettings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "global_keyprefix": f"{settings.key_prefix}:b:",
@@ -193,4 +214,4 @@ def _transport_options(settings: StorageSettings) -> dict[str, Any]:
     }
     if urlsplit(settings.broker_url.get_secret_value()).scheme != "redis+socket":
         options["socket_keepalive"] = True
-    return options
+    return options | _failover_options(settings.broker_url.get_secret_value())

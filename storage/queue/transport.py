@@ -153,9 +153,11 @@ def _refusals_noted(what: str) -> Generator[None]:
         logger.warning("a ticket was not %s: the broker refuses to write", what, extra={"error": str(error)})
 
 
-class TicketTransport(redis_transport.Transport):
-    Channel = TicketChannel
+class FailoverTicketChannel(TicketChannel, redis_transport.SentinelChannel):
+    """Of whichever server is the primary now."""
 
+
+class _TicketDeliveries(redis_transport.Transport):
     def _deliver(self, message: object, queue: WorkQueue) -> None:
         if not _is_ticket(message):
             raise _NoTicket
@@ -164,15 +166,38 @@ class TicketTransport(redis_transport.Transport):
         super()._deliver(json.loads(copy), queue)
 
 
+class TicketTransport(_TicketDeliveries):
+    Channel = TicketChannel
+
+
+class FailoverTicketTransport(_TicketDeliveries, redis_transport.SentinelTransport):
+    Channel = FailoverTicketChannel
+
+
 class TicketConnection(Connection):
     def get_transport_cls(self) -> type[TicketTransport]:
         return TicketTransport
+
+
+class FailoverTicketConnection(Connection):
+    def get_transport_cls(self) -> type[FailoverTicketTransport]:
+        return FailoverTicketTransport
 
 
 class TicketAmqp(AMQP):
     """For `Celery(amqp=...)`: every connection of the application reads tickets."""
 
     Connection = TicketConnection
+
+
+class FailoverTicketAmqp(AMQP):
+    """As `TicketAmqp`, where Sentinels tell which server it is."""
+
+    Connection = FailoverTicketConnection
+
+
+def amqp_for(broker_url: str) -> type[AMQP]:
+    return FailoverTicketAmqp if broker_url.startswith("sentinel:") else TicketAmqp
 
 
 def _is_ticket(message: object) -> bool:

@@ -7,6 +7,7 @@ import socket
 import ssl
 from urllib.parse import urlsplit
 
+from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import SettingsError
 from storage.runtime.config.tls import server_context
 from worker.live.parts import LiveParts
@@ -63,8 +64,12 @@ def address_towards(redis_url: str) -> str:
     parts = urlsplit(redis_url)
     if parts.scheme == "unix":
         return LOOPBACK
+    if is_sentinel_url(redis_url):
+        host, port = parse_sentinel_url(redis_url).sentinels[0]
+    else:
+        host, port = parts.hostname or LOOPBACK, parts.port or _REDIS_PORT
     try:
-        found = socket.getaddrinfo(parts.hostname or LOOPBACK, parts.port or _REDIS_PORT, type=socket.SOCK_DGRAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
         family, kind, protocol, _, address = found[0]
         with socket.socket(family, kind, protocol) as probe:
             # Nothing is sent: the system chooses the address from which it would be.

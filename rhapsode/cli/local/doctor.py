@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +18,8 @@ from rhapsode.cli.failures import FAILED
 from rhapsode.cli.options import CheckpointOption, DataDirOption, choose_data_dir, read_settings
 
 if TYPE_CHECKING:
+    import redis
+
     from rhapsode.settings import ClientSettings
 
 FREE_SPACE_WANTED = 2 * 1024**3
@@ -106,9 +108,9 @@ def _external_redis(url: str) -> Generator[Finding]:
 
     names = ("RHAPSODE_TLS_CA", "RHAPSODE_TLS_CERTIFICATE", "RHAPSODE_TLS_KEY")
     ca, certificate, key = (Path(os.environ[name]) if os.environ.get(name) else None for name in names)
-    secure = TlsFiles(ca, certificate, key).redis_url(url)
+    times = {"socket_timeout": 3, "socket_connect_timeout": 3}
     try:
-        with redis.Redis.from_url(secure, socket_timeout=3, socket_connect_timeout=3) as client:
+        with _client_of(TlsFiles(ca, certificate, key).redis_url(url), times) as client:
             check_server(client, os.environ.get("RHAPSODE_KEY_PREFIX", "rhapsode"))
     except ServerTooOld as error:
         yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "upgrade it, or unset the variable")
@@ -118,6 +120,18 @@ def _external_redis(url: str) -> Generator[Finding]:
         yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
     else:
         yield Finding("ok", "Redis", "the server of RHAPSODE_REDIS_URL answers")
+
+
+def _client_of(url: str, times: Mapping[str, int]) -> redis.Redis:
+    """Raises `ValueError`."""
+    import redis
+
+    from storage.database.failover import failover_pool
+    from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
+
+    if is_sentinel_url(url):
+        return redis.Redis.from_pool(failover_pool(parse_sentinel_url(url), **times))
+    return redis.Redis.from_url(url, **times)
 
 
 def _torch() -> Generator[Finding]:

@@ -21,6 +21,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url, sentinel_url_with
 from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
 from storage.runtime.config.tls import TlsFiles, check_verified
 from storage.runtime.config.webhook_options import parse_networks, split_keys
@@ -32,6 +33,7 @@ TEST_PREFIX = "RHAPSODE_TEST_"
 
 STORAGE_SETTING_NAMES = frozenset(
     {
+        "RHAPSODE_ACCEPT_REPLICAS",
         "RHAPSODE_BROKER_URL",
         "RHAPSODE_BACKLOG_AUDIO_S",
         "RHAPSODE_BACKLOG_JOBS",
@@ -127,6 +129,8 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
 STATE_DB = 0
 BROKER_DB = 1
 
+_STATE_AT_BROKERS = f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too"
+
 
 class SettingsError(Exception):
     """The environment does not describe a system that can be started; the message names the variable."""
@@ -135,9 +139,10 @@ class SettingsError(Exception):
 class StorageSettings(BaseSettings):
     """Redis, broker and object store.
 
-    redis_url: redis://, rediss:// or unix://[:password@]/path?db=0.
+    redis_url: redis://, rediss://, redis+sentinel:// (see `sentinel_url`) or unix://[:password@]/path?db=0.
     broker_url: in kombu's spelling (a Unix socket is redis+socket://[:password@]/path?virtual_host=1); empty
         means the server of `redis_url`, database 1.
+    accept_replicas: replicas that must have a job before it counts as accepted; 0: the server alone.
     store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
         looks for them.
     store_min_free_mb: a folder store refuses to write below so much free space.
@@ -163,6 +168,7 @@ class StorageSettings(BaseSettings):
 
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
     broker_url: SecretStr = SecretStr("")
+    accept_replicas: int = Field(default=0, ge=0, le=5)
     store: str
     store_min_free_mb: int = Field(default=256, ge=0)
     s3_endpoint_url: str | None = None
@@ -204,17 +210,23 @@ class StorageSettings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis_scheme(cls, value: SecretStr) -> SecretStr:
+        if is_sentinel_url(value.get_secret_value()):
+            parse_sentinel_url(value.get_secret_value())
+            return value
         if urlsplit(value.get_secret_value()).scheme not in {"redis", "rediss", "unix"}:
-            raise ValueError("must begin with redis://, rediss:// or unix://")
+            raise ValueError("must begin with redis://, rediss://, redis+sentinel:// or unix://")
         check_verified(value.get_secret_value())
         return value
 
     @field_validator("broker_url")
     @classmethod
     def _broker_scheme(cls, value: SecretStr) -> SecretStr:
+        if is_sentinel_url(value.get_secret_value()):
+            parse_sentinel_url(value.get_secret_value())
+            return value
         scheme = urlsplit(value.get_secret_value()).scheme
         if scheme not in {"", "redis", "rediss", "redis+socket"}:
-            raise ValueError("must begin with redis://, rediss:// or redis+socket://")
+            raise ValueError("must begin with redis://, rediss://, redis+sentinel:// or redis+socket://")
         check_verified(value.get_secret_value())
         return value
 
@@ -319,11 +331,15 @@ def describe(settings: BaseSettings) -> tuple[str, ...]:
 
 def broker_url_of(redis_url: str) -> str:
     """The same server's broker database, in kombu's spelling. Raises `ValueError` if the state is kept there."""
+    if is_sentinel_url(redis_url):
+        if parse_sentinel_url(redis_url).database == BROKER_DB:
+            raise ValueError(_STATE_AT_BROKERS)
+        return sentinel_url_with(redis_url, BROKER_DB)
     parts = urlsplit(redis_url)
     query = dict(parse_qsl(parts.query))
     database = query.pop("db", "") or (parts.path.strip("/") if parts.scheme != "unix" else "")
     if database == str(BROKER_DB):
-        raise ValueError(f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too")
+        raise ValueError(_STATE_AT_BROKERS)
     if parts.scheme == "unix":
         query = {"virtual_host": str(BROKER_DB)} | query
         return f"redis+socket://{parts.netloc}{parts.path}?{urlencode(query)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 from structlog.types import EventDict, WrappedLogger
@@ -99,4 +99,5 @@ def secrets_of(settings: BaseModel) -> tuple[str, ...]:
             secret = value.get_secret_value()
             password = urlsplit(secret).password if "://" in secret else None
             found += [secret, *secret.split(","), *((password, unquote(password)) if password else ())]
+            found += [value for name, value in parse_qsl(urlsplit(secret).query) if name == "sentinel_password"]
     return tuple(found)

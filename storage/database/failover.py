@@ -1,0 +1,63 @@
+"""Pools of connections to whichever server is a service's primary now, as its Sentinels say.
+
+A connection asks them when it is made. One whose server was made a replica meanwhile is closed by the library, and what
+was sent over it is sent again to the new primary: as after any reset, every function may be repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import redis.asyncio.sentinel
+import redis.sentinel
+
+from storage.database.async_connections import ResetNamed, Shrinking
+from storage.runtime.config.sentinel_url import SentinelUrl
+
+SENTINEL_TIMEOUT_S = 1.0
+"""For one Sentinel to answer: the next is asked then."""
+
+
+def failover_pool(url: SentinelUrl, **options: Any) -> redis.sentinel.SentinelConnectionPool:  # noqa: ANN401
+    """options: of the connections to the servers."""
+    sentinels = redis.sentinel.Sentinel(url.sentinels, sentinel_kwargs=sentinel_options(url))
+    return _FailoverPool(url.service, sentinels, **_server_options(url), **options)
+
+
+def async_failover_pool(url: SentinelUrl, **options: Any) -> redis.asyncio.sentinel.SentinelConnectionPool:  # noqa: ANN401
+    sentinels = redis.asyncio.sentinel.Sentinel(url.sentinels, sentinel_kwargs=sentinel_options(url))
+    return _AsyncFailoverPool(url.service, sentinels, connection_class=_Managed, **_server_options(url), **options)
+
+
+def sentinel_options(url: SentinelUrl) -> dict[str, Any]:
+    """Of connections to the Sentinels."""
+    return {
+        "username": url.sentinel_username,
+        "password": url.sentinel_password,
+        "socket_timeout": SENTINEL_TIMEOUT_S,
+        "socket_connect_timeout": SENTINEL_TIMEOUT_S,
+    }
+
+
+def _server_options(url: SentinelUrl) -> dict[str, Any]:
+    return {"db": url.database, "username": url.username, "password": url.password}
+
+
+class _FailoverPool(redis.sentinel.SentinelConnectionPool):
+    def disconnect(self, inuse_connections: bool = True) -> None:  # noqa: FBT001, FBT002 - the library's own
+        """As the base's; all of them, at the end, with those to the Sentinels."""
+        super().disconnect(inuse_connections)
+        if inuse_connections:
+            self.sentinel_manager.close()
+
+
+class _Managed(ResetNamed, redis.asyncio.sentinel.SentinelManagedConnection):
+    pass
+
+
+class _AsyncFailoverPool(Shrinking, redis.asyncio.sentinel.SentinelConnectionPool):
+    async def disconnect(self, inuse_connections: bool = True) -> None:  # noqa: FBT001, FBT002 - the library's own
+        """As `_FailoverPool.disconnect`."""
+        await super().disconnect(inuse_connections)
+        if inuse_connections:
+            await self.sentinel_manager.aclose()
