@@ -42,6 +42,7 @@ from storage.narration.writing_systems import count_foreign, find_foreign
 from storage.objects.key_rules import KeyRefused, check_folder, check_key, check_prefix
 from storage.pronunciations.dictionaries import PronunciationRule, decode_rules, parse_reference
 from storage.pronunciations.pls import parse_pls
+from storage.runtime.config.sentinel_url import parse_sentinel_url
 from storage.runtime.observability.redaction import Redaction
 from storage.segments.plan import decode_plan
 from storage.tenants.rate_limits import parse_limit
@@ -114,6 +115,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.job_answers.waiting.requested_wait_s": requested_wait_s,
     "api.openai.socket.incoming_text.IncomingText": lambda text: taken([text]),
     "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
+    "storage.runtime.config.sentinel_url.parse_sentinel_url": parse_sentinel_url,
     "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
     "api.job_answers.segment_ids.segment_index": segment_index,
     "rhapsode.contract.speakable_text.check_label": check_label,
