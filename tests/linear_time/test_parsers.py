@@ -27,8 +27,11 @@ from rhapsode.contract.speakable_text import check_label, check_prose, check_spo
 from rhapsode.contract.voices.names import check_voice_name
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
 from rhapsode.errors import RhapsodeError
+from rhapsode.stack.errors import StackError
+from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.webhooks import verify
 from storage.ids import JOB_ID
+from storage.job_store.following.event import check_event_id
 from storage.jobs.batch_lines import decode_shard
 from storage.live.messages import decode_from_worker, decode_to_worker
 from storage.narration.estimates import expected_audio_ms, speech_units
@@ -70,7 +73,7 @@ from worker.speech.text.spelling.respelling import Lexicon
 from worker.speech.text.written_language import wrong_language
 
 ROOT = Path(__file__).resolve().parents[2]
-REFUSALS = (ValueError, RecursionError, PermanentItemError, Problem, RhapsodeError, KeyRefused)
+REFUSALS = (ValueError, RecursionError, PermanentItemError, Problem, RhapsodeError, KeyRefused, StackError)
 
 LEXICON = Lexicon([PronunciationRule("a b", "c"), PronunciationRule("a", "b"), PronunciationRule(".", "dot")])
 JOB_HEAD = '{"model": "m", "voice": "v", "input": {"text": "'
@@ -116,6 +119,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.openai.socket.incoming_text.IncomingText": lambda text: taken([text]),
     "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
     "storage.runtime.config.sentinel_url.parse_sentinel_url": parse_sentinel_url,
+    "storage.job_store.following.event.check_event_id": check_event_id,
+    "rhapsode.stack.planning.devices.parse_devices": lambda text: parse_devices("--device", text),
     "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
     "api.job_answers.segment_ids.segment_index": segment_index,
     "rhapsode.contract.speakable_text.check_label": check_label,

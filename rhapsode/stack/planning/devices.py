@@ -15,9 +15,11 @@ MOST_DIGITS = 3
 def parse_devices(source: str, text: str) -> tuple[str, ...]:
     """source: the option or setting, for the message. Raises `PlanRefused`."""
     devices = tuple(_device(source, word.strip()) for word in text.split(","))
+    seen: set[str] = set()
     for device in devices:
-        if devices.count(device) > 1:
+        if device in seen:
             raise PlanRefused(f"{source}: {device} is named twice")
+        seen.add(device)
         if len(devices) > 1 and not is_gpu(device):
             raise PlanRefused(f"{source}: {device} stands alone; only GPUs can be several, such as cuda:0,cuda:1")
     return devices
@@ -27,7 +29,7 @@ def is_gpu(device: str) -> bool:
     return device.startswith(GPU)
 
 
-def check_there(source: str, devices: Sequence[str], there: Sequence[str], note: str) -> None:
+def require_there(source: str, devices: Sequence[str], there: Sequence[str], note: str) -> None:
     """note: why there are none. Raises `PlanRefused` for a GPU that this machine does not have."""
     for device in devices:
         if is_gpu(device) and device not in there:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rhapsode.stack.errors import PlanRefused
-from rhapsode.stack.planning.devices import CPU, check_there, is_gpu
+from rhapsode.stack.planning.devices import CPU, is_gpu, require_there
 from rhapsode.stack.planning.machine import Core, Gpu, Machine
 from rhapsode.stack.planning.wishes import Wishes
 from rhapsode.stack.process_names import (
@@ -110,7 +110,7 @@ def plan_processes(machine: Machine, wishes: Wishes) -> StackPlan:
 def _choose_devices(machine: Machine, wishes: Wishes) -> tuple[tuple[str, ...], str]:
     there = [gpu.device for gpu in machine.gpus]
     if wishes.devices:
-        check_there(wishes.devices_source, wishes.devices, there, machine.gpu_note)
+        require_there(wishes.devices_source, wishes.devices, there, machine.gpu_note)
         return wishes.devices, wishes.devices_reason
     if there:
         return tuple(there), "every GPU that torch sees"
