@@ -63,7 +63,6 @@ class Stack:
     def start(self) -> None:
         """Take folder and port and begin to start the processes. Raises `StackError`; then nothing was started."""
         self._plan = plan_stack(self._options, self._environ)
-        self._observer(ProcessesPlanned(self._plan))
         try:
             self._data_dir.create()
             lock = take_lock(self._data_dir)
@@ -86,6 +85,7 @@ class Stack:
             self._close_listeners()
             os.close(lock)
             raise DataFolderUnusable(self._data_dir.root, error) from error
+        self._observer(ProcessesPlanned(self._plan))
         if orphans:
             self._observer(OrphansEnded(tuple(record.name for record in orphans)))
         self._thread.start()

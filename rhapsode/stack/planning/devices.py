@@ -20,6 +20,7 @@ def parse_devices(source: str, text: str) -> tuple[str, ...]:
         if device in seen:
             raise PlanRefused(f"{source}: {device} is named twice")
         seen.add(device)
+    for device in devices:
         if len(devices) > 1 and not is_gpu(device):
             raise PlanRefused(f"{source}: {device} stands alone; only GPUs can be several, such as cuda:0,cuda:1")
     return devices
