@@ -15,7 +15,6 @@ import base64
 import json
 import os
 import struct
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,17 +23,8 @@ from pathlib import Path
 import psutil
 
 from benchmarks.api.served_api import ServedApi, served_api
-from benchmarks.live.listening import (
-    TEXTS,
-    Playback,
-    add_engine,
-    hear,
-    seconds_of,
-    speaking_workers,
-    speech_order,
-    spoken_names,
-    until_served,
-)
+from benchmarks.live.listeners import Heard, Listening
+from benchmarks.live.listening import TEXTS, add_engine, speaking_workers, speech_order, spoken_names, until_served
 from tests.run_guard import guarded_run
 
 OPENING_AT_ONCE = 50
@@ -49,15 +39,6 @@ class Crowd:
     acknowledged: int = 0
     refused: int = 0
     lost: int = 0
-
-
-@dataclass
-class Heard:
-    streams: int = 0
-    broken: int = 0
-    gaps: int = 0
-    longest_gap_s: float = 0.0
-    audio_s: float = 0.0
 
 
 def main() -> None:
@@ -99,31 +80,13 @@ async def _measure(api: ServedApi, folder: Path, arguments: argparse.Namespace) 
 
 def _tell(what: str, heard: Heard, api: ServedApi) -> None:
     memory_mb = sum(psutil.Process(pid).memory_info().rss for pid in api.pids) >> 20
-    print(f"{what}: {heard}, {memory_mb} MiB of the API", flush=True)
+    print(f"{what}: {heard.row()}, {memory_mb} MiB of the API", flush=True)
 
 
 async def _heard(api: ServedApi, orders: list[dict[str, object]], arguments: argparse.Namespace) -> Heard:
-    heard, until_s = Heard(), time.monotonic() + 60 * arguments.minutes
-    await asyncio.gather(*(_listen(api, orders, first, until_s, heard) for first in range(arguments.listeners)))
-    return heard
-
-
-async def _listen(api: ServedApi, orders: list[dict[str, object]], first: int, until_s: float, heard: Heard) -> None:
-    await asyncio.sleep(0.1 * first)
-    number = first
-    while time.monotonic() < until_s:
-        playback = Playback()
-        told = await hear(api, orders[number % len(orders)], playback)
-        number += 1
-        heard.streams += 1
-        heard.gaps += playback.gaps
-        heard.longest_gap_s = max(heard.longest_gap_s, playback.gap_s)
-        if isinstance(told, str):
-            heard.broken += 1
-            print(told, file=sys.stderr)
-            await asyncio.sleep(0.5)
-        else:
-            heard.audio_s += seconds_of(told)
+    listening = Listening(api, orders, time.monotonic() + 60 * arguments.minutes, Heard())
+    await listening.run(arguments.listeners)
+    return listening.heard
 
 
 async def _belong(

@@ -17,46 +17,20 @@ import hashlib
 import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.api.served_api import ServedApi, served_api
+from benchmarks.live.listeners import Heard, Listening
 from benchmarks.live.listening import (
     TEXTS,
-    Playback,
     add_engine,
     hear,
-    seconds_of,
     speaking_workers,
     speech_order,
     spoken_names,
     until_served,
 )
 from tests.run_guard import guarded_run
-
-
-@dataclass
-class Told:
-    """Of all listeners together."""
-
-    streams: int = 0
-    audio_s: float = 0.0
-    longest_gap_s: float = 0.0
-    gaps: int = 0
-    wrong: int = 0
-    broken: Counter[str] = field(default_factory=Counter[str])
-
-    def row(self) -> dict[str, object]:
-        return {
-            "streams": self.streams,
-            "audio_h": round(self.audio_s / 3600, 2),
-            "broken": dict(self.broken),
-            "gaps": self.gaps,
-            "longest_gap_ms": round(1000 * self.longest_gap_s),
-            "wrong_bytes": self.wrong,
-        }
 
 
 def main() -> None:
@@ -81,21 +55,18 @@ async def _measure(api: ServedApi, folder: Path, arguments: argparse.Namespace) 
         await until_served(api, orders[0], len(workers))
         print("undisturbed", file=sys.stderr, flush=True)
         digests = [await _digest(api, order) for order in orders]
-        told, kills = Told(), 0
+        heard, kills = Heard(), 0
         until_s = time.monotonic() + 60 * arguments.minutes
-        listening = [
-            asyncio.create_task(_listen(api, orders, digests, first, until_s, told))
-            for first in range(arguments.listeners)
-        ]
+        listening = asyncio.create_task(Listening(api, orders, until_s, heard, digests).run(arguments.listeners))
         while arguments.every and time.monotonic() + arguments.every < until_s:
             await asyncio.sleep(arguments.every)
             worker = workers[kills % len(workers)]
             worker.kill()
             worker.start()
             kills += 1
-            print(f"killed {worker.name}: {told.row()}", file=sys.stderr, flush=True)
-        await asyncio.gather(*listening)
-        return {"listeners": arguments.listeners, "minutes": arguments.minutes, "kills": kills, **told.row()}
+            print(f"killed {worker.name}: {heard.row()}", file=sys.stderr, flush=True)
+        await listening
+        return {"listeners": arguments.listeners, "minutes": arguments.minutes, "kills": kills, **heard.row()}
 
 
 async def _digest(api: ServedApi, order: dict[str, object]) -> str:
@@ -103,32 +74,6 @@ async def _digest(api: ServedApi, order: dict[str, object]) -> str:
     if isinstance(heard, str):
         sys.exit(heard)
     return hashlib.sha256(heard).hexdigest()
-
-
-async def _listen(
-    api: ServedApi,
-    orders: Sequence[dict[str, object]],
-    digests: Sequence[str],
-    first: int,
-    until_s: float,
-    told: Told,
-) -> None:
-    await asyncio.sleep(0.1 * first)
-    number = first
-    while time.monotonic() < until_s:
-        playback = Playback()
-        which = number % len(orders)
-        heard = await hear(api, orders[which], playback)
-        number += 1
-        told.streams += 1
-        told.gaps += playback.gaps
-        told.longest_gap_s = max(told.longest_gap_s, playback.gap_s)
-        if isinstance(heard, str):
-            told.broken[heard] += 1
-            await asyncio.sleep(0.5)
-            continue
-        told.audio_s += seconds_of(heard)
-        told.wrong += hashlib.sha256(heard).hexdigest() != digests[which]
 
 
 if __name__ == "__main__":

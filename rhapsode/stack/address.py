@@ -33,7 +33,7 @@ def listen_together(host: str, port: int, api_keys: str, how_many: int) -> tuple
 def bound_together(first: socket.socket, how_many: int, host: str) -> tuple[socket.socket, ...]:
     """As many sockets at the port of the first, over which the kernel spreads connections. Raises `AddressRefused`.
 
-    Only sockets that agree to it share a port: the first one did not, so that the port was nobody else's.
+    Only sockets that agree to it share a port: the first one did not, so that the port was no other program's.
     """
     if how_many == 1:
         return (first,)

@@ -52,7 +52,7 @@ class ArtifactStore(Protocol):
         ...
 
     def put_unread(self, key: str, data: bytes) -> StoredObject:
-        """As `put`, of a key that nobody else writes, and that nobody reads before this has returned: less may be there
+        """As `put`, of a key that has no other writer, and no reader before this has returned: less may be there
         after a writer was killed. A folder needs one sync for it.
         """
         ...

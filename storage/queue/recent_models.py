@@ -8,7 +8,7 @@ from storage.queue.model_registry import ModelCard, ModelRegistry
 
 
 class RecentModels(ModelRegistry):
-    """`list` asks nobody: it has what the last `look` found. Any thread."""
+    """`list` asks no server: it has what the last `look` found. Any thread."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
         super().__init__(redis, key_prefix)

@@ -23,7 +23,7 @@ class StreamMeter:
         self._chunk_s: float | None = None
 
     def made(self, num_frames: int, now_s: float, *, may_wait: bool) -> None:
-        """A chunk of the engine's. may_wait: for text, which is nobody's step."""
+        """A chunk of the engine's. may_wait: for text, which is no step of the engine's."""
         if self._chunk_s is not None and num_frames and not may_wait:
             _FRAME.observe((now_s - self._chunk_s) / num_frames)
         self._chunk_s = now_s

@@ -1,4 +1,4 @@
-"""Following jobs: what happens to them reaches whoever waits for it in this process, over one connection to Redis."""
+"""Following jobs: what happens to them reaches all who wait for it in this process, over one connection to Redis."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class EventFeeds:
         self.is_stopping = False
 
     def stop(self) -> None:
-        """From now on nobody is to wait, which `is_stopping` says; whoever does looks again."""
+        """From now on no reader is to wait, which `is_stopping` says; those that do look again."""
         self.is_stopping = True
         self._subscription.each_feed(JobFeed.wake)
 

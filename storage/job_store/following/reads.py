@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import redis.asyncio
-from redis.exceptions import RedisError
 
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.errors import StoreUnavailable
 from storage.ids import JobId
 from storage.job_store.following.event import FIRST_EVENT, Entry, JobEvent, check_event_id, events_of, order_of
 
@@ -70,10 +68,10 @@ class EventReads:
             batch = {read: self._wanted.pop(read) for read in tuple(self._wanted)[:BATCH]}
             try:
                 found = await self._answers(tuple(batch))
-            except (StoreUnavailable, RedisError) as error:
+            except Exception as error:  # noqa: BLE001 - the readers' own: one that is told nothing waits for ever
                 for answer in batch.values():
                     answer.set_exception(error)
-                    # Whoever asked may have gone.
+                    # The reader may have gone.
                     answer.exception()
                 continue
             for answer, events in zip(batch.values(), found, strict=True):

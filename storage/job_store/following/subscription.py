@@ -81,7 +81,7 @@ class EventSubscription:
     async def _listen(self) -> None:
         """Until the connection is lost: raises that, in a group."""
         async with asyncio.TaskGroup() as group:
-            # A server that is away costs no connection before anybody follows anything.
+            # A server that is away costs no connection before any job is followed.
             await self._has_unsettled.wait()
             connection = await self._pool.get_connection()
             try:
@@ -150,7 +150,7 @@ class EventSubscription:
         return feed is not None and feed.is_told and not feed.followers
 
     def _interrupt(self) -> None:
-        """Nothing is subscribed any more; what nobody follows is let go."""
+        """Nothing is subscribed any more; what is not followed is let go."""
         self._subscribed.clear()
         self._feeds = {channel: feed for channel, feed in self._feeds.items() if feed.followers}
         self.each_feed(JobFeed.interrupt)

@@ -168,7 +168,7 @@ class KeptHttp:
     def _forget(self, host: str, port: int, question: Names) -> None:
         del self._questions[host, port]
         if not question.cancelled():
-            # Taken notice of, should nobody wait for it any more.
+            # Taken notice of, should no attempt wait for it any more.
             question.exception()
 
 
@@ -263,6 +263,6 @@ def _tell(loop: asyncio.AbstractEventLoop, say: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(say)
     except RuntimeError:
-        # The loop was closed while a name server thought: there is nobody left to tell.
+        # The loop was closed while a name server thought: there is no attempt left to tell.
         if not loop.is_closed():
             raise
