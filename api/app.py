@@ -7,14 +7,18 @@ import logging
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope, Send
 
 from api.access.rate_limits import RateLimitFields
 from api.batches import routes as batches
 from api.http.middleware.body_limit import BodyLimit
 from api.http.middleware.connections import BEFORE_STOP, STOP_WAITING
 from api.http.middleware.cors import admit_origins, parse_origins
+from api.http.middleware.held_requests import HeldRequests, LateAnswers
 from api.http.middleware.request_boundary import RequestBoundary
 from api.http.middleware.request_metrics import RequestMeter, process_started
 from api.http.middleware.request_traces import RequestTraces
@@ -93,7 +97,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
 
     # The interactive pages load their scripts from another host, which this API never asks a browser to do; the
     # description they would show is at /openapi.json.
-    app = FastAPI(
+    app = Application(
         title="Rhapsode",
         version=CONTRACT_VERSION,
         lifespan=lifespan,
@@ -104,7 +108,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         # The framework's own; ours are `RequestTraces` and `RequestMeter`.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         # The function's name: short, and the same whatever its path becomes.
-        generate_unique_id_function=lambda route: route.name,
+        generate_unique_id_function=_function_name,
     )
     # Each is asked in turn whether an address is its own: those of every job come first.
     modules = (
@@ -126,11 +130,26 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.include_router(openapi_router)
     complete_openapi(app)
     # The last one added is the outermost.
+    app.add_middleware(LateAnswers)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RateLimitFields)
     app.add_middleware(RequestBoundary)
     admit_origins(app, parse_origins(settings.cors_origins))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMeter)
-    app.add_middleware(RequestTraces)
     return app
+
+
+def _function_name(route: APIRoute) -> str:
+    return route.name
+
+
+class Application(FastAPI):
+    """FastAPI within what sees a request from its beginning to its end, also while it waits outside of the others."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the framework's own
+        super().__init__(**options)
+        self._whole = RequestTraces(HeldRequests(super().__call__))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._whole(scope, receive, send)

@@ -26,7 +26,13 @@ from storage.runtime.config.settings import SettingsError, load_settings
 BACKLOG = 512
 
 STOP_AFTER_S = 2
-"""Event streams stay open as long as their jobs; a stop need not wait for them, clients reconnect."""
+"""What is sent to those who read slowly may take as long as they like; a stop does not wait for it."""
+
+ANSWER_S = 0.005
+MOST_ANSWERS_S = 6
+"""Beyond that: for each request under way, since thousands may be held, which are all answered when the server stops;
+and for all of them together.
+"""
 
 OTHER_FILES = 256
 """Open files that are no connections: stores, queues, recordings."""
@@ -57,6 +63,10 @@ class DrainingServer(SharedPortServer):
         before_stop = self.lifespan.state.get(BEFORE_STOP)
         if before_stop is not None:
             await before_stop(lambda: self.force_exit)
+        answers_s = min(MOST_ANSWERS_S, ANSWER_S * len(self.server_state.tasks))
+        # The annotation alone knows whole seconds only.
+        grace_s: Any = (self.config.timeout_graceful_shutdown or 0) + answers_s
+        self.config.timeout_graceful_shutdown = grace_s
         await super().shutdown(sockets)
 
 

@@ -13,6 +13,14 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def has_ended(pid: int) -> bool:
+    """Also if nobody has asked yet how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
 def memory_kib(pid: int) -> int:
     """What it has in memory now."""
     return _status_kib(pid, "VmRSS")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from api.http.caller_presence import caller_watched
+from api.http.caller_presence import PresentCaller
+from api.http.middleware.held_requests import hold
 
 KEEP_ALIVE = b": ping\n\n"
 """A comment, which clients pass over; proxies see that the connection is in use."""
 
 
 class MessageSource(Protocol):
-    def messages(self, has_gone: Callable[[], bool]) -> AsyncGenerator[bytes]:
-        """Ends soon once the client has gone, which `wake` tells."""
+    def messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
+        """Ends soon once the caller has gone, with whom it sleeps."""
         ...
-
-    def wake(self) -> None: ...
 
 
 class EventStream(Response):
@@ -36,8 +35,19 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        with caller_watched(receive, self._source.wake) as has_gone:
-            async with aclosing(self._source.messages(has_gone)) as messages:
-                async for message in messages:
-                    await send({"type": "http.response.body", "body": message, "more_body": True})
+        hold(scope, _Messages(self._source))
+
+
+class _Messages:
+    """What follows the beginning of a stream."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: MessageSource) -> None:
+        self._source = source
+
+    async def go_on(self, receive: Receive, send: Send) -> None:
+        async with aclosing(self._source.messages(PresentCaller(receive))) as messages:
+            async for message in messages:
+                await send({"type": "http.response.body", "body": message, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

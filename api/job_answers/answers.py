@@ -12,12 +12,15 @@ from api.job_answers.queue_position import waiting_of
 from api.job_answers.view import JobViewer, retry_after_s
 from api.services.container import ApiServices
 from rhapsode.contract.jobs import answer as schemas
+from storage.job_store.queue_position import QueuePosition
 from storage.jobs.record import JobRecord
 
 
-def shown_job(services: ApiServices, links: LinkBuilder, record: JobRecord) -> schemas.Job:
-    """With its place in the queue, as long as it has one."""
-    return JobViewer(services.artifacts, links, time.time()).job(record, waiting_of(services, record))
+def shown_job(
+    services: ApiServices, links: LinkBuilder, record: JobRecord, place: QueuePosition | None = None
+) -> schemas.Job:
+    """With its place in the queue, as long as it has one, which is asked for unless it is known."""
+    return JobViewer(services.artifacts, links, time.time()).job(record, waiting_of(services, record, place))
 
 
 def accepted_answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 
-from anyio.to_thread import run_sync
-from starlette.types import Receive
-
-from api.http.caller_presence import caller_watched
+from api.http.caller_presence import PresentCaller
 from api.services.container import ApiServices
+from api.services.jobs_together import JobNow
+from storage.ids import JobId, TenantId
 from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
 from storage.jobs.states import MOVES
@@ -35,28 +33,36 @@ def requested_wait_s(prefer: str | None) -> int | None:
 async def wait_until_ended(services: ApiServices, record: JobRecord, wait_s: float) -> JobRecord:
     """The job once it has ended, or as it is when the time is over or the server stops."""
     with services.events.following(record.id) as follower:
-        return await _followed_to_its_end(services, follower, record, wait_s, lambda: False)
+        seen = await followed_to_its_end(services, follower, record.tenant, record.id, wait_s)
+    if seen is None:
+        raise RuntimeError("a caller who is not watched has gone")
+    return seen.record
 
 
-async def wait_for_caller(services: ApiServices, record: JobRecord, wait_s: float, receive: Receive) -> JobRecord:
-    """As `wait_until_ended`, for a client that may go: then the job as it was. receive: of a request that was read."""
-    with services.events.following(record.id) as follower, caller_watched(receive, follower.wake) as has_gone:
-        return await _followed_to_its_end(services, follower, record, wait_s, has_gone)
-
-
-async def _followed_to_its_end(
-    services: ApiServices, follower: Follower, record: JobRecord, wait_s: float, has_gone: Callable[[], bool]
-) -> JobRecord:
+async def followed_to_its_end(
+    services: ApiServices,
+    follower: Follower,
+    tenant: TenantId,
+    job_id: JobId,
+    wait_s: float,
+    caller: PresentCaller | None = None,
+) -> JobNow | None:
+    """As `wait_until_ended`; None once the caller has gone, with whom the follower sleeps."""
     deadline_s = time.monotonic() + wait_s
-    while (left_s := deadline_s - time.monotonic()) > 0 and not services.events.is_stopping and not has_gone():
-        newest = await follower.newest()
-        if newest is not None and newest.type in LAST_EVENTS:
-            seen = await run_sync(services.jobs.get, record.tenant, record.id)
+    while (left_s := deadline_s - time.monotonic()) > 0 and not services.events.is_stopping and not _has_gone(caller):
+        if await _is_told_to_have_ended(follower):
+            seen = await services.jobs_together.now(tenant, job_id)
             # It may have been reopened since.
-            if seen.state.is_terminal:
+            if seen.record.state.is_terminal:
                 return seen
         await follower.wait(left_s)
-    if has_gone():
-        # Thousands may go together, and none of them reads what is answered.
-        return record
-    return await run_sync(services.jobs.get, record.tenant, record.id)
+    return None if _has_gone(caller) else await services.jobs_together.now(tenant, job_id)
+
+
+def _has_gone(caller: PresentCaller | None) -> bool:
+    return caller is not None and caller.has_gone
+
+
+async def _is_told_to_have_ended(follower: Follower) -> bool:
+    newest = await follower.newest()
+    return newest is not None and newest.type in LAST_EVENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
 
 from api.dependencies import KnownJobId, Links, Services, Tenant
+from api.http.caller_presence import PresentCaller
 from api.http.event_stream import KEEP_ALIVE, EventStream
 from api.http.problems.problem import invalid_header
 from api.job_answers.waiting import LAST_EVENTS, SILENCE_S
@@ -95,27 +96,22 @@ class JobStream:
         self._following = following
         self._progress = ProgressPace(PROGRESS_INTERVAL_S)
         self._has_ended = following.record.state.is_terminal
-        self._follower: Follower | None = None
 
-    def wake(self) -> None:
-        if self._follower is not None:
-            self._follower.wake()
-
-    async def messages(self, has_gone: Callable[[], bool]) -> AsyncGenerator[bytes]:
+    async def messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
         record = self._following.record
         try:
             if self._following.has_lost:
                 yield self._shown.summary(record, self._following.after)
-            with self._services.events.following(record.id) as self._follower:
-                async for message in self._followed(self._follower, has_gone):
+            with self._services.events.following(record.id, caller) as follower:
+                async for message in self._followed(follower, caller):
                     yield message
         except StoreUnavailable as error:
             # The status is long sent. The client connects again with the last id, and misses nothing.
             logger.warning("event stream broken off", extra={"job_id": record.id, "error": str(error)})
 
-    async def _followed(self, follower: Follower, has_gone: Callable[[], bool]) -> AsyncGenerator[bytes]:
+    async def _followed(self, follower: Follower, caller: PresentCaller) -> AsyncGenerator[bytes]:
         after, silent_since_s = self._following.after, time.monotonic()
-        while not (has_gone() or self._services.events.is_stopping):
+        while not (caller.has_gone or self._services.events.is_stopping):
             events = await follower.events(after)
             if events:
                 for event in events:

@@ -60,7 +60,7 @@ async def put_job(
         raise
     await services.idempotent_responses.keep(tenant, key, token, KeptAnswer(202))
     if wants_plan_only(accepted):
-        return await plan_answer(services, links, accepted, request.receive)
+        return await plan_answer(services, links, accepted)
     return await run_sync(accepted_answer, services, links, accepted)
 
 

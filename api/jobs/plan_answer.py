@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from anyio.to_thread import run_sync
+from functools import partial
+
 from starlette.responses import Response
-from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted
 from api.http.links import LinkBuilder
 from api.http.problems.problem import Problem
 from api.job_answers.answers import accepted_answer
-from api.job_answers.waiting import wait_for_caller
+from api.job_answers.held_answer import Seen, answer_at_its_end
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
@@ -31,20 +31,19 @@ def wants_plan_only(accepted: Accepted) -> bool:
 
 
 async def plan_answer(
-    services: ApiServices,
-    links: LinkBuilder,
-    accepted: Accepted,
-    receive: Receive,
-    wait_s: int | None = None,
+    services: ApiServices, links: LinkBuilder, accepted: Accepted, wait_s: int | None = None
 ) -> Response:
-    """200 with the plan, 202 with the job if it takes longer. Raises the `Problem` of an input that has no plan.
+    """200 with the plan, 202 with the job if it takes longer, and the `Problem` of an input that has no plan.
 
     wait_s: what the caller prefers to wait; 0 asks for the job at once.
     """
-    record = accepted.job
-    if not record.state.is_terminal:
-        record = await wait_for_caller(services, record, PLAN_WAIT_S if wait_s is None else wait_s, receive)
-    answer = await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
+    planned = partial(_planned, services, links, accepted, wait_s)
+    return await answer_at_its_end(services, accepted.job, PLAN_WAIT_S if wait_s is None else wait_s, planned)
+
+
+def _planned(services: ApiServices, links: LinkBuilder, accepted: Accepted, wait_s: int | None, seen: Seen) -> Response:
+    now = seen()
+    answer = _answer(services, links, Accepted(now.record, accepted.replayed, now.place))
     if wait_s is not None:
         answer.headers["Preference-Applied"] = f"wait={wait_s}"
     return answer

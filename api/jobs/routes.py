@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Annotated
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from api.acceptance.acceptance import Accepted
 from api.access.idempotent_route import IdempotentRoute
@@ -15,27 +16,26 @@ from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
 from api.job_answers.answers import accepted_answer, job_answer, shown_job
-from api.job_answers.held_answer import held_answer
+from api.job_answers.held_answer import Seen, answer_at_its_end, held_answer
 from api.job_answers.queue_position import waiting_of_each
 from api.job_answers.view import JobViewer, retry_after_s
-from api.job_answers.waiting import WAIT_DESCRIPTION, requested_wait_s, wait_for_caller
+from api.job_answers.waiting import WAIT_DESCRIPTION, requested_wait_s
 from api.jobs.plan_answer import plan_answer, wants_plan_only
 from api.jobs.query import JobListQuery, encode_cursor, job_query
 from api.services.container import ApiServices
+from api.services.jobs_together import JobNow
 from api.submission.submission import SubmissionCall, submit_narration
 from rhapsode.contract.jobs import answer as schemas
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.jobs.states import JobState
 from storage.ids import JobId
 from storage.job_store.object_folders import folders_of
-from storage.jobs.record import JobRecord
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
 
 @router.post("", status_code=202, response_model=schemas.Job, openapi_extra=json_body(JobRequest))
 async def submit_job(
-    request: Request,
     asked: KnownAsked,
     body: JsonBytes,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
@@ -52,10 +52,10 @@ async def submit_job(
     call = SubmissionCall(asked.tenant, body, idempotency_key(idempotency_header, body), links.base)
     wait_s = requested_wait_s(prefer)
     if wait_s is not None:
-        return await _submit_and_wait(services, links, call, wait_s, request)
+        return await _submit_and_wait(services, links, call, wait_s)
     answer = await run_sync(_submit, services, links, call)
     if isinstance(answer, Accepted):
-        return await plan_answer(services, links, answer, request.receive)
+        return await plan_answer(services, links, answer)
     return answer
 
 
@@ -88,7 +88,6 @@ def list_jobs(
 @router.head("/{job_id}", include_in_schema=False)
 @router.get("/{job_id}", response_model=schemas.Job)
 async def get_job(
-    request: Request,
     asked: KnownAsked,
     job_id: KnownJobId,
     prefer: Annotated[str | None, Header(description=WAIT_DESCRIPTION)] = None,
@@ -100,10 +99,8 @@ async def get_job(
         return await run_sync(_present_answer, asked, job_id, if_none_match)
     services = asked.services
     record = await run_sync(services.jobs.get, asked.tenant, job_id)
-    if not record.state.is_terminal:
-        record = await wait_for_caller(services, record, wait_s, request.receive)
-    headers = {"Preference-Applied": f"wait={wait_s}"}
-    return await run_sync(_read_answer, services, asked.links, record, headers, if_none_match)
+    answer = partial(_waited_answer, services, asked.links, wait_s, if_none_match)
+    return await answer_at_its_end(services, record, wait_s, answer)
 
 
 @router.post("/{job_id}/cancel", response_model=schemas.Job)
@@ -133,29 +130,34 @@ def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> 
     return accepted if wants_plan_only(accepted) else accepted_answer(services, links, accepted)
 
 
-async def _submit_and_wait(
-    services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int, request: Request
-) -> Response:
+async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int) -> Response:
     accepted = await run_sync(submit_narration, services, call)
     if wants_plan_only(accepted):
-        return await plan_answer(services, links, accepted, request.receive, wait_s)
-    return await held_answer(services, links, accepted, wait_s, request.receive)
+        return await plan_answer(services, links, accepted, wait_s)
+    return await held_answer(services, links, accepted, wait_s)
 
 
 def _present_answer(asked: Asked, job: JobId, if_none_match: str | None) -> Response:
     """As the job is now: read and shown by one thread."""
     record = asked.services.jobs.get(asked.tenant, job)
-    return _read_answer(asked.services, asked.links, record, {}, if_none_match)
+    return _read_answer(asked.services, asked.links, JobNow(record, None), {}, if_none_match)
+
+
+def _waited_answer(
+    services: ApiServices, links: LinkBuilder, wait_s: int, if_none_match: str | None, seen: Seen
+) -> Response:
+    return _read_answer(services, links, seen(), {"Preference-Applied": f"wait={wait_s}"}, if_none_match)
 
 
 def _read_answer(
-    services: ApiServices, links: LinkBuilder, record: JobRecord, headers: dict[str, str], if_none_match: str | None
+    services: ApiServices, links: LinkBuilder, now: JobNow, headers: dict[str, str], if_none_match: str | None
 ) -> Response:
+    record = now.record
     etag = JobViewer(services.artifacts, links, time.time()).etag(record)
     headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}
     if if_none_match is not None and {etag, "*"} & {tag.strip() for tag in if_none_match.split(",")}:
         return Response(status_code=304, headers=headers)
-    job = shown_job(services, links, record)
+    job = shown_job(services, links, record, now.place)
     if not record.state.is_terminal:
         headers["Retry-After"] = str(retry_after_s(job))
     return job_answer(job, 200, headers)

@@ -14,6 +14,7 @@ from anyio.to_thread import current_default_thread_limiter
 from api.http.open_sockets import OpenSockets
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
+from api.services.jobs_together import JobsTogether
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
 from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
@@ -94,6 +95,7 @@ class ApiServices:
     chapter_files: ChapterFileCache
     queue_positions: QueuePositions
     events: EventFeeds
+    jobs_together: JobsTogether
     callers: CallerGate
     api_keys: ApiKeyStore
     idempotent_responses: IdempotentResponses
@@ -144,21 +146,21 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             worker_registry, recent_models, streams, settings.tls_files, patience, settings.class_of
         )
         async with live_speech as live, open_event_feeds(event_client, settings.key_prefix) as events:
+            jobs = JobStore(
+                client, settings.key_prefix, admission_limits(settings), accept_replicas=settings.accept_replicas
+            )
+            positions = QueuePositions(client, settings.key_prefix, accept_replicas=settings.accept_replicas)
             yield ApiServices(
                 settings=settings,
                 redis=client,
-                jobs=JobStore(
-                    client,
-                    settings.key_prefix,
-                    admission_limits(settings),
-                    accept_replicas=settings.accept_replicas,
-                ),
+                jobs=jobs,
                 control=JobControl(client, settings.key_prefix, admission_limits(settings)),
                 segments=SegmentReader(client, settings.key_prefix),
                 plans=PlanCache(artifacts),
                 chapter_files=ChapterFileCache(artifacts),
-                queue_positions=QueuePositions(client, settings.key_prefix, accept_replicas=settings.accept_replicas),
+                queue_positions=positions,
                 events=events,
+                jobs_together=JobsTogether(jobs, positions),
                 callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
                 api_keys=ApiKeyStore(client, settings.key_prefix),
                 idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),

@@ -1,7 +1,8 @@
 """What one API process pays for clients that wait: each holds the answer of a job of its own (`Prefer: wait`).
 
 Told: memory and CPU of the API for a waiter while nothing happens, and connections of Redis; then jobs end, one every
-so often, and it is told how late their clients hear of it. Sockets are bare: a richer client would measure itself.
+so often, and it is told how late their clients hear of it; then the API is told to stop, and it is told how long that
+takes and how many of those who still wait are answered. Sockets are bare: a richer client would measure itself.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 import statistics
 import time
 
 from benchmarks.api.served_api import ServedApi, served_api
-from benchmarks.process_figures import memory_kib
+from benchmarks.process_figures import has_ended, memory_kib
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId, new_job_id
@@ -34,9 +36,9 @@ async def main() -> None:
     arguments = _parser().parse_args()
     allow_files(max(arguments.waiters) + SPARE_FILES)
     os.environ["RHAPSODE_MAX_CONNECTIONS"] = str(max(arguments.waiters) + SPARE_FILES)
-    names = ("waiters", "KiB", "CPU %", "clients", "ends", "p50 ms", "p99 ms", "CPU ms")
+    names = ("waiters", "KiB", "CPU %", "clients", "ends", "p50 ms", "p99 ms", "CPU ms", "waited", "given", "stop s")
     print(" ".join(f"{name:>7}" for name in names))
-    print("        (memory for a waiter, CPU of all of them and clients of Redis while nothing happens; then the ends)")
+    print("        (memory for a waiter, CPU of all and clients of Redis while nothing happens; the ends; the stop)")
     for waiters in arguments.waiters:
         with guarded_run() as folder, served_api(folder) as api:
             print(await _measure(api, waiters, arguments.ends, arguments.interval_ms / 1000, arguments.idle_s))
@@ -71,14 +73,26 @@ async def _measure(api: ServedApi, waiters: int, ends: int, interval_s: float, i
         jobs.cancel(TENANT, job)
         late_ms.append(1000 * (await heard - told_s))
     cpu_ms = 1000 * (api.cpu_s() - begun_cpu_s) / len(late_ms)
+    waited, given, stop_s = await _stopped(api, [reader for reader, _ in list(waiting.values())[len(late_ms) :]])
     for _, writer in waiting.values():
         writer.close()
     p50 = statistics.median(late_ms)
     p99 = statistics.quantiles(late_ms, n=100)[98] if len(late_ms) > 1 else p50
     return (
         f"{waiters:>7} {grown_kib / waiters:>7.1f} {100 * idle:>7.2f} {clients:>7} {len(late_ms):>7} "
-        f"{p50:>7.1f} {p99:>7.1f} {cpu_ms:>7.2f}"
+        f"{p50:>7.1f} {p99:>7.1f} {cpu_ms:>7.2f} {waited:>7} {given:>7} {stop_s:>7.2f}"
     )
+
+
+async def _stopped(api: ServedApi, waiting: list[asyncio.StreamReader]) -> tuple[int, int, float]:
+    """How many waited, how many of them were answered, and seconds until the process had ended."""
+    begun_s = time.monotonic()
+    os.kill(api.pid, signal.SIGTERM)
+    answers = await asyncio.gather(*(reader.read() for reader in waiting), return_exceptions=True)
+    given = sum(isinstance(answer, bytes) and answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
+    while not has_ended(api.pid):
+        await asyncio.sleep(0.01)
+    return len(waiting), given, time.monotonic() - begun_s
 
 
 def _submit(jobs: JobStore) -> JobId:

@@ -33,8 +33,10 @@ class RequestBoundary:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(scope)
-        scope[_SCOPE_KEY] = request_id
+        if _SCOPE_KEY not in scope:
+            # One that comes back with its answer has its id.
+            scope[_SCOPE_KEY] = _request_id(scope)
+        request_id = request_id_of(scope)
         if scope["type"] == "websocket":
             with request_fields(request_id):
                 await self._app(scope, receive, send)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +16,8 @@ _IN_PROGRESS = gauge("rhapsode_http_requests_in_progress")
 _REFUSALS = counter("rhapsode_http_refusals")
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SCOPE_KEY = "rhapsode.started_s"
+
 TRY_LATER = frozenset({429, 503})
 
 
@@ -28,6 +31,11 @@ def refused(status: int, code: str) -> None:
         _REFUSALS.labels(code).inc()
 
 
+def still_in_progress() -> AbstractContextManager[None]:
+    """A request that has left the meter and is not answered."""
+    return _IN_PROGRESS.track_inprogress()
+
+
 class RequestMeter:
     """Counts answers by route, as the route is written: an id is no label."""
 
@@ -38,7 +46,8 @@ class RequestMeter:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started_s = time.perf_counter()
+        # Of one that comes back with its answer, when it came first.
+        started_s = scope.setdefault(_SCOPE_KEY, time.perf_counter())
 
         async def send_measured(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from storage.runtime.observability.tracing import is_traced, span
@@ -16,10 +18,13 @@ class RequestTraces:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["path"] in _QUIET or not is_traced():
-            await self._app(scope, receive, send)
-            return
+            # Not by a coroutine of its own, which every request that waits would keep.
+            return self._app(scope, receive, send)
+        return self._trace(scope, receive, send)
+
+    async def _trace(self, scope: Scope, receive: Receive, send: Send) -> None:
         with span("request", _given(scope), method=scope["method"]) as request:
 
             async def send_noted(message: Message) -> None:

@@ -47,14 +47,15 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    app.add_exception_handler(Problem, _answer)
-    app.add_exception_handler(StorageError, _answer)
-    app.add_exception_handler(RequestValidationError, _answer)
-    app.add_exception_handler(HTTPException, _answer)
-    app.add_exception_handler(ClientDisconnect, _answer)
+    app.add_exception_handler(Problem, answered_error)
+    app.add_exception_handler(StorageError, answered_error)
+    app.add_exception_handler(RequestValidationError, answered_error)
+    app.add_exception_handler(HTTPException, answered_error)
+    app.add_exception_handler(ClientDisconnect, answered_error)
 
 
-async def _answer(request: Request, error: Exception) -> Response:
+async def answered_error(request: Request, error: Exception) -> Response:
+    """Raises it again if it is of no kind that a caller is told of."""
     request_id = request_id_of(request.scope)
     problem = _problem(request, error)
     if problem is None:

@@ -8,7 +8,7 @@ that moment goes on with what the feed holds, and misses nothing.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from typing import Protocol
 
 from storage.ids import JobId
 from storage.job_store.following.event import JobEvent, order_of
@@ -17,14 +17,18 @@ KEPT = 32
 """Events; a follower who is farther behind reads the log again."""
 
 
+class Woken(Protocol):
+    def wake(self) -> None: ...
+
+
 class JobFeed:
-    """followers: called when anything has changed."""
+    """followers: woken when anything has changed."""
 
     __slots__ = ("_forgotten", "_kept", "changes", "followers", "is_told", "job_id", "round")
 
     def __init__(self, job_id: JobId) -> None:
         self.job_id = job_id
-        self.followers: set[Callable[[], None]] = set()
+        self.followers: set[Woken] = set()
         self.changes = 0
         """Grows whenever there is something new to look at."""
         self.is_told = False
@@ -70,8 +74,8 @@ class JobFeed:
         return [event for event in self._kept or () if order_of(event.id) > limit]
 
     def wake(self) -> None:
-        for wake in tuple(self.followers):
-            wake()
+        for follower in tuple(self.followers):
+            follower.wake()
 
     def _change(self) -> None:
         self.changes += 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Protocol, Self
 
 import redis.asyncio
 
@@ -20,19 +21,71 @@ CANCEL_AGAIN_S = 0.2
 _FOLLOWERS = gauge("rhapsode_followers")
 
 
+class Sleeper(Protocol):
+    """How a follower waits."""
+
+    async def sleep(self, wait_s: float) -> bool:
+        """Until it is woken; False if the time was over."""
+        ...
+
+    def wake(self) -> None:
+        """One that sleeps."""
+        ...
+
+
+class Sleep:
+    """With nothing but news to wait for."""
+
+    __slots__ = ("_woken",)
+
+    def __init__(self) -> None:
+        self._woken: asyncio.Future[bool] | None = None
+
+    async def sleep(self, wait_s: float) -> bool:
+        loop = asyncio.get_running_loop()
+        self._woken = loop.create_future()
+        timer = loop.call_later(wait_s, self._time_is_over)
+        try:
+            return await self._woken
+        finally:
+            timer.cancel()
+            self._woken = None
+
+    def wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(True)
+
+    def _time_is_over(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(False)
+
+
 class Follower:
-    """One reader's way through a job's events, in one task: looks at what there is, and waits for more."""
+    """One reader's way through a job's events, in one task: looks at what there is, and waits for more. Is to be
+    entered, and follows until it is left.
+    """
 
-    __slots__ = ("_feed", "_has_read", "_is_woken", "_reads", "_seen", "_waiting")
+    __slots__ = ("_feed", "_has_read", "_is_woken", "_reads", "_seen", "_sleeper", "_subscription")
 
-    def __init__(self, feed: JobFeed, reads: EventReads) -> None:
+    def __init__(self, feed: JobFeed, reads: EventReads, subscription: EventSubscription, sleeper: Sleeper) -> None:
         self._feed = feed
         self._reads = reads
+        self._subscription = subscription
         self._seen = feed.changes
         self._has_read = 0
         """The round of the feed in which the log was read to its end."""
         self._is_woken = False
-        self._waiting: asyncio.Future[None] | None = None
+        self._sleeper = sleeper
+
+    def __enter__(self) -> Self:
+        self._feed.followers.add(self)
+        _FOLLOWERS.inc()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _FOLLOWERS.dec()
+        self._feed.followers.remove(self)
+        self._subscription.left(self._feed)
 
     async def events(self, after: str) -> list[JobEvent] | None:
         """Those behind `after`, or the first of them; None while Redis does not tell, and they are not known.
@@ -72,29 +125,17 @@ class Follower:
 
     async def wait(self, wait_s: float) -> bool:
         """Until there is something to look at that there was not at the last look; False if not within `wait_s`."""
-        if not self._has_news():
-            loop = asyncio.get_running_loop()
-            self._waiting = loop.create_future()
-            timer = loop.call_later(wait_s, self._go_on)
-            try:
-                await self._waiting
-            finally:
-                timer.cancel()
-                self._waiting = None
+        is_early = self._has_news() or await self._sleeper.sleep(wait_s)
         has_news, self._is_woken = self._has_news(), False
-        return has_news
+        return has_news or is_early
 
     def wake(self) -> None:
         """Also ahead of the wait."""
         self._is_woken = True
-        self._go_on()
+        self._sleeper.wake()
 
     def _has_news(self) -> bool:
         return self._is_woken or self._feed.changes != self._seen
-
-    def _go_on(self) -> None:
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
 
 
 class EventFeeds:
@@ -106,21 +147,16 @@ class EventFeeds:
         self.is_stopping = False
 
     def stop(self) -> None:
-        """From now on no reader is to wait, which `is_stopping` says; those that do look again."""
-        self.is_stopping = True
-        self._subscription.each_feed(JobFeed.wake)
+        """From now on no reader is to wait, which `is_stopping` says; those that do look again. Idempotent: every
+        connection of a server that stops calls it.
+        """
+        if not self.is_stopping:
+            self.is_stopping = True
+            self._subscription.each_feed(JobFeed.wake)
 
-    @contextmanager
-    def following(self, job_id: JobId) -> Generator[Follower]:
-        feed = self._subscription.feed(job_id)
-        follower = Follower(feed, self._reads)
-        feed.followers.add(follower.wake)
-        try:
-            with _FOLLOWERS.track_inprogress():
-                yield follower
-        finally:
-            feed.followers.remove(follower.wake)
-            self._subscription.left(feed)
+    def following(self, job_id: JobId, sleeper: Sleeper | None = None) -> Follower:
+        """To be entered at once: a feed that has no follower is let go. sleeper: where there is more to wait for."""
+        return Follower(self._subscription.feed(job_id), self._reads, self._subscription, sleeper or Sleep())
 
     async def begins_behind(self, job_id: JobId, after: str) -> bool:
         """Whether events behind `after` are not kept any more. Raises `StoreUnavailable`, or `ValueError` if `after`

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from storage.ids import JobId
 from storage.job_store.following.event import JobEvent, order_of
 from storage.job_store.following.feed import KEPT, JobFeed
-from storage.job_store.following.feeds import Follower
+from storage.job_store.following.feeds import Follower, Sleep
 from storage.job_store.following.reads import PAGE, EventReads
+from storage.job_store.following.subscription import EventSubscription
 
 JOB = JobId("job_1")
 
@@ -76,8 +77,9 @@ class ScriptedReader:
     """Looks only when it is told to."""
 
     def __init__(self, server: ScriptedServer, feed: JobFeed) -> None:
-        self._follower = Follower(feed, cast("EventReads", cast("Any", server)))
-        feed.followers.add(self._follower.wake)
+        known: Any = server
+        self._follower = Follower(feed, cast("EventReads", known), cast("EventSubscription", known), Sleep())
+        feed.followers.add(self._follower)
         self.seen: list[JobEvent] = []
 
     async def look(self) -> None:
