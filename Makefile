@@ -79,7 +79,7 @@ vllm-test: ## the tests of the vLLM engine on a CPU, in an environment of its ow
 	else \
 		$(MAKE) --no-print-directory $(VLLM_VENV)/.installed && \
 		$(VLLM_VENV)/bin/python -m pytest -W default -n 2 --dist worksteal -k vllm \
-			$(VLLM_TESTS) tests/worker/engine/test_engine_contract.py; \
+			$(VLLM_TESTS) tests/worker/engine/test_engine_contract.py tests/worker/engine/test_engine_slots.py; \
 	fi
 
 $(DEMO_VENV)/.installed: $(VENV)/.dev-installed

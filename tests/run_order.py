@@ -15,16 +15,24 @@ import pytest
 TESTS = Path(__file__).parent
 
 SECONDS: dict[str, int] = {
-    "faults": 330,
-    "rhapsode": 240,
-    "page": 130,
-    "operations": 80,
-    "readmes": 60,
-    "worker/process/test_processes.py": 50,
-    "listening": 40,
-    "security": 40,
+    "faults/test_faults.py": 330,
+    "worker/engine": 220,
+    "page": 190,
+    "rhapsode/stack": 180,
+    "worker/items": 75,
+    "worker/process/test_processes.py": 70,
+    "security": 70,
+    "operations": 70,
+    "rhapsode/cli": 65,
+    "readmes": 65,
+    "rhapsode/client": 50,
+    "faults/test_webhook_faults.py": 50,
+    "api/live": 45,
+    "faults/test_reopened_jobs.py": 40,
+    "docker": 40,
+    "listening": 35,
     "test_wheel.py": 30,
-    "docker": 20,
+    "faults/test_batch_faults.py": 20,
 }
 """About as long as each of them takes, by folder or file. What is not named here is cheap test by test."""
 

@@ -1,4 +1,7 @@
-"""The tiny checkpoints and what the official package makes of them (tests/parity/README.md lists the arrays)."""
+"""The tiny checkpoints and what the official package makes of them (tests/parity/README.md lists the arrays); engines.
+
+The vLLM engine takes part where vLLM is installed, which is an environment of its own: `make vllm-test`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,13 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from tests.worker.engine.contracted_engines import Case
+from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from worker.engine.vllm.supported_versions import installed
+
 PARITY = Path(__file__).parents[2] / "parity"
 VARIANTS = ("base", "custom_voice", "voice_design")
+without_vllm = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,23 @@ def checkpoints(
         digest = make_checkpoint(paths[variant], recorded["size"], variant, recorded["seed"], recorded["eos_gain"])
         assert digest == recorded["digest"], "make_checkpoint.py changed: record the fixtures again"
     return paths
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(make_checkpoint: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random weights that never draw the end of speech: a request speaks until its `max_frames`."""
+    checkpoint = tmp_path_factory.mktemp("contract") / "tiny"
+    make_checkpoint(checkpoint, "tiny", "custom_voice", 5, 0.0)
+    return checkpoint
+
+
+@pytest.fixture(scope="module", params=["fake", "native", pytest.param("vllm", marks=without_vllm)])
+def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
+    if request.param == "fake":
+        return Case(FakeEngineSettings())
+    if request.param == "vllm":
+        return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
+    return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
 
 
 def _module_from(path: Path) -> ModuleType:

@@ -1,0 +1,58 @@
+"""Engines of every kind, and what the tests of their contract ask of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from worker.engine.build import build_engine
+from worker.engine.interface import BuiltInSpeaker, Engine, Speech, SpeechRequest, TextMode, Urgency
+from worker.engine.settings import EngineSettings
+
+WAIT_S = 60
+SLOTS = 3
+ENDLESS = "and so on and so forth, " * 11
+
+
+@dataclass(frozen=True)
+class Case:
+    """How one kind of engine is built."""
+
+    settings: EngineSettings
+
+    def build(self, slots: int = SLOTS) -> Engine:
+        return build_engine(replace(self.settings, slots=slots))
+
+
+def request_for(engine: Engine, request_id: str = "one", text: str = "Hello there.", frames: int = 6) -> SpeechRequest:
+    speaker = BuiltInSpeaker(engine.info.speakers[0])
+    return SpeechRequest(request_id, text, speaker, sampling=engine.info.default_sampling, max_frames=frames)
+
+
+def endless(engine: Engine, request_id: str) -> SpeechRequest:
+    return request_for(engine, request_id, ENDLESS, 1000)
+
+
+def result(future: Future[Speech]) -> Speech:
+    return future.result(timeout=WAIT_S)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < deadline_s, "it did not come true"
+        time.sleep(0.002)
+
+
+def assert_same(one: Speech, other: Speech) -> None:
+    np.testing.assert_array_equal(one.frames, other.frames)
+    np.testing.assert_array_equal(one.pcm, other.pcm)
+
+
+def live_request_for(engine: Engine, request_id: str, text: str, frames: int = 200) -> SpeechRequest:
+    request = request_for(engine, request_id, text, frames)
+    return replace(request, urgency=Urgency.LIVE, text_mode=TextMode.PER_FRAME, seed=1)
