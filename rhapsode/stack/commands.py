@@ -55,7 +55,7 @@ def janitor() -> tuple[str, ...]:
 
 def _celery(lane: str, app: str, *options: str) -> tuple[str, ...]:
     return python(
-        *("-m", "worker.process.celery_command", app, "worker", "--pool", "threads", *options),
+        *("-m", "worker.process.celery_command", app, "--pool", "threads", *options),
         *("--hostname", f"{lane}@%h", "--loglevel", "INFO"),
         *("--without-mingle", "--without-gossip", "--without-heartbeat"),
     )

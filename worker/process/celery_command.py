@@ -1,9 +1,10 @@
-"""Celery's command line for an app of ours, whatever lies in the folder where it is started.
+"""A Celery worker for an app of ours, whatever lies in the folder where it is started.
 
-    python -m worker.process.celery_command APP [ARGUMENT ...]
+    python -m worker.process.celery_command APP [OPTION ...]
 
-Celery puts the working directory before all packages while it looks for its app, so that a `worker` or a `storage`
-there would stand for ours. What is loaded by then it does not look for.
+The options are those of `celery worker`. Celery's own command would put the working directory before all packages while
+it looks for the app, so that a `worker` or a `storage` there would stand for ours; and it loads all its other commands,
+200 modules that a worker has no use for.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from celery.__main__ import main as celery_main
+from celery.bin.base import CLIContext
+from celery.bin.worker import worker
 
 
 def main() -> None:
-    app, *arguments = sys.argv[1:]
-    import_module(app)
-    sys.argv = ["celery", "--quiet", "--app", app, *arguments]
-    celery_main()
+    name, *options = sys.argv[1:]
+    context = CLIContext(import_module(name).app, no_color=False, workdir=None, quiet=True)
+    worker.main(options, prog_name="celery worker", obj=context, auto_envvar_prefix="CELERY_WORKER")
 
 
 if __name__ == "__main__":
