@@ -112,7 +112,8 @@ HOSTILE = "raise RuntimeError('this package is another one')\n"
 
 
 def write_hostile_package(folder: Path) -> None:
-    folder.mkdir(parents=True)
+    """Where the wheel has not been removed, its own is there."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "__init__.py").write_text(HOSTILE)
 
 
