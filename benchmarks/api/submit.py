@@ -27,8 +27,8 @@ from pathlib import Path
 from benchmarks.api.served_api import ServedApi, served_api
 from rhapsode.contract.jobs.input import Pauses
 from storage.narration.spec import Segmentation
+from storage.text.segmenting.segmentation import plan_segments
 from tests.run_guard import guarded_run
-from worker.speech.text.segmenting.segmentation import plan_segments
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
 

@@ -37,6 +37,7 @@ from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.stack import Stack
 from storage.narration.spec import Segmentation
+from storage.text.segmenting.segmentation import plan_segments
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
@@ -44,7 +45,6 @@ from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings
 from worker.settings import SMALL_VOICE
-from worker.speech.text.segmenting.segmentation import plan_segments
 from worker.synthesis.spoken_segment import segment_seed
 
 FABLES = Path(__file__).resolve().parents[2] / "rhapsode/demo/fables.txt"

@@ -26,12 +26,12 @@ from storage.narration.spec import Segmentation
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import MARGIN_S, place_segments, spoken_span
+from storage.text.function_words import FUNCTION_WORDS
+from storage.text.segmenting.segmentation import segment_script
 from worker.assembly.timed_text.cues import Cue, columns, cues
 from worker.assembly.timed_text.heard_sentences import heard_sentences
 from worker.assembly.timed_text.word_times import TimedSegment, shared
 from worker.planning.documents.reading import read_document
-from worker.speech.text.function_words import FUNCTION_WORDS
-from worker.speech.text.segmenting.segmentation import segment_script
 
 RATE_HZ = 24_000
 

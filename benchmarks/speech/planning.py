@@ -26,11 +26,11 @@ from storage.narration.script.script import Script, plain_script
 from storage.narration.script.ssml import parse_ssml
 from storage.narration.spec import Segmentation
 from storage.pronunciations.dictionaries import PronunciationRule
-from tests.worker.speech.text.segmenting.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
+from storage.text.english.front_end import respell_english
+from storage.text.segmenting.segmentation import segment_script
+from storage.text.spelling.respelling import Lexicon, respelt
+from tests.storage.text.segmenting.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
 from worker.planning.documents.reading import read_document
-from worker.speech.text.english.front_end import respell_english
-from worker.speech.text.segmenting.segmentation import segment_script
-from worker.speech.text.spelling.respelling import Lexicon, respelt
 
 MEGABYTE = 1_000_000
 NUM_RULES = 5_000

@@ -49,6 +49,13 @@ from storage.runtime.config.sentinel_url import parse_sentinel_url
 from storage.runtime.observability.redaction import Redaction
 from storage.segments.plan import decode_plan
 from storage.tenants.rate_limits import parse_limit
+from storage.text.cleaning.hyphens import find_divided
+from storage.text.cleaning.litter import find_litter
+from storage.text.numbers.rules import NORMALIZERS
+from storage.text.segmenting.segmentation import plan_segments
+from storage.text.segmenting.sentences import sentences
+from storage.text.spelling.respelling import Lexicon
+from storage.text.written_language import wrong_language
 from tests.linear_time.runs import PAIRS, UNITS, steep
 from worker.errors import PermanentItemError
 from worker.planning.documents.characters import clean_text, decode_markup, decode_text
@@ -56,8 +63,6 @@ from worker.planning.documents.html_document import html_script
 from worker.planning.documents.markdown_document import markdown_script
 from worker.planning.documents.markup import parse_html, parse_xhtml, parse_xml
 from worker.planning.documents.plain.brackets import find_remarks
-from worker.planning.documents.plain.hyphens import find_divided
-from worker.planning.documents.plain.litter import find_litter
 from worker.planning.documents.plain.paragraphs import read_paragraphs
 from worker.planning.documents.plain.plays import play_script
 from worker.planning.documents.plain.text_document import text_script
@@ -66,11 +71,6 @@ from worker.planning.documents.reading import read_document
 from worker.speech.alignment.words import Word, words_of
 from worker.speech.alignment.written import even_time, written_times
 from worker.speech.quality.words.spelling import spoken_words
-from worker.speech.text.numbers.rules import NORMALIZERS
-from worker.speech.text.segmenting.segmentation import plan_segments
-from worker.speech.text.segmenting.sentences import sentences
-from worker.speech.text.spelling.respelling import Lexicon
-from worker.speech.text.written_language import wrong_language
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSALS = (ValueError, RecursionError, PermanentItemError, Problem, RhapsodeError, KeyRefused, StackError)
@@ -182,31 +182,27 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "worker.planning.documents.plain.transcribers.find_transcribers_notes": lambda text: everything(
         find_transcribers_notes(text, read_paragraphs(text))
     ),
-    "worker.planning.documents.plain.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
-    "worker.planning.documents.plain.hyphens.find_divided": lambda text: everything(find_divided(text)),
+    "storage.text.cleaning.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
+    "storage.text.cleaning.hyphens.find_divided": lambda text: everything(find_divided(text)),
     "worker.planning.documents.plain.brackets.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
     "worker.planning.documents.reading.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
     "worker.speech.alignment.words.words_of": lambda text: everything(words_of(text)),
     "worker.speech.alignment.written.written_times": lambda text: said_otherwise(text),
     "worker.speech.quality.words.spelling.spoken_words": spoken_words,
-    "worker.speech.text.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
-    "worker.speech.text.segmenting.segmentation.plan_segments": lambda text: plan_segments(
+    "storage.text.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
+    "storage.text.segmenting.segmentation.plan_segments": lambda text: plan_segments(
         in_words(text), Segmentation(), Pauses()
     ),
-    "worker.speech.text.segmenting.sentences.sentences": lambda text: everything(
-        sentences(in_words(text), 0, len(text))
-    ),
-    "worker.speech.text.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
+    "storage.text.segmenting.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
+    "storage.text.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
     **{
-        f"worker.speech.text.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
+        f"storage.text.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
         for name, rules in NORMALIZERS.items()
     },
 }
 """By name, some also inside something else."""
 
-SLOW = frozenset(
-    {"worker.speech.text.segmenting.segmentation.plan_segments", "worker.speech.text.segmenting.sentences.sentences"}
-)
+SLOW = frozenset({"storage.text.segmenting.segmentation.plan_segments", "storage.text.segmenting.sentences.sentences"})
 """Their patterns are looked at by themselves; what else they do is the same for most marks."""
 
 OURS = frozenset(
@@ -239,12 +235,12 @@ OURS = frozenset(
         *("worker.planning.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
         *("storage.narration.script.script.plain_script", "worker.planning.script_reading.read_script"),
         *(
-            "worker.speech.text.numbers.east_asian.respell_chinese",
-            "worker.speech.text.english.front_end.respell_english",
-            "worker.speech.text.english.letters.letter_names.respell_english_by_name",
+            "storage.text.numbers.east_asian.respell_chinese",
+            "storage.text.english.front_end.respell_english",
+            "storage.text.english.letters.letter_names.respell_english_by_name",
         ),
-        *("worker.speech.text.numbers.east_asian.respell_japanese",),
-        *("worker.speech.text.numbers.east_asian.respell_korean",),
+        *("storage.text.numbers.east_asian.respell_japanese",),
+        *("storage.text.numbers.east_asian.respell_korean",),
     }
 )
 """Named like what reads strangers' text, and why it does not stand above."""

@@ -23,11 +23,11 @@ BUILT = {
     "storage.narration.script.dialogue._turns": "parsers: a play",
     "storage.narration.writing_systems._patterns": "parsers: foreign letters",
     "storage.runtime.observability.redaction.__init__": "words that are secrets, one after the other",
-    "worker.speech.text.english.rule.rule": "held by the module of its rule",
-    "worker.speech.text.segmenting.full_stops._behind_word_start": "held by its module",
-    "worker.speech.text.numbers.east_asian._pattern": "held by its module",
-    "worker.speech.text.numbers.european.__init__": "held by its module",
-    "worker.speech.text.spelling.respelling._entry": "parsers: a dictionary",
+    "storage.text.english.rule.rule": "held by the module of its rule",
+    "storage.text.segmenting.full_stops._behind_word_start": "held by its module",
+    "storage.text.numbers.east_asian._pattern": "held by its module",
+    "storage.text.numbers.european.__init__": "held by its module",
+    "storage.text.spelling.respelling._entry": "parsers: a dictionary",
 }
 """Functions that put a pattern together, and where what they make is looked at."""
 

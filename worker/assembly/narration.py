@@ -16,11 +16,11 @@ from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import ChapterSpan, Pacing, Placed, SegmentsIncomplete, chapter_spans, place_segments
+from storage.text.segmenting.sentences import sentences
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import WorkerServices
-from worker.speech.text.segmenting.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)

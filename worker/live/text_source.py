@@ -6,6 +6,13 @@ from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses
 from storage.errors import ArtifactMissing
 from storage.live.orders import LiveOrder, LiveTextMode
 from storage.narration.writing_systems import find_foreign, foreign_text_detail
+from storage.text.numbers.rules import NORMALIZERS
+from storage.text.spelling.job_spelling import DictionaryDamaged
+from storage.text.spelling.running_text import RunningSpelling
+from storage.text.written.composing import Bounds, SegmentComposer
+from storage.text.written.phrases import PhraseReader
+from storage.text.written.sentence_ends import SentenceReader
+from storage.text.written.words import WordReader
 from worker.engine.interface import EngineInfo
 from worker.errors import unusable
 from worker.leases.persistence import Patience, until_available
@@ -13,13 +20,6 @@ from worker.live.parts import LiveParts
 from worker.live.pieces import TextPiece, TextSource
 from worker.live.planned_text import plan_text
 from worker.live.text_room import TextRoom
-from worker.speech.text.numbers.rules import NORMALIZERS
-from worker.speech.text.spelling.job_spelling import DictionaryDamaged
-from worker.speech.text.spelling.running_text import RunningSpelling
-from worker.speech.text.written.composing import Bounds, SegmentComposer
-from worker.speech.text.written.phrases import PhraseReader
-from worker.speech.text.written.sentence_ends import SentenceReader
-from worker.speech.text.written.words import WordReader
 
 
 class WrittenText:

@@ -16,10 +16,11 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.plan import Plan, encode_plan
+from storage.text.drafting import Draft
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
-from worker.planning.drafting.draft import Draft, DraftRequest
+from worker.planning.drafting.draft import DraftRequest
 from worker.planning.drafting.process import draft_bounded
 from worker.planning.preview import finish_preview
 from worker.planning.voice_waiting import wait_for_voice

@@ -15,9 +15,9 @@ from storage.objects import keys
 from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.sentences import Sentence
 from storage.segments.timeline import Pacing
+from storage.text.drafting import Draft
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
-from worker.planning.drafting.draft import Draft
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, Normalization, SourceType, SsmlMode
-from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import EntryFormatError, decode_entries, entries_script
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml import parse_ssml
 from storage.narration.script.ssml_document import SsmlError
 from storage.narration.spec import NarrationSpec
+from storage.text.drafting import plain_text_script
+from storage.text.spelling.say_as import Speller
 from worker.errors import unusable
 from worker.planning.documents.errors import DocumentError
-from worker.planning.documents.plain.text_document import without_litter
 from worker.planning.documents.reading import read_document
-from worker.speech.text.spelling.say_as import Speller
 
 
 def read_script(data: bytes, spec: NarrationSpec) -> Script:
@@ -40,7 +39,7 @@ def _script(data: bytes, spec: NarrationSpec) -> Script:
         case NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat() as document_format):
             return read_document(data, document_format, given.include, given.images or Images.SKIP, _cast(spec))
         case _:
-            return without_litter(dialogue_script(data.decode(), _cast(spec)), is_book=False)
+            return plain_text_script(data.decode(), spec)
 
 
 def _abilities(spec: NarrationSpec) -> Abilities:

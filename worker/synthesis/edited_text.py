@@ -19,7 +19,7 @@ def as_edited(item: ClaimedItem, planned: PlannedSegment, held: HeldLease, artif
     if edit.text is None and edit.sentences is None:
         return edited(planned, edit)
     # Rules of languages take memory that a worker of GPUs spares until somebody edits a text.
-    from worker.speech.text.spelling.job_spelling import DictionaryDamaged, spelled
+    from storage.text.spelling.job_spelling import DictionaryDamaged, spelled
 
     request = item.narration.request
     language = edit.language or planned.language or request.language

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from storage.text.segmenting.halves import halves
 from worker.engine.interface import SamplingParams
-from worker.speech.text.segmenting.halves import halves
 
 REROLL_TEMPERATURE = 0.6
 """Of codebook 0, for a checkpoint that decodes greedily; the code predictor stays greedy. Of 15 short, long and numeric

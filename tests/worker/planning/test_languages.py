@@ -15,9 +15,9 @@ from storage.narration.script.entries import SegmentEntry, encode_entries
 from storage.narration.spec import NarrationSpec
 from storage.queue.dead_letters import DeadLetters
 from storage.segments.plan import PlannedSegment
+from storage.text.languages import language_warnings
 from tests.worker.planning.test_script_inputs import submit
 from tests.worker.studio import SPEC, Studio
-from worker.planning.languages import language_warnings
 
 ENGLISH = replace(SPEC, languages=("english",))
 GERMAN_TEXT = "Guten Tag, wie geht es Ihnen heute? Es ist nicht weit, und wir haben noch Zeit."

@@ -19,6 +19,7 @@ from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
+from storage.text.segmenting.halves import halves
 from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
@@ -31,7 +32,6 @@ from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, Recognisers
 from worker.speech.quality.verdict import measured_verdict
-from worker.speech.text.segmenting.halves import halves
 from worker.synthesis.manners import REROLL_TEMPERATURE
 
 WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905

@@ -15,8 +15,8 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 from storage.segments.timeline import Span
-from worker.speech.text.function_words import FUNCTION_WORDS
-from worker.speech.text.segmenting.clauses import Cut, clauses_of
+from storage.text.function_words import FUNCTION_WORDS
+from storage.text.segmenting.clauses import Cut, clauses_of
 
 MAX_COLUMNS = 42
 MAX_LINES = 2

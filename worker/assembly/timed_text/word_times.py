@@ -15,12 +15,12 @@ from storage.segments.plan import PlannedSegment
 from storage.segments.results import SILENCED
 from storage.segments.sentences import Sentence
 from storage.segments.timeline import Placed, Span, spoken_span
+from storage.text.english.front_end import respell_english
+from storage.text.spelling.spoken import SpokenText
 from worker.speech.alignment.aligner import Method, WordAligner, WordTime
 from worker.speech.alignment.words import Word, words_of
 from worker.speech.alignment.written import written_times
 from worker.speech.audio.samples import Samples
-from worker.speech.text.english.front_end import respell_english
-from worker.speech.text.spelling.spoken import SpokenText
 
 _TRIED = frozenset(("english", "auto", ""))
 """Languages as models name them; speech of an unnamed one is tried, and times are estimated where that does not fit."""

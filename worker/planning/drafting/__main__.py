@@ -15,12 +15,12 @@ from rhapsode.contract.jobs.narration import Narration
 from storage.jobs.record import JobError
 from storage.narration.spec import NarrationSpec
 from storage.runtime.fork_server.server import serve
+from storage.text.numbers.rules import NORMALIZERS
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import DraftRequest, draft_plan
 from worker.planning.drafting.limits import LIMITS
 from worker.planning.drafting.protocol import encode_draft, encode_refusal, read_request
 from worker.planning.drafting.too_complex import TOO_COMPLEX
-from worker.speech.text.numbers.rules import NORMALIZERS
 
 
 def main() -> None:

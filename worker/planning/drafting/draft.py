@@ -1,28 +1,15 @@
-"""From a stored input to what is spoken of it, in segments. Pure: bytes in, a draft or the reason why there is none."""
+"""From a stored input to what is spoken of it. Pure: bytes in, a draft or the reason why there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from rhapsode.contract.jobs.input import SourceType
-from rhapsode.contract.jobs.output import Files, Timestamps
-from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
-from storage.jobs.chapter_files import MAX_CHAPTER_FILES
-from storage.jobs.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, JobWarning
-from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
-from storage.narration.script.left_out import quoted
-from storage.narration.script.script import LeftOut, Script
 from storage.narration.spec import NarrationSpec
-from storage.segments.plan import Plan, PlannedSegment
+from storage.text.drafting import Draft, draft_script
+from storage.text.spelling.job_spelling import DictionaryDamaged
+from storage.text.unplannable import Unplannable
 from worker.errors import unusable
-from worker.planning.languages import language_warnings, refuse_foreign_text
 from worker.planning.script_reading import read_script
-from worker.speech.text.segmenting.segmentation import NothingToSpeak, SegmentedScript, segment_script
-from worker.speech.text.spelling.job_spelling import DictionaryDamaged, respell_script
-
-MOST_TOLD = 20
-"""Kinds of elements that a warning names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,124 +21,12 @@ class DraftRequest:
     dictionaries: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
-
-    cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
-    left_out: as of the script.
-    """
-
-    plan: Plan
-    text: str
-    speech_ms: int
-    warnings: tuple[JobWarning, ...] = ()
-    has_chapters: bool = False
-    cover: bytes | None = None
-    left_out: tuple[LeftOut, ...] = ()
-
-
 def draft_plan(request: DraftRequest) -> Draft:
     """Raises `PermanentItemError` for an input of which no plan can be made."""
-    spec = request.spec
-    script = _with_unheard_marks(read_script(request.data, spec), spec)
-    _refuse_long_words(script.text)
-    segmented = _segmented(_respelled(script, request), spec)
-    _refuse_many_files(len(segmented.chapters), spec)
-    refuse_foreign_text(segmented.segments, spec)
-    speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
-    _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
-    return Draft(
-        _plan(script, segmented),
-        script.text,
-        speech_ms,
-        (*plan_warnings(segmented.segments, spec), *_ssml_left_out(script, spec)),
-        bool(script.chapters),
-        script.cover,
-        script.left_out,
-    )
-
-
-def _plan(script: Script, segmented: SegmentedScript) -> Plan:
-    return Plan(
-        segmented.segments,
-        segmented.chapters,
-        script.title,
-        script.author,
-        script.language,
-        publisher=script.publisher,
-        date=script.date,
-        marks=script.marks,
-    )
-
-
-def _with_unheard_marks(script: Script, spec: NarrationSpec) -> Script:
-    """Marks are left out where no file is to say when they are heard."""
-    if not script.marks or spec.request.output.timestamps is not Timestamps.OFF:
-        return script
-    unheard = LeftOut("mark, as output.timestamps is off", len(script.marks), quoted(script.marks[0].name))
-    return replace(script, left_out=(*script.left_out, unheard))
-
-
-def _respelled(script: Script, request: DraftRequest) -> Script:
+    script = read_script(request.data, request.spec)
     try:
-        return respell_script(script, request.spec.request, request.dictionaries)
+        return draft_script(script, request.spec, request.dictionaries)
+    except Unplannable as error:
+        raise unusable(error.code, error.detail) from error
     except DictionaryDamaged as error:
         raise unusable("internal", str(error)) from error
-
-
-def _segmented(script: Script, spec: NarrationSpec) -> SegmentedScript:
-    try:
-        return segment_script(script, spec.segmentation, spec.request.pauses)
-    except NothingToSpeak as error:
-        raise unusable("invalid_request", str(error)) from error
-
-
-def _refuse_long_words(text: str) -> None:
-    """The API has looked at what came with the request; what a document says is known only now."""
-    at = find_long_word(text)
-    if at is not None:
-        raise unusable("invalid_request", f"at character {at} begins a word of more than {MAX_WORD_CHARS} characters")
-
-
-def _refuse_endless(expected_ms: int) -> None:
-    """The API has looked at the speech where it could; how many pauses there are is known only now."""
-    if expected_ms > MAX_AUDIO_MS:
-        limit_h = MAX_AUDIO_MS / 3_600_000
-        detail = (
-            f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
-        )
-        raise unusable("text_too_long", detail)
-
-
-def plan_warnings(segments: Sequence[PlannedSegment], spec: NarrationSpec) -> tuple[JobWarning, ...]:
-    """What the owner of a planned job should know although it goes on."""
-    return (*_shortened(spec), *language_warnings(segments, spec))
-
-
-def _ssml_left_out(script: Script, spec: NarrationSpec) -> Iterator[JobWarning]:
-    """The first kinds of elements; the plan has them all."""
-    if spec.request.input.type is SourceType.SSML and script.left_out:
-        told = [f"{each.kind} ({each.count}, first at {each.first})" for each in script.left_out[:MOST_TOLD]]
-        more = len(script.left_out) - len(told)
-        others = f" and {more} other kinds" if more else ""
-        yield JobWarning(SSML_LEFT_OUT, f"read without what these would change: {', '.join(told)}{others}")
-
-
-def _shortened(spec: NarrationSpec) -> Iterator[JobWarning]:
-    """Not to who left the lengths to us, or got those that were asked for."""
-    asked_chars = spec.bounds.asked_chars
-    if asked_chars:
-        detail = (
-            f"segments of up to {asked_chars} characters were asked for, and {spec.model} speaks at most "
-            f"{spec.request.segmentation.max_chars}: longer sentences are cut at their clauses"
-        )
-        yield JobWarning(SEGMENTS_SHORTENED, detail)
-
-
-def _refuse_many_files(num_chapters: int, spec: NarrationSpec) -> None:
-    """Now, not after hours of speech."""
-    in_chapters = any(form.files is Files.CHAPTERS for form in spec.request.output.formats)
-    if in_chapters and num_chapters > MAX_CHAPTER_FILES:
-        detail = f"the document has {num_chapters:,} chapters, and {MAX_CHAPTER_FILES:,} files of a format are the most"
-        raise unusable("invalid_request", f"{detail}; ask for whole files, or `include` fewer chapters")

@@ -10,8 +10,9 @@ from rhapsode.contract.jobs.input import SourceType
 from storage.runtime.fork_server.client import Ended, ForkServer, Reading
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from storage.runtime.own_module import isolated
+from storage.text.drafting import Draft
 from worker.errors import unusable
-from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
+from worker.planning.drafting.draft import DraftRequest, draft_plan
 from worker.planning.drafting.limits import LIMITS, PATIENCE_S
 from worker.planning.drafting.protocol import decode_answer, write_request
 from worker.planning.drafting.too_complex import TOO_COMPLEX

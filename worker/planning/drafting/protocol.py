@@ -15,8 +15,9 @@ from storage.jobs.warnings import JobWarning
 from storage.narration.script.script import LeftOut
 from storage.narration.spec import NarrationSpec
 from storage.segments.plan import decode_plan, encode_plan
+from storage.text.drafting import Draft
 from worker.errors import PermanentItemError
-from worker.planning.drafting.draft import Draft, DraftRequest
+from worker.planning.drafting.draft import DraftRequest
 
 
 def write_request(request: DraftRequest, file: IO[bytes]) -> None:

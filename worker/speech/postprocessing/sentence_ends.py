@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from storage.text.english.front_end import respell_english
+from storage.text.spelling.spoken import SpokenText
 from worker.engine.interface import Pcm
 from worker.speech.alignment.aligner import Method, WordAligner
 from worker.speech.alignment.words import words_of
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.sentence_pauses import HeldPauses, with_pauses
-from worker.speech.text.english.front_end import respell_english
-from worker.speech.text.spelling.spoken import SpokenText
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def test_what_is_spoken_counts_and_not_what_is_written(studio: Studio) -> None:
 
 
 def test_more_files_than_a_job_may_have_are_refused_before_anything_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.planning.drafting.draft.MAX_CHAPTER_FILES", 2)
+    monkeypatch.setattr("storage.text.drafting.MAX_CHAPTER_FILES", 2)
     book = b"# One\n\nIt rained.\n\n# Two\n\nIt rained on.\n\n# Three\n\nIt stopped.\n"
     whole = document(DocumentFormat.MARKDOWN)
     mp3 = OutputFormat(type=AudioFormat.MP3, files=Files.CHAPTERS)

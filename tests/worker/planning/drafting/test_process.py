@@ -14,11 +14,12 @@ from storage.narration.cast import SpeakerVoice
 from storage.narration.spec import NarrationSpec
 from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.segments.plan import Chapter, Plan, PlannedSegment
+from storage.text.drafting import Draft
 from tests.storage.runtime.fork_server.programs import fork_server_of
 from tests.worker.planning.documents.books import book, package, page
 from tests.worker.planning.documents.pdf.papers import column, paper
 from worker.errors import PermanentItemError
-from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
+from worker.planning.drafting.draft import DraftRequest, draft_plan
 from worker.planning.drafting.process import DrafterBroken, draft_apart
 from worker.planning.drafting.protocol import decode_answer, encode_draft, read_request, write_request
 

@@ -12,6 +12,7 @@ from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.left_out import LeftOutList, quoted
 from storage.narration.script.script import Script
 from storage.narration.script.text_flow import TextFlow
+from storage.text.cleaning.cleaning import without_litter
 from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import clean_text
 from worker.planning.documents.errors import ONLY_PICTURES, DocumentError
@@ -27,7 +28,6 @@ from worker.planning.documents.pdf.notes import without_notes
 from worker.planning.documents.pdf.paragraphs import paragraphs_of
 from worker.planning.documents.pdf.runs import Page
 from worker.planning.documents.pdf.whole_words import whole_words
-from worker.planning.documents.plain.text_document import without_litter
 from worker.planning.documents.short_chapters import with_short_chapters_joined
 
 MOST_UNKNOWN = 0.3

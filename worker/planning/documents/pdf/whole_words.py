@@ -7,9 +7,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from storage.text.cleaning.hyphens import find_divided
 from worker.planning.documents.pdf.headings import Passage
 from worker.planning.documents.plain.edits import Edit, edited
-from worker.planning.documents.plain.hyphens import find_divided
 
 _LETTERS = str.maketrans(
     {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from worker.speech.text.numbers.english_words import cardinal, ordinal
-from worker.speech.text.numbers.roman_numerals import roman_value
+from storage.text.numbers.english_words import cardinal, ordinal
+from storage.text.numbers.roman_numerals import roman_value
 
 _PARTS = "part book volume act teil buch partie livre tome parte libro deel boek"
 _CHAPTERS = (

@@ -9,15 +9,14 @@ from itertools import chain
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.left_out import LeftOutList, quoted
-from storage.narration.script.script import Block, BlockKind, Replacement, Script, ScriptChapter, Span, Voicing
+from storage.narration.script.script import Block, BlockKind, Script, ScriptChapter, Span, Voicing
+from storage.text.cleaning.cleaning import without_litter
 from worker.planning.documents.chapters import ChapterChoice
 from worker.planning.documents.plain.brackets import find_remarks
 from worker.planning.documents.plain.contents import find_contents
 from worker.planning.documents.plain.edits import Edit, edited
 from worker.planning.documents.plain.gutenberg import unframed
 from worker.planning.documents.plain.headings import Heading, find_headings
-from worker.planning.documents.plain.hyphens import find_divided
-from worker.planning.documents.plain.litter import find_litter
 from worker.planning.documents.plain.notes import find_notes
 from worker.planning.documents.plain.page_numbers import find_page_numbers
 from worker.planning.documents.plain.paragraphs import is_unwrapped, read_lines, read_paragraphs
@@ -47,26 +46,6 @@ def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), ima
     script = replace(script, blocks=tuple(_divided(script.blocks, pieces)), chapters=chapters)
     script = replace(script, title=book.title, author=book.author, language=book.language, left_out=left_out.all)
     return without_litter(script, is_book=True)
-
-
-def without_litter(script: Script, *, is_book: bool) -> Script:
-    """What is left of litter is spoken as nothing; the text stays, and every offset into it."""
-    found = [*find_litter(script.text, is_book=is_book), *find_divided(script.text)]
-    return replace(script, replacements=tuple(_fitting(found, script))) if found else script
-
-
-def _fitting(found: Sequence[Replacement], script: Script) -> Iterator[Replacement]:
-    """With those of the script, in order: none overlaps another, none crosses the end of a span."""
-    ends = iter(sorted(span.end for block in script.blocks for span in block.spans))
-    end, at = 0, 0
-    own = {(each.start, each.end) for each in script.replacements}
-    both = sorted((*script.replacements, *found), key=lambda each: (each.start, (each.start, each.end) not in own))
-    for each in both:
-        while end <= each.start:
-            end = next(ends)
-        if each.start >= at and each.end <= end:
-            yield each
-            at = each.end
 
 
 def _cleaned(text: str, images: Images, left_out: LeftOutList) -> tuple[str, frozenset[str]]:

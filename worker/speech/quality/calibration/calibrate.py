@@ -23,6 +23,9 @@ import soundfile
 from rhapsode.contract.jobs.input import Pauses
 from storage.narration.script.script import plain_script
 from storage.narration.spec import Segmentation
+from storage.text.numbers.rules import NORMALIZERS
+from storage.text.segmenting.segmentation import segment_script
+from storage.text.spelling.respelling import respelt
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineError
 from worker.engine.interface import (
@@ -48,9 +51,6 @@ from worker.speech.quality.calibration.calibration_file import (
 )
 from worker.speech.quality.calibration.examples import measured_example
 from worker.speech.quality.expectation import TooFewExamples
-from worker.speech.text.numbers.rules import NORMALIZERS
-from worker.speech.text.segmenting.segmentation import segment_script
-from worker.speech.text.spelling.respelling import respelt
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from storage.text.function_words import FUNCTION_WORDS
 from worker.speech.quality.words.number_digits import DIGIT_WORDS
 from worker.speech.quality.words.word_errors import Edit, Step
-from worker.speech.text.function_words import FUNCTION_WORDS
 
 ENOUGH = 1.0
 """The weight from which an utterance says something else than its text: a word that means something, or a "not"."""

@@ -6,9 +6,10 @@ import pytest
 
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import BlockKind, Script, plain_script
+from storage.text.cleaning.cleaning import without_litter
+from storage.text.spelling.spoken import SpokenText
 from worker.planning.documents.errors import DocumentError
-from worker.planning.documents.plain.text_document import text_script, without_litter
-from worker.speech.text.spelling.spoken import SpokenText
+from worker.planning.documents.plain.text_document import text_script
 
 PROSE = (
     "The mill stood where the road left the river, and for as long as anybody in the valley could remember its wheel\n"

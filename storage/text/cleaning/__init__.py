@@ -1,0 +1,1 @@
+"""What printers and transcribers left in a text, spoken as nothing."""

@@ -1,1 +1,0 @@
-"""From a script to what is spoken: replacements, sentences, cuts. Pure."""
