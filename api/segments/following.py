@@ -98,10 +98,10 @@ class SegmentFollower:
         return HeardSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._pacing.speed), rate_hz)
 
     async def _plan(self, follower: Follower) -> Plan | None:
-        while self._record.plan_key is None:
+        while not self._record.is_planned:
             if not await self._may_come(follower):
                 return None
-        return await self._patiently(partial(self._services.plans.get, self._record.plan_key))
+        return await self._patiently(partial(self._services.plans.of, self._record))
 
     async def _result(self, follower: Follower, index: int, total: int) -> SegmentResult | None:
         if self._is_all_known:

@@ -61,10 +61,10 @@ def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlannedS
     """None before the job is planned. Raises a `Problem` if the store has lost or damaged the plan, or a
     `StorageError`.
     """
-    if record.plan_key is None:
+    if not record.is_planned:
         return ()
     try:
-        return services.plans.get(record.plan_key).segments
+        return services.plans.of(record).segments
     except (ArtifactMissing, PlanFormatError) as error:
         # Unless the job was deleted between the two reads.
         services.jobs.get(record.tenant, record.id)

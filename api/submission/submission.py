@@ -28,10 +28,11 @@ from api.webhooks.job_webhook import choose_webhook
 from rhapsode.contract.jobs.input import JobInput, NarrationInput
 from rhapsode.contract.jobs.request import JobRequest
 from storage.ids import JobId, TenantId, new_job_id
-from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.jobs.submissions import IdempotencyKey, Submission, with_plan
 from storage.narration.script.entries import encode_entries
 from storage.narration.spec import NarrationSpec
 from storage.objects.keys import input_text
+from storage.text.whole import whole_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def accept_narration(
     webhook = choose_webhook(services, tenant, request.webhook, api_url)
     dictionaries = find_dictionaries(services, tenant, request.pronunciation_dictionaries)
     resolved = resolve_submission(services, tenant, request, job, [str(each.version) for each in dictionaries])
-    submission = replace(resolved.submission, webhook=webhook, idempotency=idempotency)
+    submission = _planned(replace(resolved.submission, webhook=webhook, idempotency=idempotency), resolved)
     for voice in resolved.cast.voices:
         prepare_voice(services, tenant, voice)
 
@@ -138,6 +139,13 @@ def _store_input(services: ApiServices, submission: Submission, given: JobInput,
             services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key
         ).stored.bytes
     return services.artifacts.put_unread(key, resolved.stored_input()).bytes
+
+
+def _planned(submission: Submission, resolved: ResolvedSubmission) -> Submission:
+    """A short text of one segment comes with its plan, and is one item."""
+    text = resolved.prepared.text if resolved.cast.lead.card.takes_whole_jobs else None
+    whole = None if text is None else whole_plan(text, resolved.spec)
+    return submission if whole is None else with_plan(submission, whole)
 
 
 def _announce_builds(services: ApiServices, tenant: TenantId, cast: Cast, job: JobId) -> None:

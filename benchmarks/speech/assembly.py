@@ -35,6 +35,7 @@ from storage.segments.timeline import chapter_spans, place_segments
 from worker.assembly.audio.speaker_levels import speaker_levels
 from worker.assembly.item import Assembly
 from worker.assembly.narration import Narration
+from worker.assembly.segment_reader import SegmentReader
 from worker.leases.keeper import HeldLease
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
@@ -124,7 +125,9 @@ def measure(case: str, hours: float, root: Path) -> Figures:
     spec = NarrationSpec(contract.Narration(model="small", voice="ada", output=CASES[case]))
     item = ClaimedItem(LEASE, 1, 0, spec, "", None, None)
     speakers = speaker_levels(narration.placed, spec.voice_of, ())
-    assembly = Assembly(item, narration, speakers, store, HeldLease(LEASE, 60.0))
+    held = HeldLease(LEASE, 60.0)
+    reader = SegmentReader(LEASE.tenant, LEASE.job, narration.sample_rate_hz, store, held)
+    assembly = Assembly(item, narration, speakers, reader.read, store, held)
     before_mib = resident_mib()
     cpu_s, started_s = time.process_time(), time.monotonic()
     made = assembly.make([]).artifacts

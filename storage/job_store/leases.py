@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from rhapsode.contract.jobs.states import JobClass
-from storage.database.functions import Reply
+from storage.database.functions import Reply, Value
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.job_store.calls import (
     JobCalls,
@@ -20,9 +20,10 @@ from storage.job_store.calls import (
     tickets_or_lost,
 )
 from storage.jobs.record import ArtifactRecord, JobError, SpokenBy
-from storage.jobs.record_codec import decode_spec, encode_artifacts, encode_spoken_by, warning_rows
+from storage.jobs.record_codec import decode_spec, decode_warnings, encode_artifacts, encode_spoken_by, warning_rows
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import ASSEMBLY_CODES, JobWarning
+from storage.jobs.whole import WHOLE_ITEM
 from storage.jobs.work_items import (
     ASSEMBLE_ITEM,
     DELIVER_ITEM,
@@ -43,6 +44,32 @@ from storage.segments.tried import encode_rejection
 class Claim:
     item: ClaimedItem | None
     tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class WholeResult:
+    """What became of a whole job: its segment and its files, which all lie in the store. warnings: of the files."""
+
+    report: SegmentReport
+    artifacts: tuple[ArtifactRecord, ...]
+    warnings: tuple[JobWarning, ...]
+    spoken_by: SpokenBy
+
+    @property
+    def files_bytes(self) -> int:
+        return sum(each.bytes for each in self.artifacts)
+
+    @property
+    def stored_bytes(self) -> int:
+        return self.report.stored_bytes + self.files_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFinish:
+    """is_finished: whether the job has succeeded; if not, only its segment was taken."""
+
+    tickets: Tickets
+    is_finished: bool
 
 
 class WorkLedger(JobCalls):
@@ -94,21 +121,43 @@ class WorkLedger(JobCalls):
             raise ValueError(f"{lease.item!r} is not a segment")
         if report.sample_rate_hz <= 0:
             raise ValueError(f"sample rate {report.sample_rate_hz} Hz")
+        return tickets_or_lost(lease, self._call("commit_segment", **self._segment_arguments(lease, report)))
+
+    def finish_whole(self, lease: Lease, made: WholeResult) -> WholeFinish:
+        """The segment of a whole job lies in the store, and every artifact: the job has succeeded.
+
+        Or it was changed meanwhile (paused, for one): then the segment is taken as by `commit_segment`, and the
+        artifacts are nobody's. Raises `LeaseLost` or `JobAborted`.
+        """
+        if lease.item != WHOLE_ITEM:
+            raise ValueError(f"{lease.item!r} is not a whole job's segment")
+        if not made.artifacts:
+            raise ValueError("a finished job has artifacts")
         reply = self._call(
-            "commit_segment",
-            **lease_arguments(lease),
-            line=encode_report(report),
-            sample_rate_hz=report.sample_rate_hz,
-            finish_reason=report.finish_reason,
-            flags=",".join(report.flags),
-            engine_ms=report.engine_ms,
-            window=self._window,
-            reuse_id=report.reuse_id,
-            warning=report.warning,
-            warning_code=report.warning_code,
-            stored_bytes=report.stored_bytes,
+            "finish_whole",
+            **self._segment_arguments(lease, made.report),
+            artifacts=encode_artifacts(made.artifacts),
+            spoken_by=encode_spoken_by(made.spoken_by),
+            warnings=warning_rows(made.warnings),
+            files_bytes=made.files_bytes,
         )
-        return tickets_or_lost(lease, reply)
+        tickets = tickets_or_lost(lease, reply)
+        return WholeFinish(tickets, is_finished=reply.flag("is_finished"))
+
+    def _segment_arguments(self, lease: Lease, report: SegmentReport) -> dict[str, Value]:
+        return {
+            **lease_arguments(lease),
+            "line": encode_report(report),
+            "sample_rate_hz": report.sample_rate_hz,
+            "finish_reason": report.finish_reason,
+            "flags": ",".join(report.flags),
+            "engine_ms": report.engine_ms,
+            "window": self._window,
+            "reuse_id": report.reuse_id,
+            "warning": report.warning,
+            "warning_code": report.warning_code,
+            "stored_bytes": report.stored_bytes,
+        }
 
     def commit_voice(self, lease: Lease, build_ms: int) -> Tickets:
         """One voice of a `voice_cache` job is ready; the last one ends the job. Raises `LeaseLost` or `JobAborted`."""
@@ -262,4 +311,6 @@ def _item(reply: Reply) -> ClaimedItem:
         waited_ms=reply.number("waited_ms"),
         trace=reply.text("trace"),
         recovered=reply.flag("recovered"),
+        plan_document=reply.text("plan"),
+        warnings=decode_warnings(reply.text("warnings")) if reply.text("warnings") else (),
     )

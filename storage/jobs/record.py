@@ -122,7 +122,7 @@ class JobRecord:
     segments that were done when it began. out_audio_ms: of estimated_audio_ms, what needs no speaking any more.
     retries: items that went back after an error. rerolls: attempts that the quality gate sent back. samples_reused:
     of samples_done, those that no engine was asked for. warnings: the first 100. first_words: of the text, once it was
-    planned.
+    planned. plan_key: where the plan lies in the store; plan_document: the plan itself, of a whole job.
     """
 
     id: JobId
@@ -165,6 +165,11 @@ class JobRecord:
     out_audio_ms: int = 0
     spoken_by: SpokenBy = field(default_factory=SpokenBy)
     first_words: str = ""
+    plan_document: str = ""
+
+    @property
+    def is_planned(self) -> bool:
+        return self.plan_key is not None or (self.plan_document != "" and self.segments.total > 0)
 
     @property
     def queue(self) -> WorkQueue:

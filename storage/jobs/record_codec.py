@@ -15,6 +15,7 @@ from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.whole import WholePlan
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.tracing import current_trace
 
@@ -66,6 +67,15 @@ def submitted_fields(submission: Submission) -> dict[str, str]:
         fields["trace"] = trace
     if submission.webhook is not None:
         fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
+    if submission.whole is not None:
+        fields |= _whole_fields(submission.whole)
+    return fields
+
+
+def _whole_fields(whole: WholePlan) -> dict[str, str]:
+    fields = {"whole": "1", "plan": whole.document, "first_words": whole.first_words, "cost_ms": str(whole.speech_ms)}
+    if whole.warnings:
+        fields["warnings"] = encode_warnings(whole.warnings)
     return fields
 
 
@@ -119,6 +129,7 @@ def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> Jo
         out_audio_ms=_integer(fields, "out_ms"),
         spoken_by=_SPOKEN_BY.validate_json(fields["spoken_by"]) if "spoken_by" in fields else SpokenBy(),
         first_words=fields.get("first_words", ""),
+        plan_document=fields.get("plan", ""),
         webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
         batch=JobId(fields["batch"]) if "batch" in fields else None,
         children=ChildCounts(
@@ -153,6 +164,15 @@ def decode_metadata(text: str) -> dict[str, str]:
 def warning_rows(warnings: Sequence[JobWarning]) -> list[dict[str, str | int]]:
     """As the functions in Redis take them: without `segment` where there is none, as Lua reads null as a value."""
     return cast("list[dict[str, str | int]]", _WARNINGS.dump_python(tuple(warnings), mode="json", exclude_none=True))
+
+
+def encode_warnings(warnings: tuple[JobWarning, ...]) -> str:
+    """As the functions in Redis write them."""
+    return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
+
+
+def decode_warnings(text: str) -> tuple[JobWarning, ...]:
+    return _WARNINGS.validate_json(text)
 
 
 def encode_spoken_by(spoken_by: SpokenBy) -> str:

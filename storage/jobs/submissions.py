@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
 from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.whole import WholePlan
 from storage.narration.spec import NarrationSpec
 
 
@@ -28,6 +29,7 @@ class Submission:
 
     key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
     no id. stored_bytes: of what was stored with it. not_before_ms: when it may start, in Unix ms; None for at once.
+    whole: the plan of a job that is one item; None for one that is planned by an item of its own.
     """
 
     id: JobId
@@ -47,6 +49,12 @@ class Submission:
     key_id: str = ""
     stored_bytes: int = 0
     not_before_ms: int | None = None
+    whole: WholePlan | None = None
+
+
+def with_plan(submission: Submission, whole: WholePlan) -> Submission:
+    """The same job as one item, its speech expected as the plan has it."""
+    return replace(submission, whole=whole, estimated_audio_ms=whole.speech_ms)
 
 
 BULKY_CHARS = 4_000

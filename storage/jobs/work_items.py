@@ -46,7 +46,8 @@ class ClaimedItem:
     segment. take: of a segment, the number of the one to make, 1 for the first. rejected_attempts: attempts at the
     segment before its job was reopened. waited_ms: how long its job had waited for this turn.
     trace: the trace that its job is part of, as W3C traceparent; "" if none. recovered: Redis was restored from a
-    backup, so the store may hold what is to be made.
+    backup, so the store may hold what is to be made. plan_document: of a whole job, its plan; warnings: what its record
+    warns of so far.
     """
 
     lease: Lease
@@ -63,6 +64,8 @@ class ClaimedItem:
     waited_ms: int = 0
     trace: str = ""
     recovered: bool = False
+    plan_document: str = ""
+    warnings: tuple[JobWarning, ...] = ()
 
     @property
     def narration(self) -> NarrationSpec:

@@ -32,6 +32,8 @@ class ModelCard:
     card from before this field says no, until its worker is of this release. notice: what a listener must be told.
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
+    takes_whole_jobs: whether its workers end a job of one segment with that segment; a card from before this field says
+    no, and such a job is planned by an item.
     is_strict: whether the worker that announces it gives a request the same codes in any company. strict_at_ms: when
     such a worker last did; the registry sets it.
     updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
@@ -55,6 +57,7 @@ class ModelCard:
     speaker_dim: int = 0
     voice_modes: tuple[str, ...] = ()
     recognised_languages: tuple[str, ...] = ()
+    takes_whole_jobs: bool = False
     is_strict: bool = False
     strict_at_ms: int = 0
     updated_at_ms: int = 0

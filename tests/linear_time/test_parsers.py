@@ -22,6 +22,7 @@ from api.openai.orders import parse_order
 from api.openai.socket.incoming_text import IncomingText
 from api.submission.submission import parse_job_request
 from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.pronunciations import check_grapheme
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 from rhapsode.contract.voices.names import check_voice_name
@@ -40,7 +41,7 @@ from storage.narration.script.entries import decode_entries
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.prosody import gain_of, rate_of
 from storage.narration.script.ssml import parse_ssml
-from storage.narration.spec import Segmentation
+from storage.narration.spec import NarrationSpec, Segmentation
 from storage.narration.writing_systems import count_foreign, find_foreign
 from storage.objects.key_rules import KeyRefused, check_folder, check_key, check_prefix
 from storage.pronunciations.dictionaries import PronunciationRule, decode_rules, parse_reference
@@ -51,6 +52,7 @@ from storage.segments.plan import decode_plan
 from storage.tenants.rate_limits import parse_limit
 from storage.text.cleaning.hyphens import find_divided
 from storage.text.cleaning.litter import find_litter
+from storage.text.drafting import plain_text_script
 from storage.text.numbers.rules import NORMALIZERS
 from storage.text.segmenting.segmentation import plan_segments
 from storage.text.segmenting.sentences import sentences
@@ -72,6 +74,7 @@ from worker.speech.alignment.words import Word, words_of
 from worker.speech.alignment.written import even_time, written_times
 from worker.speech.quality.words.spelling import spoken_words
 
+NARRATION = NarrationSpec(Narration(model="small", voice="alice"))
 ROOT = Path(__file__).resolve().parents[2]
 REFUSALS = (ValueError, RecursionError, PermanentItemError, Problem, RhapsodeError, KeyRefused, StackError)
 
@@ -190,6 +193,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "worker.speech.alignment.written.written_times": lambda text: said_otherwise(text),
     "worker.speech.quality.words.spelling.spoken_words": spoken_words,
     "storage.text.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
+    "storage.text.drafting.plain_text_script": lambda text: plain_text_script(text, NARRATION),
     "storage.text.segmenting.segmentation.plan_segments": lambda text: plan_segments(
         in_words(text), Segmentation(), Pauses()
     ),
@@ -209,6 +213,7 @@ OURS = frozenset(
     {
         # What this release or another has written itself, and checks while it reads.
         *("storage.jobs.record_codec.decode_spec", "storage.jobs.record_codec.decode_metadata"),
+        "storage.jobs.record_codec.decode_warnings",
         *("storage.jobs.record_codec.decode_submission", "storage.jobs.chapter_files.decode_chapter_files"),
         "storage.objects.callers_bucket.decode_bucket_keys",
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),

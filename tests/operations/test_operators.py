@@ -104,7 +104,8 @@ def test_the_command_line_shows_the_fleet(running: Running) -> None:
 
 def test_every_worker_shows_its_metrics_on_a_port_of_its_own(running: Running) -> None:
     with Rhapsode(running.url) as client:
-        client.wait(client.submit_job("Something to count.").id)
+        # Of several segments, so that something is assembled.
+        client.wait(client.submit_job("Something to count. " * 40).id)
 
     seen: dict[str, float] = {}
     for port in running.ports:

@@ -69,7 +69,11 @@ def test_a_request_and_all_that_follows_from_it_are_one_trace(data_dir: Path) ->
     options = StackOptions(data_dir / "stack", has_local_webhooks=True)
     with receiver() as (url, came), Stack(options, environ, lambda _: None) as stack:
         stack.wait_ready()
-        body = {"input": {"text": "Good morning. Good night."}, "webhook": {"url": url, "events": ["job.succeeded"]}}
+        # Of several segments: each has items of its own.
+        body = {
+            "input": {"text": "Good morning. Good night. " * 40},
+            "webhook": {"url": url, "events": ["job.succeeded"]},
+        }
         answer = httpx.post(f"{stack.url}/v1/jobs", json=body, headers={"traceparent": PARENT}, timeout=30)
         assert answer.status_code == 202, answer.text
         assert came.wait(120)

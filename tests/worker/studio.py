@@ -11,12 +11,14 @@ from storage.job_store.plan_cache import PlanCache
 from storage.job_store.store import JobStore
 from storage.job_store.submit import Submitted
 from storage.jobs.record import JobRecord
-from storage.jobs.submissions import Submission
+from storage.jobs.submissions import Submission, with_plan
+from storage.jobs.whole import WholePlan
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.estimates import expected_audio_ms
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
+from storage.text.whole import whole_plan
 from worker.items.cpu_ticket import run_cpu_ticket
 from worker.items.dispatch import run_gpu_ticket
 from worker.services import SpeechServices
@@ -45,6 +47,10 @@ class Studio:
 
     def submit(self, text: str = TEXT, spec: NarrationSpec = SPEC) -> JobRecord:
         return submit_narration(self.jobs, self.artifacts, text, spec).job
+
+    def submit_planned(self, text: str, spec: NarrationSpec = SPEC) -> JobRecord:
+        """As the API does it: a job that is whole comes with its plan."""
+        return submit_narration(self.jobs, self.artifacts, text, spec, whole_plan(text, spec)).job
 
     def drain(self) -> None:
         """Run every ready item of both queues, one after the other."""
@@ -88,10 +94,13 @@ class Studio:
         return Studio(services, self.jobs, self.artifacts)
 
 
-def submit_narration(jobs: JobStore, artifacts: ArtifactStore, text: str, spec: NarrationSpec) -> Submitted:
-    """What the API does with a valid request, short of sending the tickets."""
+def submit_narration(
+    jobs: JobStore, artifacts: ArtifactStore, text: str, spec: NarrationSpec, whole: WholePlan | None = None
+) -> Submitted:
+    """What the API does with a valid request, short of sending the tickets. whole: None for three items."""
     job = new_job_id()
     key = keys.input_text(TENANT, job)
     artifacts.put(key, text.encode())
     estimate = expected_audio_ms(text)
-    return jobs.submit(Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), estimate, retention_s=3600))
+    submission = Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), estimate, retention_s=3600)
+    return jobs.submit(submission if whole is None else with_plan(submission, whole))

@@ -1,4 +1,7 @@
-"""One stream of blocks for several consumers, each in a thread of its own; the slowest sets the pace."""
+"""One stream of blocks for several consumers, each in a thread of its own; the slowest sets the pace.
+
+A single one takes them where they are made.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ MOST_WAITING = 2
 """Blocks that a consumer may be behind."""
 
 CHECK_INTERVAL_S = 0.5
+
+_ENDED_EARLY = "a consumer ended before its blocks did"
 
 
 class Abandoned(Exception):
@@ -32,6 +37,9 @@ def fan_out(
     check: called now and then while a slow consumer is waited for; what it raises ends everything. So does the first
     error of a consumer, or of `blocks`: the others are told by `Abandoned`, and their threads have ended on return.
     """
+    if len(consumers) == 1:
+        # Nobody else waits for the blocks: a thread would only hand them on.
+        return [_taken_by(consumers[0], iter(blocks), check)]
     lanes = [_Lane() for _ in consumers]
     with ThreadPoolExecutor(len(consumers), thread_name_prefix="fan-out") as pool:
         futures = [pool.submit(_consume, each, lane) for each, lane in zip(consumers, lanes, strict=True)]
@@ -45,6 +53,19 @@ def fan_out(
                 raise _first_error(futures) from None
             raise
         return [future.result() for future in futures]
+
+
+def _taken_by(consumer: Callable[[Iterator[bytes]], T], blocks: Iterator[bytes], check: Callable[[], None]) -> T:
+    result = consumer(_checked(blocks, check))
+    if next(blocks, None) is not None:
+        raise RuntimeError(_ENDED_EARLY)
+    return result
+
+
+def _checked(blocks: Iterable[bytes], check: Callable[[], None]) -> Iterator[bytes]:
+    for block in blocks:
+        check()
+        yield block
 
 
 def _feed(blocks: Iterable[bytes], lanes: Sequence[_Lane], check: Callable[[], None]) -> None:
@@ -70,7 +91,7 @@ def _first_error(futures: Sequence[Future[T]]) -> BaseException:
     wait(futures)
     errors = [error for future in futures if (error := future.exception()) is not None]
     causes = [error for error in errors if not isinstance(error, Abandoned)]
-    return (causes or [RuntimeError("a consumer ended before its blocks did")])[0]
+    return (causes or [RuntimeError(_ENDED_EARLY)])[0]
 
 
 def _consume(consumer: Callable[[Iterator[bytes]], T], lane: _Lane) -> T:

@@ -10,9 +10,9 @@ from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
 from storage.audio.tempo import stretched
-from storage.errors import ArtifactMissing, StoreUnavailable
+from storage.errors import ArtifactMissing
 from storage.ids import UploadId
-from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, is_listed, list_name
+from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, list_name
 from storage.jobs.record import ArtifactRecord, JobRecord, SpokenBy
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import (
@@ -29,6 +29,7 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.file import SegmentHeader
+from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.audio.audio_files import audio_file, scratch_bytes
 from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_cuts
@@ -38,6 +39,7 @@ from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper, num_output_samples
 from worker.assembly.audio.speaker_levels import SpeakerLevel, levels_of_manifest, speaker_levels
 from worker.assembly.codes_file import CodesFile
+from worker.assembly.earlier_files import delete_earlier
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
 from worker.assembly.manifest import Made, manifest
@@ -50,10 +52,11 @@ from worker.assembly.timed_text.timestamps import WITH_WORDS, timestamps
 from worker.assembly.timed_text.word_times import WordClock
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.leases.persistence import Patience, until_available
 from worker.services import WorkerServices
 from worker.speech.audio.room_tone import RoomTone
 from worker.speech.audio.samples import Samples, from_bytes, to_bytes
+from worker.speech.audio.segment_audio import SegmentAudio
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +73,12 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
     speakers = speaker_levels(narration.placed, item.narration.voice_of, _earlier_levels(record, services, held))
-    assembly = Assembly(item, narration, speakers, services.artifacts, held)
+    reader = SegmentReader(lease.tenant, lease.job, narration.sample_rate_hz, services.artifacts, held)
+    assembly = Assembly(item, narration, speakers, reader.read, services.artifacts, held)
     try:
         made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     except SegmentDamaged:
-        return mend_segments(item, narration, assembly.reader, held, services)
+        return mend_segments(item, narration, reader, held, services)
     failpoint("assemble.after_put")
     artifacts = with_kept_files(made.artifacts, record.artifacts)
     delivers = item.narration.request.output.bucket is not None
@@ -82,7 +86,8 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
         lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by, delivers=delivers), held
     )
     failpoint("assemble.after_finish")
-    _delete_earlier(item, record, artifacts, services.artifacts)
+    if record.artifacts or item.attempt > 1 or item.suspicions:
+        delete_earlier(item, artifacts, services.artifacts)
     logger.info("job finished", extra={"segments": len(narration.placed), "audio_s": round(narration.duration_s, 3)})
     return finished.tickets
 
@@ -94,6 +99,10 @@ class Assembled:
     spoken_by: SpokenBy
 
 
+Read = Callable[[SegmentResult], SegmentAudio]
+"""The segment of a result."""
+
+
 class Assembly:
     """One run of an assembly."""
 
@@ -102,18 +111,19 @@ class Assembly:
         item: ClaimedItem,
         narration: Narration,
         speakers: Sequence[SpeakerLevel],
+        read: Read,
         artifacts: ArtifactStore,
-        held: HeldLease,
+        held: Patience,
     ) -> None:
         self._item = item
         self._narration = narration
         self._speakers = {each.name: each for each in speakers}
+        self._read = read
         self._artifacts = artifacts
         self._held = held
         self._output = item.narration.request.output
         self._speech = speech_digest(narration.placed)
         self._rate_hz = self._output.sample_rate or narration.sample_rate_hz
-        self.reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
         wants_words = bool(self._output.subtitles) or self._finds_words
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
@@ -146,7 +156,7 @@ class Assembly:
             narration.placed,
             narration.sample_rate_hz,
             target,
-            lambda result: self._heard(narration.placed[result.index], self.reader.read(result).pcm),
+            lambda result: self._heard(narration.placed[result.index], self._read(result).pcm),
         )
         self._warnings += [JobWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
@@ -181,7 +191,7 @@ class Assembly:
         narration = self._narration
         shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels, self._room_tone())
         for placed in narration.placed:
-            segment = self.reader.read(placed.result)
+            segment = self._read(placed.result)
             headers.append(segment.header)
             codes.add(segment.codes)
             if self._clock is not None:
@@ -326,20 +336,3 @@ def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:
         "measures it"
     )
     return [JobWarning(QUALITY_UNCALIBRATED, detail)]
-
-
-def _delete_earlier(
-    item: ClaimedItem, record: JobRecord, finished: Sequence[ArtifactRecord], artifacts: ArtifactStore
-) -> None:
-    """What runs before this one made and nothing points at any more. If the store fails, it goes with the job."""
-    if not record.artifacts and item.attempt == 1 and not item.suspicions:
-        return
-    lease, destination = item.lease, item.narration.request.output.destination
-    wanted, listings = {each.key for each in finished}, [each for each in finished if each.type == CHAPTERS]
-    try:
-        for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job, destination)):
-            is_wanted = entry.key in wanted or any(is_listed(entry.key, each) for each in listings)
-            if keys.artifact_fence(entry.key) < lease.fence and not is_wanted:
-                artifacts.delete(entry.key)
-    except StoreUnavailable as error:
-        logger.warning("earlier artifacts left in the store", extra={"error": str(error)})

@@ -11,6 +11,7 @@ from storage.errors import ArtifactMissing
 from storage.job_store.plan_cache import PlanCache
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import ClaimedItem
+from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
@@ -51,19 +52,22 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
     edits = until_available(lambda: services.jobs.segment_edits(lease.tenant, lease.job), held)
     plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
+    return placed_narration(item.narration, plan, results, record.sample_rate_hz)
+
+
+def placed_narration(spec: NarrationSpec, plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> Narration:
+    """plan: as it was spoken. Raises `PermanentItemError` as `load_narration` does."""
     _require_speech(results)
-    output = item.narration.request.output
-    placed = _placed(plan, results, record.sample_rate_hz, Pacing.of(output))
+    output = spec.request.output
+    placed = _placed(plan, results, sample_rate_hz, Pacing.of(output))
     wanted = output.chapters is ChapterMarks.AUTO
-    chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
-    return Narration(plan, placed, record.sample_rate_hz, chapters, item.narration.request.language)
+    chapters = chapter_spans(plan.chapters, placed, sample_rate_hz) if wanted else ()
+    return Narration(plan, placed, sample_rate_hz, chapters, spec.request.language)
 
 
 def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
-    if item.plan_key is None:
-        raise RuntimeError("an assembly was claimed before its job had a plan")
     try:
-        return plans.get(item.plan_key)
+        return plans.of(item)
     except ArtifactMissing as error:
         raise unusable("internal", "the job's plan is not in the store any more") from error
     except PlanFormatError as error:

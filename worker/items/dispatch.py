@@ -28,6 +28,7 @@ from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.profiles import Reproducibility as EngineReproducibility
 from worker.errors import FAULT, NotYet, NoVoiceSlot, PermanentItemError
 from worker.items.voices import run_voice_item
+from worker.items.whole import ending_of
 from worker.leases.keeper import DropReason, HeldLease, WorkDropped
 from worker.leases.persistence import settle
 from worker.metrics import ItemMeter
@@ -77,7 +78,7 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
             raise RuntimeError("batches are no work of a GPU")
         case NarrationSpec() as spec:
             _leave_to_strict_workers(spec, services)
-            return run_segment(item, held, services)
+            return run_segment(item, held, services, ending_of(item, services))
 
 
 def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:
@@ -221,6 +222,8 @@ def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
             artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
         elif lease.item != DELIVER_ITEM:
             artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
+            if item.plan_document:
+                artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
     except StoreUnavailable as error:
         # It goes with its job, or with the janitor's sweep for orphans.
         logger.warning("refused result left in the store", extra={"error": str(error)})

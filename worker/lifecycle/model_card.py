@@ -28,5 +28,6 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         speaker_dim=info.speaker_dim,
         voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),
         recognised_languages=recognised_languages,
+        takes_whole_jobs=True,
         is_strict=info.is_strict,
     )

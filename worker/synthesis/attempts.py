@@ -32,7 +32,7 @@ LARGER_BUDGET = 2
 UNHEARD = "unheard"
 """The flag of a segment that should have been read back and was not: no recogniser knows its language."""
 
-Judge = Callable[[Speech], Verdict]
+Judge = Callable[[Manner, Speech], Verdict]
 RequestsOf = Callable[[Manner], Sequence[SpeechRequest]]
 """The requests of an attempt, one for each part of the text."""
 
@@ -129,7 +129,7 @@ class Speaker:
                 return _refused(manner, str(error), self.engine.info)
             spoken.note(frames=len(speech.frames), finish_reason=speech.finish_reason.value)
         started_s = time.perf_counter()
-        verdict = judge(speech)
+        verdict = judge(manner, speech)
         self.counters.judged(verdict.flags, count, time.perf_counter() - started_s)
         return Attempt(manner, speech, verdict)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, Gate
+from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactMissing
-from storage.job_store.segment_reuse import SegmentContent
+from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.estimates import expected_audio_ms
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
-from storage.segments.file import SegmentHeader
 from storage.segments.plan import Plan, PlanFormatError
 from storage.segments.results import SegmentReport
 from worker import metrics
@@ -26,27 +25,30 @@ from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
 from worker.speech.quality.verdict import Utterance, Verdict
-from worker.synthesis.attempts import Outcome, SegmentRejected, Speaker, settle_attempts
+from worker.synthesis.attempts import Judge, Outcome, SegmentRejected, Speaker, settle_attempts
 from worker.synthesis.edited_text import as_edited
+from worker.synthesis.ending import Ending
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.rejected_takes import store_rejected
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_recovery import find_recovered
+from worker.synthesis.segment_report import segment_report
 from worker.synthesis.segment_reuse import find_reusable, reusable_content
 from worker.synthesis.sentence_pauses import sentence_pauses
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
 
 
-def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
+def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices, ending: Ending | None = None) -> Tickets:
     """Copy one segment from an earlier job or speak it until it passes; store it, count it.
 
-    Returns the tickets to send. Raises as `items` knows it.
+    ending: of a whole job. Returns the tickets to send. Raises as `items` knows it.
     """
     index = int(item.lease.item)
     plan = until_available(lambda: _plan(item, services), held)
     segment = spoken_segment(item, as_edited(item, plan.segments[index], held, services.artifacts))
     content = reusable_content(item, segment, services.engine.info)
+    reuse_id = content.id if content else ""
     copied = find_recovered(item, segment, held, services) if item.recovered else None
     if copied is None and content is not None and item.narration.request.reuse:
         copied = find_reusable(content, held, services)
@@ -55,35 +57,79 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
         data = encode_segment(copied)
         sha256 = put_fenced(services.artifacts, _key(held.lease), data, held)
         stored = StoredSpeech(len(data), sha256, len(copied.pcm))
-        return _committed(_report(copied.header, stored, segment, content), held, services)
+        return _committed(segment_report(copied.header, stored, segment, reuse_id), held, services)
+    judge = _Judge(item, segment, plan, held, services, ending, reuse_id)
     try:
-        outcome = _spoken(item, segment, plan, held, services)
+        outcome = _spoken(item, segment, judge, held, services)
     except SegmentRejected as rejected:
         # Why it failed is to be heard: rejected takes are kept for that.
         raise store_rejected(rejected, item, segment, held, services) from rejected
+    if ending is not None and judge.made is not None:
+        return _ended(ending, judge.made, held)
     header = segment_header(item, segment, outcome, services.engine.info)
     pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
     stored = until_available(
         lambda: services.postprocessor.store(_key(held.lease), header, outcome.speech, pauses), held
     )
-    return _committed(_report(header, stored, segment, content, outcome), held, services)
+    return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
+
+
+class _Judge:
+    """Of one segment's attempts. made: what the ending made of the one that passed at once; None of any other."""
+
+    def __init__(
+        self,
+        item: ClaimedItem,
+        segment: SpokenSegment,
+        plan: Plan,
+        held: HeldLease,
+        services: SpeechServices,
+        ending: Ending | None,
+        reuse_id: str,
+    ) -> None:
+        self._gate = item.narration.request.quality.gate
+        self._segment = segment
+        self._held = held
+        self._services = services
+        self._norms = _norms(item, segment, plan, held, services)
+        # What is read back is not judged where it is stored.
+        self._ending = None if self._gate is Gate.ASR else ending
+        self._reuse_id = reuse_id
+        self.made: WholeResult | None = None
+
+    def __call__(self, manner: Manner, speech: Speech) -> Verdict:
+        utterance = Utterance(speech, self._segment.text, self._segment.voice, self._segment.language)
+        ending, self._ending = self._ending, None
+        if ending is None:
+            return self._services.quality.judge(utterance, self._gate, self._norms)
+        sequel = ending.sequel(self._segment, manner, self._reuse_id)
+        bounds = self._services.quality.bounds(utterance.speaker, utterance.language)
+        judged = until_available(
+            lambda: self._services.postprocessor.judge_then(utterance, self._gate, bounds, self._norms, sequel),
+            self._held,
+        )
+        self.made = judged.made
+        return judged.verdict
+
+
+def _ended(ending: Ending, made: WholeResult, held: HeldLease) -> Tickets:
+    failpoint("segment.after_put")
+    tickets = until_available(lambda: ending.finish(made), held)
+    metrics.committed(made.report.num_samples, made.report.sample_rate_hz, was_reused=False)
+    failpoint("segment.before_tickets")
+    return tickets
 
 
 def _spoken(
-    item: ClaimedItem, segment: SpokenSegment, plan: Plan, held: HeldLease, services: SpeechServices
+    item: ClaimedItem, segment: SpokenSegment, judge: Judge, held: HeldLease, services: SpeechServices
 ) -> Outcome:
     """The attempt that passed, or what the job wants in its place."""
     spec, info = item.narration, services.engine.info
     conditioning = _conditioning(item, segment, held, services)
     bounds = services.quality.bounds(segment.voice, segment.language)
-    norms = _norms(item, segment, plan, held, services)
 
     def requests_of(manner: Manner) -> list[SpeechRequest]:
         return [speech_request(item, segment, conditioning, manner, part) for part in range(len(manner.parts))]
-
-    def judge(speech: Speech) -> Verdict:
-        utterance = Utterance(speech, segment.text, segment.voice, segment.language)
-        return services.quality.judge(utterance, spec.request.quality.gate, norms)
 
     tries = Tries(
         text=segment.text,
@@ -104,35 +150,6 @@ def _spoken(
     return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
 
 
-def _report(
-    header: SegmentHeader,
-    stored: StoredSpeech,
-    segment: SpokenSegment,
-    content: SegmentContent | None,
-    outcome: Outcome | None = None,
-) -> SegmentReport:
-    """outcome: None for a segment that was copied."""
-    return SegmentReport(
-        num_samples=stored.num_samples,
-        sample_rate_hz=header.sample_rate_hz,
-        num_chars=segment.num_chars,
-        sha256=stored.sha256,
-        stored_bytes=stored.num_bytes,
-        finish_reason=header.finish_reason,
-        engine_ms=round(outcome.engine_s * 1000) if outcome else 0,
-        seed=header.seed,
-        attempts=len(outcome.attempts) if outcome else 0,
-        reused=outcome is None,
-        take=segment.take,
-        loudness_lufs=header.loudness_lufs,
-        flags=header.flags,
-        warning=outcome.warning if outcome else "",
-        warning_code=outcome.warning_code if outcome else SEGMENT_QUALITY,
-        # What did not pass is nothing to offer to others.
-        reuse_id=content.id if content and not header.flags else "",
-    )
-
-
 def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
     failpoint("segment.after_put")
     tickets = until_available(lambda: services.jobs.commit_segment(held.lease, report), held)
@@ -146,11 +163,9 @@ def _key(lease: Lease) -> str:
 
 
 def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:
-    if item.plan_key is None:
-        raise RuntimeError("a segment was claimed before its job had a plan")
     index = int(item.lease.item)
     try:
-        return services.plans.get(item.plan_key)
+        return services.plans.of(item)
     except ArtifactMissing as error:
         raise unusable("internal", "the job's plan is not in the store any more", index) from error
     except PlanFormatError as error:
@@ -167,7 +182,8 @@ def _conditioning(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, se
 def _norms(
     item: ClaimedItem, segment: SpokenSegment, plan: Plan, held: HeldLease, services: SpeechServices
 ) -> JobNorms | None:
-    if item.narration.request.quality.gate is Gate.OFF:
+    if item.narration.request.quality.gate is Gate.OFF or len(plan.segments) == 1:
+        # What is usual in a job is known of its other segments.
         return None
     model = services.quality.bounds(segment.voice, segment.language).duration
     norms = until_available(lambda: services.norms.get(item, segment.speaker, plan, model), held)

@@ -8,7 +8,8 @@ local K, W, V, P = {}, {}, {}, {} -- key names of jobs, webhooks, voices, dictio
 local now -- Unix milliseconds of the server: no client's clock decides anything
 local tickets -- queue -> items made ready
 local audit_epoch -- of the counter audit under way, once it was looked up
-local webhooks = {made = 0} -- tickets for deliveries that the call has made, and the functions of lib.lua
+-- Tickets for deliveries that the call has made, endpoints of tenants it has met, and the functions of lib.lua.
+local webhooks = {made = 0, routes = {}}
 
 -- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
 local function text(number) return string.format('%.0f', number) end
@@ -34,6 +35,7 @@ local function begin(given_root, given_ms)
   tickets = {}
   audit_epoch = nil
   webhooks.made = 0
+  webhooks.routes = {}
 end
 
 -- A function takes one table, the call's arguments, and returns one, its answer; both travel as JSON. What names

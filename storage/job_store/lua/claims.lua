@@ -60,14 +60,16 @@ local function take_item(job, queue)
 end
 
 local function begin_job(job, item)
-  move(job, 'running')
-  save(job, {started_at_ms = now})
+  local changes = {started_at_ms = now}
   -- One that was reopened is in the phase it goes on with.
-  if item == 'plan' then save(job, {phase = 'planning'}) end
+  if is_unplanned(job) then changes.phase = 'planning' end
+  move(job, 'running', changes)
   event(job, 'job.started')
+  if item == WHOLE_ITEM and is_unplanned(job) then save(job, {phase = 'synthesizing', total = 1, next = 1}) end
 end
 
 local function lease(call, job, item)
+  gather_changes(job)
   local fence = text(redis.call('INCR', K.fence))
   local name = lease_name(job.id, item, fence)
   redis.call('ZADD', K.leases, text(now + call.lease_ms), name)
@@ -77,20 +79,21 @@ local function lease(call, job, item)
   if is_reading(job, item) then redis.call('SADD', K.reading .. job.tenant, name) end
   save(job, {leased = job.leased + 1})
   if job.state == 'pending' then begin_job(job, item) end
+  write_changes(job)
   return fence
 end
 
 local function work_of(job, item, fence, waited_ms)
   local attempts, suspicions = read_tries(job.id, item)
-  local spec, input_key, plan_key, deadline_ms, trace, recovered = unpack(redis.call('HMGET', K.job .. job.id,
-    'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered'))
+  local spec, input_key, plan_key, deadline_ms, trace, recovered, plan, warnings = unpack(redis.call('HMGET',
+    K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered', 'plan', 'warnings'))
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
   local rejected = redis.call('HGET', K.tries .. job.id, 'rejected_attempts:' .. item)
   return answer('item', {
     job = job.id, tenant = job.tenant, item = item, fence = fence, attempt = attempts + 1, suspicions = suspicions,
     spec = spec, input_key = input_key, plan_key = plan_key or '', deadline_ms = deadline_ms or '', edit = edit or '',
     take = (take_of(job.id, item)), class = job.class, rejected = rejected or '0', waited_ms = waited_ms,
-    trace = trace or '', recovered = recovered == '1',
+    trace = trace or '', recovered = recovered == '1', plan = plan or '', warnings = job.whole and warnings or '',
   })
 end
 

@@ -36,46 +36,103 @@ register('commit_plan', function(call)
   return answer('ok')
 end)
 
+-- What a segment's commit counts, but for the window. call: as of `commit_segment`. -> its result
+local function count_segment(job, call, line)
+  local id, item, rate, engine_ms, reuse_id = job.id, call.item, call.sample_rate_hz, call.engine_ms, call.reuse_id
+  local result = read_result(line)
+  count_result(job, result, 1)
+  save(job, {sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms})
+  if result.attempts > 1 then redis.call('HINCRBY', K.job .. id, 'rerolls', result.attempts - 1) end
+  if result.is_flagged then warn(job, {code = call.warning_code, detail = call.warning, segment = tonumber(item)}) end
+  if reuse_id ~= '' then
+    -- As long as the object lies there at least: retention begins when the job ends.
+    redis.call('SET', K.reuse .. job.tenant .. ':' .. reuse_id, id .. ':' .. item .. ':' .. call.fence, 'EX', job.retention_s)
+  end
+  count_flow(job, 'out', job.cost_ms)
+  result.audio_ms = math.floor(result.samples * 1000 / rate)
+  if not result.is_reused then count_throughput(job.queue, result.audio_ms, engine_ms) end
+  count_usage(job, {
+    segments = 1, characters = result.chars, audio_ms = result.audio_ms, engine_ms = engine_ms,
+    cached_audio_ms = result.is_reused and result.audio_ms or 0,
+  })
+  return result
+end
+
+local function tell_of_segment(job, call, result)
+  local number = tonumber(call.item)
+  event(job, 'job.segment.completed', {segment = number, audio_ms = result.audio_ms, finish_reason = call.finish_reason})
+  if result.is_flagged then
+    event(job, 'job.segment.flagged', {segment = number, flags = call.flags, detail = call.warning})
+  end
+end
+
+local function commit_segment(job, call, line)
+  redis.call('HDEL', K.tries .. job.id, 'rejected:' .. call.item)
+  local result = count_segment(job, call, line)
+  count_stored(job, call.stored_bytes)
+  open_window(job, call.window)
+  if job.done == job.total then
+    save(job, {phase = 'assembling'})
+    make_ready(job, 'assemble', 'RPUSH')
+  end
+  tell_of_segment(job, call, result)
+end
+
 -- call: job, item, fence, line (of the result, without its fence), sample_rate_hz, finish_reason, flags, engine_ms,
 --       window (the smallest), reuse_id (of the content, or ''), warning (why a segment with flags was kept, or ''),
 --       warning_code, stored_bytes (of the segment)
 -- -> ok | lost | aborted
 register('commit_segment', function(call)
   local id, item, fence = call.job, call.item, call.fence
-  local rate, finish, flags, engine_ms, window = call.sample_rate_hz, call.finish_reason, call.flags, call.engine_ms, call.window
-  local reuse_id, warning = call.reuse_id, call.warning
   local line = 'D' .. fence .. ':' .. call.line
 
   if is_committed(id, item, line) then return answer_again(id) end
   local job, refusal = accept_result(id, item, fence, line)
   if not job then return refusal end
 
-  redis.call('HDEL', K.tries .. id, 'rejected:' .. item)
-  local result = read_result(line)
-  count_result(job, result, 1)
-  save(job, {sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms})
-  if result.attempts > 1 then redis.call('HINCRBY', K.job .. id, 'rerolls', result.attempts - 1) end
-  if result.is_flagged then warn(job, {code = call.warning_code, detail = warning, segment = tonumber(item)}) end
-  if reuse_id ~= '' then
-    -- As long as the object lies there at least: retention begins when the job ends.
-    redis.call('SET', K.reuse .. job.tenant .. ':' .. reuse_id, id .. ':' .. item .. ':' .. fence, 'EX', job.retention_s)
-  end
-  count_flow(job, 'out', job.cost_ms)
-  local audio_ms = math.floor(result.samples * 1000 / rate)
-  if not result.is_reused then count_throughput(job.queue, audio_ms, engine_ms) end
-  count_usage(job, {
-    segments = 1, characters = result.chars, audio_ms = audio_ms, engine_ms = engine_ms,
-    cached_audio_ms = result.is_reused and audio_ms or 0,
-  })
-  count_stored(job, call.stored_bytes)
-  open_window(job, window)
-  if job.done == job.total then
-    save(job, {phase = 'assembling'})
-    make_ready(job, 'assemble', 'RPUSH')
-  end
-  event(job, 'job.segment.completed', {segment = tonumber(item), audio_ms = audio_ms, finish_reason = finish})
-  if result.is_flagged then event(job, 'job.segment.flagged', {segment = tonumber(item), flags = flags, detail = warning}) end
+  commit_segment(job, call, line)
   return answer('ok')
+end)
+
+-- The segment of a whole job is done and its files are made: as `commit_segment` and `finish` of an assembly, in one.
+-- call: as of `commit_segment`; artifacts and spoken_by (as JSON), warnings (of the files), files_bytes (of these)
+-- -> ok + is_finished | lost | aborted
+-- Not finished is what a call has changed meanwhile, as a pause: then the segment alone is taken, and is assembled like
+-- any other.
+register('finish_whole', function(call)
+  local id, item, fence, artifacts = call.job, call.item, call.fence, call.artifacts
+  local line = 'D' .. fence .. ':' .. call.line
+
+  local earlier = redis.call('HGET', K.job .. id, 'artifacts')
+  if earlier == artifacts then return answer('ok', {is_finished = true}) end
+  if is_committed(id, item, line) then
+    local again = answer_again(id)
+    again.is_finished = false
+    return again
+  end
+  local job, verdict, worker = resolve(id, item, fence)
+  if verdict ~= 'held' then return answer(verdict) end
+  local is_finished = not earlier and job.state == 'running' and job.total == 1
+  if is_finished then gather_changes(job) end
+  forget_lease(job, item, fence, worker)
+  redis.call('HSET', K.results .. id, item, line)
+  if not is_finished then
+    commit_segment(job, call, line)
+    return answer('ok', {is_finished = false})
+  end
+
+  redis.call('HDEL', K.tries .. id, 'rejected:' .. item)
+  local result = count_segment(job, call, line)
+  save(job, {phase = 'assembling'})
+  tell_of_segment(job, call, result)
+  count_stored(job, call.stored_bytes + call.files_bytes)
+  save(job, {artifacts = artifacts, spoken_by = call.spoken_by})
+  warn_all(job, call.warnings)
+  tell_of_artifacts(job, cjson.decode(artifacts))
+  give_back_admission(job)
+  end_job(job, 'succeeded')
+  write_changes(job)
+  return answer('ok', {is_finished = true})
 end)
 
 -- call: job, item, fence, build_ms, window (the smallest)

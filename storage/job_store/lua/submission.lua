@@ -2,6 +2,7 @@
 
 local function replayed(call, id)
   add_tickets('cpu', redis.call('LLEN', K.ready .. 'cpu:' .. id))
+  if call.queue ~= 'cpu' then add_tickets(call.queue, redis.call('LLEN', K.ready .. call.queue .. ':' .. id)) end
   return answer(id == call.job and 'created' or 'replayed', {job = id, record = hash_at(K.job .. id)})
 end
 

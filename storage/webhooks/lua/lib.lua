@@ -79,11 +79,21 @@ function webhooks.wants(events, kind)
   return events == '*' or string.find(',' .. events .. ',', ',' .. kind .. ',', 1, true) ~= nil
 end
 
+-- Read once a call, however many events it tells of; nothing that changes them tells of a job's.
+function webhooks.routes_of(tenant)
+  local known = webhooks.routes[tenant]
+  if not known then
+    known = redis.call('HGETALL', W.routes .. tenant)
+    webhooks.routes[tenant] = known
+  end
+  return known
+end
+
 -- The receivers of this kind of event: target -> {endpoint or '', url, API's URL}. `own` is the job's webhook as
 -- JSON, or false; what it says of an endpoint counts in place of what that endpoint chose.
 function webhooks.receivers(tenant, kind, own)
   local found = {}
-  local routes = redis.call('HGETALL', W.routes .. tenant)
+  local routes = webhooks.routes_of(tenant)
   local named = own and cjson.decode(own) or {endpoint = '', events = {}}
   for i = 1, #routes, 2 do
     if routes[i] ~= named.endpoint and webhooks.wants(routes[i + 1], kind) then
@@ -115,6 +125,7 @@ function webhooks.disable(endpoint, tenant, reason)
   redis.call('HSET', W.endpoint .. endpoint, 'state', 'disabled', 'disabled_reason', reason,
     'updated_at_ms', text(now))
   redis.call('HDEL', W.routes .. tenant, endpoint)
+  webhooks.routes[tenant] = nil
   local function subject() return endpoint .. '|' .. text(now) end
   webhooks.enqueue_webhook(tenant, 'webhook_endpoint.disabled', '', false, subject, function()
     return {endpoint = endpoint, reason = reason, at_ms = now,

@@ -14,6 +14,7 @@ from storage.ids import JobId, TenantId, WorkQueue
 from storage.jobs.service_classes import job_class
 from storage.jobs.states import MOVES
 from storage.jobs.submissions import Submission
+from storage.jobs.whole import WHOLE_ITEM
 from storage.jobs.work_items import (
     ASSEMBLE_ITEM,
     PLAN_ITEM,
@@ -71,6 +72,12 @@ class ModelJob:
     taken_back: int = 0
     credit_ms: int = 0
     sleeps_until_ms: int | None = None
+    is_whole: bool = False
+    has_files: bool = False
+
+    @property
+    def first_item(self) -> str:
+        return WHOLE_ITEM if self.is_whole else PLAN_ITEM
 
     @property
     def cost_ms(self) -> int:
@@ -117,7 +124,7 @@ class ModelJob:
 
     def wake(self) -> None:
         self.sleeps_until_ms = None
-        self.ready.add(PLAN_ITEM)
+        self.ready.add(self.first_item)
 
 
 class ModelStore:
@@ -203,7 +210,9 @@ class ModelStore:
             speech_queue(submission.spec.model),
             (submission.tenant, job_class(submission.priority, submission.estimated_audio_ms)),
             submission.priority,
+            is_whole=submission.whole is not None,
         )
+        job.ready = {job.first_item}
         self.jobs[submission.id] = job
         if (submission.not_before_ms or 0) > now_ms:
             job.sleeps_until_ms = submission.not_before_ms
@@ -221,6 +230,8 @@ class ModelStore:
         if job.state is JobState.PENDING:
             job.move(JobState.RUNNING)
             job.is_started = True
+            if lease.item == WHOLE_ITEM and not job.total:
+                job.total = job.opened = 1
 
     def drop_if_cancelling(self, lease: Lease) -> None:
         """A worker that is told that the job is being cancelled no longer holds its lease."""
@@ -257,7 +268,17 @@ class ModelStore:
         job = self._take(lease, outcome)
         if job.state is JobState.PAUSED:
             job.move(JobState.RUNNING)
+        job.has_files = True
         job.move(JobState.SUCCEEDED)
+
+    def finish_whole(self, lease: Lease, outcome: Outcome, now_ms: int) -> bool:
+        """Whether the job has ended: not one that is paused or was assembled before, whose segment alone is taken."""
+        job = self.jobs[lease.job]
+        if job.state is not JobState.RUNNING or job.has_files or job.total != 1:
+            self.commit_segment(lease, outcome, now_ms)
+            return False
+        self.finish(lease, outcome)
+        return True
 
     def _take(self, lease: Lease, outcome: Outcome) -> ModelJob:
         job = self.jobs[lease.job]
@@ -367,7 +388,7 @@ class ModelStore:
             job.forget_tries(item)
         job.line = (job.tenant, job_class(job.priority, job.admitted_ms))
         if not job.total:
-            job.ready.add(PLAN_ITEM)
+            job.ready.add(job.first_item)
         elif job.is_complete:
             job.ready.add(ASSEMBLE_ITEM)
         else:

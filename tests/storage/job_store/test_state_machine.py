@@ -36,9 +36,11 @@ from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobChanges
 from storage.job_store.counter_audit import Difference
 from storage.job_store.events import EventLog
-from storage.jobs.record import JobError, JobRecord
+from storage.job_store.leases import WholeResult
+from storage.jobs.record import JobError, JobRecord, SpokenBy
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey, Submission
 from storage.jobs.tickets import Tickets
+from storage.jobs.whole import WHOLE_ITEM, WholePlan
 from storage.jobs.work_items import (
     PLAN_ITEM,
     QUARANTINE_SUSPICIONS,
@@ -121,6 +123,7 @@ class JobMachine(RuleBasedStateMachine):
         fingerprint=st.sampled_from(["f1", "f1", "f2"]),
         model=st.sampled_from(MODELS),
         start_s=st.sampled_from([None] * 5 + [-3, 4, 30]),
+        is_whole=st.booleans(),
     )
     def submit(
         self,
@@ -132,12 +135,14 @@ class JobMachine(RuleBasedStateMachine):
         fingerprint: str,
         model: str,
         start_s: int | None,
+        is_whole: bool,
     ) -> None:
         deadline_ms = self.clock.now_ms + deadline_s * 1000 if deadline_s else None
         idempotency = IdempotencyKey(key, fingerprint) if key else None
         not_before_ms = None if start_s is None else self.clock.now_ms + start_s * 1000
         wanted = submission(tenant, audio_ms, priority, deadline_ms, idempotency, model=model)
-        self._submit(replace(wanted, not_before_ms=not_before_ms))
+        whole = WholePlan("a plan", audio_ms, "Once") if is_whole else None
+        self._submit(replace(wanted, not_before_ms=not_before_ms, whole=whole))
 
     @precondition(lambda self: self.submissions)
     @rule(pick=PICK)
@@ -160,8 +165,8 @@ class JobMachine(RuleBasedStateMachine):
         else:
             answer = self.store.submit(wanted)
             self.model.submit(wanted, self.clock.now_ms)
-            ready = self.model.jobs[wanted.id].ready
-            tickets = Tickets({CPU_QUEUE: 1}) if ready else Tickets()
+            job = self.model.jobs[wanted.id]
+            tickets = Tickets({queue_of(job, item): 1 for item in job.ready})
             assert (answer.job.id, answer.replayed, answer.tickets) == (wanted.id, False, tickets)
             self.submissions.append(wanted)
 
@@ -212,7 +217,7 @@ class JobMachine(RuleBasedStateMachine):
             known = len(self.leases)
             self.claim(queue, "w1")
             for lease in self.leases[known:]:
-                self._commit(lease, (num_segments, 30_000) if lease.item == PLAN_ITEM else ("work",))
+                self._commit(lease, self._outcome(lease, (num_segments, 30_000), "work"))
 
     @rule(num_segments=NUM_SEGMENTS)
     def work_to_the_end(self, num_segments: int) -> None:
@@ -228,10 +233,7 @@ class JobMachine(RuleBasedStateMachine):
     @rule(pick=PICK, num_segments=NUM_SEGMENTS, audio_ms=st.sampled_from([5_000, 70_000]))
     def commit(self, pick: int, num_segments: int, audio_ms: int) -> None:
         lease = self._pick(pick)
-        if lease.item == PLAN_ITEM:
-            self._commit(lease, (num_segments, audio_ms))
-        else:
-            self._commit(lease, (str(pick),))
+        self._commit(lease, self._outcome(lease, (num_segments, audio_ms), str(pick)))
 
     @precondition(lambda self: self.overtaken())
     @rule(pick=PICK, text=st.sampled_from(["late", "work"]))
@@ -239,7 +241,15 @@ class JobMachine(RuleBasedStateMachine):
         """A worker that lost its lease to the present holder comes back with a result."""
         overtaken = self.overtaken()
         lease = overtaken[pick % len(overtaken)]
-        self._commit(lease, (2, 30_000) if lease.item == PLAN_ITEM else (text,))
+        self._commit(lease, self._outcome(lease, (2, 30_000), text))
+
+    def _outcome(self, lease: Lease, plan: Outcome, text: str) -> Outcome:
+        """Of whole jobs some end with their segment, and some had more than one attempt at it."""
+        if lease.item == PLAN_ITEM:
+            return plan
+        job = self.model.jobs.get(lease.job)
+        is_ending = job is not None and job.is_whole and lease.item == WHOLE_ITEM and lease.fence % 3
+        return ("whole", text) if is_ending else (text,)
 
     @precondition(lambda self: self.commits)
     @rule(pick=PICK)
@@ -264,6 +274,10 @@ class JobMachine(RuleBasedStateMachine):
                 self.store.commit_plan(lease, PlanResult(f"plan-{lease.fence}", num_segments, audio_ms))
             case "assemble", (str(text),):
                 self.store.finish(lease, [artifact(f"{lease.fence}/{text}")])
+            case "0", ("whole", str(text)):
+                made = artifact(f"{lease.fence}/{text}")
+                result = WholeResult(report(f"whole {text}"), (made,), (), SpokenBy())
+                self.store.finish_whole(lease, result)
             case _, (str(text),):
                 self.store.commit_segment(lease, report(text))
             case _:
@@ -275,6 +289,8 @@ class JobMachine(RuleBasedStateMachine):
                 self.model.commit_plan(lease, outcome, num_segments, audio_ms, self.clock.now_ms)
             case "assemble", _:
                 self.model.finish(lease, outcome)
+            case "0", ("whole", _):
+                self.model.finish_whole(lease, outcome, self.clock.now_ms)
             case _:
                 self.model.commit_segment(lease, outcome, self.clock.now_ms)
 
@@ -642,7 +658,8 @@ class JobMachine(RuleBasedStateMachine):
             if not job.state.is_terminal and job.state is not JobState.CANCELLING:
                 not_done = {str(index) for index in range(job.opened)} - set(job.done)
                 segments = {item for item in {*listed, *held, *waiting} if item.isdecimal()}
-                assert segments == not_done
+                # A whole job's item waits before it is said how many there are.
+                assert segments == not_done if job.total else segments <= {job.first_item}
                 assert len(segments) <= MOST_OPEN + job.taken_back
 
     @invariant()

@@ -15,7 +15,9 @@ from storage.ids import JobId, Target, VoiceId
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_spec, decode_submission, encode_spec, encode_submission, submitted_fields
 from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.whole import WholePlan
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource
 from tests.storage.job_store.job_driver import SPEC, submission
@@ -64,6 +66,7 @@ def test_a_submission_is_one_document_that_lacks_its_trace_alone() -> None:
         key_id="key_1",
         stored_bytes=7,
         not_before_ms=3,
+        whole=WholePlan("{}", 1, "Once", (JobWarning("language_mismatch", "French"),)),
     )
     defaults = {each.name: each.default for each in dataclasses.fields(Submission)}
     assert [name for name, default in defaults.items() if getattr(given, name) == default] == []

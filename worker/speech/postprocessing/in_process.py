@@ -12,7 +12,7 @@ from worker.leases.put_once import put_once
 from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
-from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech
+from worker.speech.postprocessing.interface import Judged, M, PostProcessorReport, Sequel, StoredSpeech
 from worker.speech.postprocessing.sentence_ends import PauseKeeper, SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -29,18 +29,38 @@ class InProcessPostProcessor:
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         return measured_verdict(utterance, gate, bounds, norms)
 
+    def judge_then(
+        self,
+        utterance: Utterance,
+        gate: Gate,
+        bounds: SpeechBounds,
+        norms: JobNorms | None,
+        sequel: Sequel[M],
+    ) -> Judged[M]:
+        verdict = self.judge(utterance, gate, bounds, norms)
+        if not verdict.passed:
+            return Judged(verdict, None)
+        return Judged(verdict, sequel(verdict, utterance.speech, self._finished, self._artifacts))
+
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
+        return store_segment(self._artifacts, key, self._finished(header, speech, pauses))
+
+    def _finished(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio:
         # Before anything is measured against the loudest of them.
         require_finite(speech.pcm)
         pcm = finish_edges(speech.pcm, speech.sample_rate_hz)
         if pauses is not None:
             found = self._pauses.held(pcm, speech.sample_rate_hz, pauses)
             pcm, header = found.pcm, replace(header, pauses_held=found.held, pauses_left=found.left)
-        samples = to_samples(pcm)
-        data = encode_segment(SegmentAudio(header, samples, speech.frames))
-        return StoredSpeech(len(data), put_once(self._artifacts, key, data), len(samples))
+        return SegmentAudio(header, to_samples(pcm), speech.frames)
 
     def report(self) -> PostProcessorReport:
         return PostProcessorReport(processes=0, deaths=0)
+
+
+def store_segment(artifacts: ArtifactStore, key: str, segment: SegmentAudio) -> StoredSpeech:
+    """Under a key of its own. Raises `StoreUnavailable`, and `ArtifactExists` if something else lies there."""
+    data = encode_segment(segment)
+    return StoredSpeech(len(data), put_once(artifacts, key, data), len(segment.pcm))

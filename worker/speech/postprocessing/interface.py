@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from rhapsode.contract.jobs.quality import Gate
+from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech
+from worker.speech.audio.segment_audio import SegmentAudio
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -31,11 +33,55 @@ class PostProcessorReport:
     deaths: int
 
 
+class Finish(Protocol):
+    """What `PostProcessor.store` makes of speech before that is stored."""
+
+    def __call__(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio: ...
+
+
+class Made(Protocol):
+    """What a sequel made. stored_bytes: of all objects that it stored."""
+
+    @property
+    def stored_bytes(self) -> int: ...
+
+
+M = TypeVar("M", bound=Made)
+M_co = TypeVar("M_co", bound=Made, covariant=True)
+
+
+class Sequel(Protocol[M_co]):
+    """What follows on speech that passed, done where it was judged, because it is large. Can be pickled."""
+
+    def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> M_co:
+        """Done again, it comes to the same. Raises `StoreUnavailable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Generic[M_co]):
+    """made: by the sequel, of speech that passed; None of other speech."""
+
+    verdict: Verdict
+    made: M_co | None
+
+
 class PostProcessor(Protocol):
     """Any thread may call; a call returns when it is done, or fails when there is no process to do it any more."""
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         """What can be measured of the speech: see `measured_verdict`."""
+        ...
+
+    def judge_then(
+        self,
+        utterance: Utterance,
+        gate: Gate,
+        bounds: SpeechBounds,
+        norms: JobNorms | None,
+        sequel: Sequel[M],
+    ) -> Judged[M]:
+        """As `judge`, and of speech that passes what follows. Raises what the sequel raises."""
         ...
 
     def store(

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import cast
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
@@ -18,8 +19,8 @@ from worker.child_process.channel import Channel
 from worker.engine.interface import Speech
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
-from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech
-from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, Raised, Store
+from worker.speech.postprocessing.interface import Judged, M, PostProcessorReport, Sequel, StoredSpeech
+from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, JudgeThen, Raised, Result, Store
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -82,6 +83,20 @@ class PostProcessorPool:
         assert isinstance(result, Verdict)  # noqa: S101  (what `calls.answer` gives to this call)
         return result
 
+    def judge_then(
+        self,
+        utterance: Utterance,
+        gate: Gate,
+        bounds: SpeechBounds,
+        norms: JobNorms | None,
+        sequel: Sequel[M],
+    ) -> Judged[M]:
+        result = self._result(JudgeThen(Judge(utterance, gate, bounds, norms), sequel))
+        assert isinstance(result, Judged)  # noqa: S101  (what `calls.answer` gives to this call)
+        judged = cast("Judged[M]", result)
+        self._written.inc(judged.made.stored_bytes if judged.made else 0)
+        return judged
+
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
@@ -103,7 +118,7 @@ class PostProcessorPool:
         assert isinstance(result, StoredSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
         return result
 
-    def _result(self, call: Call) -> Verdict | StoredSpeech:
+    def _result(self, call: Call) -> Result:
         match self._answer(call):
             case Done(result):
                 return result

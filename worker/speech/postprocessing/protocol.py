@@ -14,7 +14,7 @@ from worker.child_process.release import release_of
 from worker.engine import interface as engine
 from worker.engine.interface import Speech
 from worker.speech.postprocessing import interface, sentence_ends
-from worker.speech.postprocessing.interface import PostProcessor, StoredSpeech
+from worker.speech.postprocessing.interface import Judged, Made, PostProcessor, Sequel, StoredSpeech
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality import job_norms, verdict
 from worker.speech.quality.calibration import calibration_file
@@ -33,6 +33,12 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeThen:
+    judge: Judge
+    sequel: Sequel[Made]
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     key: str
     header: SegmentHeader
@@ -40,12 +46,15 @@ class Store:
     pauses: SentencePauses | None = None
 
 
-Call = Judge | Store
+Call = Judge | JudgeThen | Store
+
+
+Result = Verdict | Judged[Made] | StoredSpeech
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    result: Verdict | StoredSpeech
+    result: Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,8 @@ def answer(call: Call, postprocessor: PostProcessor) -> Answer:
         match call:
             case Judge(utterance, gate, bounds, norms):
                 return Done(postprocessor.judge(utterance, gate, bounds, norms))
+            case JudgeThen(Judge(utterance, gate, bounds, norms), sequel):
+                return Done(postprocessor.judge_then(utterance, gate, bounds, norms, sequel))
             case Store(key, header, speech, pauses):
                 return Done(postprocessor.store(key, header, speech, pauses))
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)

@@ -7,10 +7,25 @@ local function give_back_admission(job)
   count_end(EVERYBODY, K.total, held)
   local tenant = K.admission .. job.tenant
   if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
-  count_flow(job, 'out', audio_in_flow(job))
+  local left = audio_in_flow(job)
+  if left ~= 0 then count_flow(job, 'out', left) end
 end
 
 local count_child -- of a batch; defined with batches, behind the ends
+
+-- Of a job that holds nothing any more.
+local function end_job(job, state, failure)
+  redis.call('SREM', K.active, job.id)
+  if job.deadline_ms > 0 then redis.call('ZREM', K.deadlines, job.id) end
+  local expires = now + job.retention_s * 1000
+  redis.call('ZADD', K.retention, text(expires), job.tenant .. '|' .. job.id)
+  local changes = {finished_at_ms = now, expires_at_ms = expires}
+  if failure then changes.error = cjson.encode(failure) end
+  move(job, state, changes)
+  event(job, 'job.' .. state, failure)
+  if job.batch then count_child(job) end
+  if job.kind == 'batch' then event(job, 'batch.completed') end
+end
 
 local function finish_job(job, state, failure)
   give_back_admission(job)
@@ -20,17 +35,7 @@ local function finish_job(job, state, failure)
     local _, fence, worker = string.match(live[i + 1], '^([LA])(%d+)|(.*)$')
     forget_lease(job, live[i], fence, worker)
   end
-  redis.call('SREM', K.active, job.id)
-  redis.call('ZREM', K.deadlines, job.id)
-  local expires = now + job.retention_s * 1000
-  redis.call('ZADD', K.retention, text(expires), job.tenant .. '|' .. job.id)
-  move(job, state)
-  local changes = {finished_at_ms = now, expires_at_ms = expires}
-  if failure then changes.error = cjson.encode(failure) end
-  save(job, changes)
-  event(job, 'job.' .. state, failure)
-  if job.batch then count_child(job) end
-  if job.kind == 'batch' then event(job, 'batch.completed') end
+  end_job(job, state, failure)
 end
 
 local function tell_of_artifacts(job, created)

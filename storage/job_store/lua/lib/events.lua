@@ -7,6 +7,7 @@ local EVENTS_KEPT = 500
 local function enqueue_webhook(job, kind, audio_ms, more)
   if not HOOK.JOB_EVENTS[kind] or (job.kind == 'batch') ~= (kind == 'batch.completed') then return end
   local function subject()
+    write_changes(job)
     return job.id .. '|' .. redis.call('HINCRBY', K.job .. job.id, 'told:' .. kind, 1)
   end
   webhooks.enqueue_webhook(job.tenant, kind, job.id, job.webhook, subject, function()

@@ -141,9 +141,9 @@ local function forget_attempts(job, items)
 end
 
 local function open_again(job, items, window)
-  if not job.plan_key then
+  if is_unplanned(job) then
     save(job, {phase = 'planning'})
-    make_ready(job, 'plan', 'RPUSH')
+    make_ready(job, first_item(job), 'RPUSH')
   elseif job.done == job.total then
     save(job, {phase = 'assembling'})
     make_ready(job, 'assemble', 'RPUSH')

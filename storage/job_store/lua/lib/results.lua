@@ -12,7 +12,8 @@ end
 local function is_committed(job_id, item, line)
   if redis.call('HGET', K.results .. job_id, item) == line then return true end
   local _, highest = take_of(job_id, item)
-  for number = 1, highest do
+  -- The first is filed once there is another.
+  for number = 1, highest > 1 and highest or 0 do
     if redis.call('HGET', K.takes .. job_id, item .. ':' .. number) == line then return true end
   end
   return false

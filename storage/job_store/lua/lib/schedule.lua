@@ -1,4 +1,5 @@
--- Schedule. A job that may not start before a time waits for it in K.scheduled, with its plan in live as S. Its expected
+-- Schedule. A job that may not start before a time waits for it in K.scheduled, with its plan in live as S, also one that
+-- needs no planning. Its expected
 -- audio is admitted but in no flow until then: no other job's wait depends on it, and no worker is wanted for it.
 
 local function schedule(job, until_ms)
@@ -15,11 +16,11 @@ local function unschedule(job)
   save(job, {scheduled = 0})
 end
 
--- Behind all that wait, with its plan to make.
+-- Behind all that wait.
 local function join_queue(job)
   local before = count_flow(job, 'in', job.estimated_audio_ms) - job.estimated_audio_ms
   redis.call('HSET', K.job .. job.id, 'queue_mark_ms', text(before))
-  make_ready(job, 'plan', 'RPUSH')
+  make_ready(job, first_item(job), 'RPUSH')
 end
 
 local function release_scheduled(job)

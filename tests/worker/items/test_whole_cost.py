@@ -1,0 +1,100 @@
+"""What a whole job asks of the stores, counted: no machine's speed has a part in it.
+
+Raise a number here only for what a user gets for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import redis
+
+from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.states import JobState, Priority
+from storage.ids import new_job_id
+from storage.job_store.queue_position import QueuePositions
+from storage.jobs.submissions import Submission, with_plan
+from storage.jobs.tickets import Tickets
+from storage.objects import keys
+from storage.runtime.config.settings import StorageSettings
+from storage.text.whole import whole_plan
+from tests.worker.failing_store import FailingStore
+from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
+
+SHORT = SPEC.asking(segmentation=SegmentLengths(target_chars=300, max_chars=500))
+TEXT = "The lamp went out at nine, and nobody came."
+
+MOST_INSIDE = 140
+"""Commands of the functions: submit and place, claim, finish."""
+
+GREETINGS = ("hello", "client", "select", "auth")
+"""Of connections that are opened."""
+
+
+@dataclass
+class Commands:
+    """What a server was asked: by clients, and by its own functions."""
+
+    by_clients: Counter[str] = field(default_factory=Counter[str])
+    inside: Counter[str] = field(default_factory=Counter[str])
+
+
+@contextmanager
+def watched(client: redis.Redis) -> Generator[Commands]:
+    seen = Commands()
+    is_watching = threading.Event()
+
+    def watch() -> None:
+        with client.monitor() as monitor:
+            is_watching.set()
+            for told in monitor.listen():
+                line = cast("dict[str, str]", told)
+                name = line["command"].split(" ")[0].lower()
+                if name == "echo":
+                    return
+                if name not in GREETINGS:
+                    (seen.inside if line["client_type"] == "lua" else seen.by_clients)[name] += 1
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    is_watching.wait()
+    try:
+        yield seen
+    finally:
+        client.echo("the end")
+        thread.join()
+
+
+def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(
+    studio: Studio, storage_settings: StorageSettings, redis_client: redis.Redis
+) -> None:
+    store = FailingStore(studio.artifacts)
+    studio = studio.with_artifacts(store)
+    # Functions are loaded, and what a tenant's first job makes is there.
+    studio.submit_planned("Another job.", SHORT)
+    studio.drain()
+    store.puts.clear()
+    job, places = new_job_id(), QueuePositions(redis_client, storage_settings.key_prefix)
+    whole = whole_plan(TEXT, SHORT)
+    assert whole is not None
+    wanted = Submission(
+        job, TENANT, SHORT, Priority.NORMAL, keys.input_text(TENANT, job), len(TEXT), 1, retention_s=3600
+    )
+
+    with watched(redis_client) as seen:
+        submitted = studio.jobs.submit_placed(with_plan(wanted, whole), places)
+        studio.run_one(GPU_QUEUE)
+
+    assert studio.jobs.get(TENANT, job).state is JobState.SUCCEEDED
+    assert submitted.tickets == Tickets({GPU_QUEUE: 1})
+    # Submit and place in one round trip, a look for what could be reused, claim, finish; the worker sends no ticket.
+    assert seen.by_clients == {"fcall": 4, "get": 1}
+    assert seen.inside.total() <= MOST_INSIDE, seen.inside
+    names = sorted(key.rpartition("/")[2] for key in store.puts)
+    assert names[1:] == ["codes.safetensors", "manifest.json", "narration.wav"]
+    assert len(names) == 4

@@ -1,0 +1,107 @@
+"""A whole job's item: its segment is spoken like any other, and where it passes at once, the job ends there.
+
+What is large stays beside the post-processor: the speech goes there once, to be judged, stored and made into the job's
+files, and this process sends the one function that ends the job. Whatever else comes of the segment (another attempt,
+a copy, a take that an edit asked for) goes on as in any job, with an assembly of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from storage.errors import StoreUnavailable
+from storage.job_store.leases import WholeResult
+from storage.jobs.tickets import Tickets
+from storage.jobs.whole import WHOLE_ITEM, is_made_at_once
+from storage.jobs.work_items import ClaimedItem
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.segments.edits import FIRST_TAKE, UNEDITED
+from storage.segments.plan import decode_plan
+from storage.segments.results import decode_segment_result, encode_report
+from worker.engine.interface import EngineInfo, Speech
+from worker.services import SpeechServices
+from worker.speech.postprocessing.in_process import store_segment
+from worker.speech.postprocessing.interface import Finish
+from worker.speech.quality.verdict import Verdict
+from worker.synthesis.attempts import Attempt, Outcome
+from worker.synthesis.manners import Manner
+from worker.synthesis.segment_header import segment_header
+from worker.synthesis.segment_report import segment_report
+from worker.synthesis.sentence_pauses import sentence_pauses
+from worker.synthesis.spoken_segment import SpokenSegment
+
+logger = logging.getLogger(__name__)
+
+
+def ending_of(item: ClaimedItem, services: SpeechServices) -> WholeEnding | None:
+    """None for a segment of any other job, and for one whose job is not as it was submitted any more."""
+    is_as_submitted = item.take == FIRST_TAKE and item.edit == UNEDITED and not item.recovered
+    if not item.plan_document or not is_as_submitted or not is_made_at_once(item.narration.request.output):
+        return None
+    return WholeEnding(item, services)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeEnding:
+    """Implements `Ending`."""
+
+    item: ClaimedItem
+    services: SpeechServices
+
+    def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> WholeSequel:
+        return WholeSequel(self.item, segment, manner, self.services.engine.info, reuse_id)
+
+    def finish(self, made: WholeResult) -> Tickets:
+        item, artifacts = self.item, self.services.artifacts
+        finish = self.services.jobs.finish_whole(item.lease, made)
+        audio_s = round(made.report.num_samples / made.report.sample_rate_hz, 3)
+        if not finish.is_finished:
+            logger.info("job changed meanwhile; its segment was taken", extra={"audio_s": audio_s})
+            _delete_files(item, artifacts)
+            return finish.tickets
+        if item.attempt > 1 or item.suspicions:
+            # As what makes files: loaded by the process that speaks only when a run before this one left some.
+            from worker.assembly.earlier_files import delete_earlier
+
+            delete_earlier(item, made.artifacts, artifacts)
+        logger.info("job finished", extra={"segments": 1, "audio_s": audio_s})
+        return finish.tickets
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSequel:
+    """Implements `Sequel`."""
+
+    item: ClaimedItem
+    segment: SpokenSegment
+    manner: Manner
+    info: EngineInfo
+    reuse_id: str
+
+    def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> WholeResult:
+        """Raises `StoreUnavailable` or `PermanentItemError`."""
+        # What makes files is loaded where they are made: not by the process that speaks.
+        from worker.assembly.whole import assemble_whole
+
+        item, segment = self.item, self.segment
+        attempt = Attempt(self.manner, speech, verdict)
+        outcome = Outcome(attempt, speech, (attempt,))
+        header = segment_header(item, segment, outcome, self.info)
+        audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
+        lease = item.lease
+        key = keys.segment(lease.tenant, lease.job, segment.index, lease.fence)
+        stored = store_segment(artifacts, key, audio)
+        report = segment_report(header, stored, segment, self.reuse_id, outcome)
+        result = decode_segment_result(WHOLE_ITEM, f"D{lease.fence}:{encode_report(report)}")
+        made = assemble_whole(item, decode_plan(item.plan_document.encode()), result, audio, artifacts)
+        return WholeResult(report, tuple(made.artifacts), tuple(made.warnings), made.spoken_by)
+
+
+def _delete_files(item: ClaimedItem, artifacts: ArtifactStore) -> None:
+    """Of this lease: nothing points at them."""
+    try:
+        artifacts.delete_prefix(keys.artifacts_prefix(item.lease, item.narration.request.output.destination))
+    except StoreUnavailable as error:
+        logger.warning("files left in the store", extra={"error": str(error)})
