@@ -264,12 +264,12 @@ def test_admission_waits_for_nothing_that_the_device_does(
     try:
         lane.add(replace(requests[0], frames=0))
         lane.add(replace(requests[1], frames=0, prefix=prefix))
-        lane.step()
+        lane.step(lambda: False)
     finally:
         torch.cuda.set_sync_debug_mode("default")
 
     while lane.has_work:
-        lane.step()
+        lane.step(lambda: False)
 
 
 def strict_lane(weights: SpeechWeights, pad_id: int, kv: Precision = BFLOAT16) -> Any:
@@ -289,7 +289,7 @@ def drive(lane: Any, requests: Sequence[RequestState], cancelled: Mapping[int, i
         for number, at in cancelled.items():
             if at == step:
                 lane.cancel(requests[number])
-        for ended in lane.step().ended:
+        for ended in lane.step(lambda: False).ended:
             outcomes[ended.request.request_id] = None if ended.end is RowEnd.NON_FINITE else ended.frames
         step += 1
     return outcomes

@@ -47,6 +47,8 @@ class ProfileParameters:
         of a stream waits for the pass that is under way.
     codec_priority: of the codec's kernels on the device, lower goes first, where the talker's have -1. Behind a
         talker that always has the next frame ready, a pass of one frame takes 20 ms instead of 3.
+    most_openings: streams that begin together and have their first frame made apart from the frames in flight, so that
+        they wait for none of them; 0: they join those that run, as all others do.
     """
 
     admission: AdmissionPolicy
@@ -55,6 +57,7 @@ class ProfileParameters:
     first_chunk_frames: int
     codec_frames_beside_streams: int
     codec_priority: int
+    most_openings: int
 
 
 PROFILES = {
@@ -65,6 +68,7 @@ PROFILES = {
         first_chunk_frames=1,
         codec_frames_beside_streams=128,
         codec_priority=-2,
+        most_openings=4,
     ),
     ServingProfile.BALANCED: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3),
@@ -73,6 +77,7 @@ PROFILES = {
         first_chunk_frames=2,
         codec_frames_beside_streams=256,
         codec_priority=0,
+        most_openings=4,
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8),
@@ -81,5 +86,6 @@ PROFILES = {
         first_chunk_frames=4,
         codec_frames_beside_streams=400,
         codec_priority=0,
+        most_openings=0,
     ),
 }

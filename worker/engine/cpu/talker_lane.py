@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from worker.engine.cpu.runner import StepRunner
 from worker.engine.cpu.scheduler import Scheduler
@@ -47,7 +48,7 @@ class EagerTalkerLane:
     def cancel(self, request: RequestState) -> None:
         self._scheduler.cancel(request)
 
-    def step(self) -> LaneStep:
+    def step(self, has_news: Callable[[], bool]) -> LaneStep:
         plan = self._scheduler.plan()
         if plan is None:
             return LaneStep((), (), (), 0)

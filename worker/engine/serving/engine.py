@@ -269,13 +269,16 @@ class LaneEngine:
         while self._take_in():
             if self._talker.has_work:
                 began_s = time.monotonic()
-                self._commit(self._talker.step(), began_s)
+                self._commit(self._talker.step(self._has_news), began_s)
+
+    def _has_news(self) -> bool:
+        return bool(self._stopped or self._arrivals or self._more_text or self._cancelled)
 
     def _take_in(self) -> bool:
         """Hand arrivals and cancellations to the talker, asleep while there is nothing to do. False: stop."""
         with self._wake:
             self._standing = self._talker.num_standing
-            while not (self._stopped or self._arrivals or self._more_text or self._cancelled or self._talker.has_work):
+            while not (self._has_news() or self._talker.has_work):
                 self._wake.wait()
             # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
             for state in self._arrivals:
@@ -304,7 +307,8 @@ class LaneEngine:
 
     def _note_progress(self, step: LaneStep, began_s: float) -> None:
         with self._wake:
-            self._steps += 1
+            # Not for a step that was cut short: with arrivals all the time, a device that hangs would show progress.
+            self._steps += not step.was_cut_short
             self._frames += step.num_frames
             for request in step.admitted:
                 pending = self._pending_of(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,12 +31,13 @@ class SpeechPart:
 @dataclass(frozen=True, slots=True)
 class LaneStep:
     """admitted: who joined the batch; parts: what streamed requests have said; ended: who left the batch;
-    num_frames: how many frames were made for those who run."""
+    num_frames: how many frames were made for those who run; was_cut_short: nothing was done, for there was news."""
 
     admitted: Sequence[RequestState]
     parts: Sequence[SpeechPart]
     ended: Sequence[EndedSpeech]
     num_frames: int
+    was_cut_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,12 @@ class TalkerLane(Protocol):
         """The request is in no later step's results. Requests that have ended are ignored."""
         ...
 
-    def step(self) -> LaneStep:
-        """Moves on by one step. There is work."""
+    def step(self, has_news: Callable[[], bool]) -> LaneStep:
+        """Moves on by one step. There is work.
+
+        has_news: whether there is a request to add, extend or cancel. A lane that would only wait for its device may
+        return for that with nothing done.
+        """
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from worker.engine.errors import EngineError
@@ -62,7 +63,7 @@ class VllmTalkerLane:
                 self._leave(one)
                 return
 
-    def step(self) -> LaneStep:
+    def step(self, has_news: Callable[[], bool]) -> LaneStep:
         admitted = self._admit()
         if not self._running:
             return LaneStep(admitted, (), (), 0)

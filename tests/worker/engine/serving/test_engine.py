@@ -26,6 +26,7 @@ from worker.engine.interface import (
 )
 from worker.engine.native import NativeEngine
 from worker.engine.serving.streaming import SpeechStream
+from worker.engine.serving.talker_lane import LaneStep
 from worker.engine.settings import NativeEngineSettings
 from worker.engine.stages.codec import CodecStage
 
@@ -129,7 +130,7 @@ def test_a_request_whose_numbers_blow_up_fails_alone(start: Any, copied: Path) -
 def test_a_failure_that_was_not_foreseen_fails_everything_and_ends_the_engine(start: Any, checkpoints: Any) -> None:
     engine = start(checkpoints["custom_voice"])
 
-    def fail() -> None:
+    def fail(has_news: object) -> None:
         raise ZeroDivisionError("out of the blue")
 
     engine._parts.talker.step = fail
@@ -141,6 +142,21 @@ def test_a_failure_that_was_not_foreseen_fails_everything_and_ends_the_engine(st
             future.result(WAIT_S)
     with pytest.raises(EngineDied):
         engine.submit(speak("late", BuiltInSpeaker("ryan"))).result(WAIT_S)
+
+
+def test_a_step_that_was_cut_short_is_no_progress_for_the_watchdog(start: Any, checkpoints: Any) -> None:
+    engine = start(checkpoints["custom_voice"])
+    done, calls = engine._parts.talker.step, []
+
+    def cut_short(has_news: Any) -> LaneStep:
+        calls.append(engine.stats().steps)
+        return LaneStep((), (), (), 0, was_cut_short=True) if len(calls) <= 5 else done(has_news)
+
+    engine._parts.talker.step = cut_short
+
+    engine.submit(speak("held up", BuiltInSpeaker("ryan"))).result(WAIT_S)
+
+    assert calls[:6] == [0] * 6
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class LaneRig:
             lane.add(RequestState(request.request_id, prompt, request.sampling, request.seed, request.max_frames))
         ended: dict[str, EndedSpeech] = {}
         while lane.has_work:
-            ended |= {one.request.request_id: one for one in lane.step().ended}
+            ended |= {one.request.request_id: one for one in lane.step(lambda: False).ended}
             self.preempted = max(self.preempted, self._engine.num_preempted)
         return ended
 

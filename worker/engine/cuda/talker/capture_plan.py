@@ -7,7 +7,7 @@ run in the same shapes: `strict` has one number of rows, and gives each prompt t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.profiles import Reproducibility
@@ -76,6 +76,14 @@ def capture_plan(num_slots: int, capacity: int, reproducibility: Reproducibility
             ordinary = min(_STRICT_TOKENS, longest)
             # Kernel by kernel, however many prompts there are: nothing about a pass may depend on its company.
             return CapturePlan(reproducibility, (num_slots,), tuple(sorted({ordinary, longest})), ())
+
+
+def opening_plan(plan: CapturePlan, most_rows: int) -> CapturePlan | None:
+    """Steps of the frames that streams begin with, beside those of `plan`. None: there are no such steps."""
+    if not most_rows or plan.reproducibility is Reproducibility.STRICT:
+        return None
+    buckets = tuple(bucket for bucket in plan.row_buckets if bucket <= most_rows)
+    return replace(plan, row_buckets=buckets or plan.row_buckets[:1], token_buckets=(), captured_tokens=())
 
 
 def _smallest(buckets: Sequence[int], number: int) -> int:

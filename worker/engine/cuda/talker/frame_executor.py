@@ -19,6 +19,10 @@ Packet = NDArray[np.int16]
 
 
 class LaunchedFrame(Protocol):
+    def is_done(self) -> bool:
+        """Whether `wait` would return at once."""
+        ...
+
     def wait(self) -> Packet:
         """Borrowed: valid until as many steps are launched as the executor allows to be in flight."""
         ...
@@ -49,6 +53,9 @@ class EagerFrames:
 class _Done:
     def __init__(self, packet: Tensor) -> None:
         self._packet = packet
+
+    def is_done(self) -> bool:
+        return True
 
     def wait(self) -> Packet:
         return self._packet.cpu().numpy()
@@ -121,6 +128,9 @@ class _Copied:
     def __init__(self, copied: torch.cuda.Event, packet: Packet) -> None:
         self._copied = copied
         self._packet = packet
+
+    def is_done(self) -> bool:
+        return self._copied.query()
 
     def wait(self) -> Packet:
         self._copied.synchronize()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
@@ -28,8 +29,9 @@ class SlotScheduler:
     def __init__(self, num_slots: int, num_live: int, policy: AdmissionPolicy) -> None:
         self._policy = policy
         self._num_slots = num_slots
-        self._free = list(reversed(range(num_slots)))
-        self._free_live = list(reversed(range(num_slots, num_slots + num_live)))
+        # The one that was free longest first: no frame in flight has it still.
+        self._free = deque(range(num_slots))
+        self._free_live = deque(range(num_slots, num_slots + num_live))
         self._running: dict[int, RequestState] = {}
         self._waiting = AdmissionQueue(_longest_bulk_first, most_admitted=num_slots)
         self._waiting_live: AdmissionQueue[RequestState] = AdmissionQueue()
@@ -86,7 +88,7 @@ class SlotScheduler:
                 prefill_rows += waiting.peek().num_input_rows
                 if admissions and prefill_rows > self._policy.max_prefill_rows:
                     return tuple(admissions)
-                request, slot = waiting.pop(), free.pop()
+                request, slot = waiting.pop(), free.popleft()
                 self._running[slot] = request
                 admissions.append(SlotAdmission(slot, request))
         return tuple(admissions)

@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 
 from worker.engine.cuda.float8 import FLOAT8
-from worker.engine.cuda.talker.capture_plan import CapturePlan, capture_plan
+from worker.engine.cuda.talker.capture_plan import CapturePlan, capture_plan, opening_plan
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import operations_kind
 from worker.engine.cuda.talker.frame_executor import GraphedFrames
-from worker.engine.cuda.talker.lane import LaneShape, SlotTalkerLane
+from worker.engine.cuda.talker.lane import LaneShape, OpeningFrames, SlotTalkerLane
 from worker.engine.cuda.talker.memory_plan import bytes_per_position, plan_slots
 from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
@@ -43,8 +43,9 @@ _MAX_SPLITS = 16
 _LEAST_HEAD_DIM = 16
 # Of an utterance that is heard while it is made: 2 s, a shape that the codec's lane has captured.
 _MOST_CHUNK_FRAMES = 25
-# Lower goes first: frames go before the codec's convolutions, unless the profile puts those in front of them.
-_TALKER_PRIORITY = -1
+# Lower goes first: frames go before the codec's convolutions, unless the profile puts those in front of them. Somebody
+# waits for a prompt and for the frame behind it, while those who run have frames in hand.
+_FRAMES_PRIORITY, _PROMPTS_PRIORITY = -1, -2
 
 
 def start_slot_lane(
@@ -74,18 +75,24 @@ def start_slot_lane(
 
 @dataclass(frozen=True, slots=True)
 class StreamPrefill:
-    """`Prefill` on the talker's stream."""
+    """`Prefill` on a stream beside that of the frames."""
 
     talker: SlotTalker
     layers: PromptLayers
     stream: torch.cuda.Stream
+    frames_stream: torch.cuda.Stream
 
-    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int, *, behind_frames: bool) -> None:
+        if behind_frames:
+            self.stream.wait_stream(self.frames_stream)
         with torch.cuda.stream(self.stream):
             self.talker.admit(admissions, num_tokens, self.layers)
 
+    def join(self) -> None:
+        self.frames_stream.wait_stream(self.stream)
+
     def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
-        with torch.cuda.stream(self.stream):
+        with torch.cuda.stream(self.frames_stream):
             self.talker.extend(slot, start, ids, max_frames)
 
 
@@ -97,25 +104,43 @@ def slot_lane(
     parameters, device = PROFILES[settings.profile], weights.device
     cache_dtype = CACHE_DTYPES[settings.kv_precision]
     plan = capture_plan(most_rows, capacity, settings.reproducibility)
-    stream = torch.cuda.Stream(device, priority=_TALKER_PRIORITY)
+    stream = torch.cuda.Stream(device, priority=_FRAMES_PRIORITY)
+    prompts_stream = torch.cuda.Stream(device, priority=_PROMPTS_PRIORITY)
     with torch.cuda.stream(stream):
         talker = SlotTalker(weights, most_rows, capacity, plan.max_rows, pad_id, cache_dtype)
         operations_for = operations_by_rows(weights, plan)
-        prompt_layers = _prompt_layers(talker, plan, operations_for(plan.max_rows), weights, stream)
+        frames = GraphedFrames(talker.step, plan, operations_for, most_rows, parameters.frames_in_flight, stream)
+    stream.synchronize()
+    with torch.cuda.stream(prompts_stream):
+        prompt_layers = _prompt_layers(talker, plan, operations_for(plan.max_rows), weights, prompts_stream)
         # The first of those that are not captured would make the first request wait for compilers.
         for num_tokens in plan.token_buckets:
             talker.warm_up(num_tokens, prompt_layers)
-        frames = GraphedFrames(talker.step, plan, operations_for, most_rows, parameters.frames_in_flight, stream)
+        openings = _opening_frames(talker, weights, opening_plan(plan, parameters.most_openings), prompts_stream)
+    prompts_stream.synchronize()
 
     return SlotTalkerLane(
-        StreamPrefill(talker, prompt_layers, stream),
+        StreamPrefill(talker, prompt_layers, prompts_stream, stream),
         frames,
         SlotScheduler(num_slots, num_live, parameters.admission),
         plan,
         LaneShape(most_rows, capacity, weights.num_codebooks),
         parameters.frames_in_flight,
         ChunkPlan(parameters.first_chunk_frames, _MOST_CHUNK_FRAMES),
+        openings,
     )
+
+
+def _opening_frames(
+    talker: SlotTalker, weights: SpeechWeights, plan: CapturePlan | None, stream: torch.cuda.Stream
+) -> OpeningFrames | None:
+    """Steps with memory of their own, for they run beside those of all others."""
+    if plan is None:
+        return None
+    operations_for = operations_by_rows(weights, plan)
+    step = talker.frame_step(plan.max_rows)
+    frames = GraphedFrames(step, plan, operations_for, talker.state.num_slots, 1, stream)
+    return OpeningFrames(frames, plan.max_rows)
 
 
 def _prompt_layers(

@@ -23,7 +23,7 @@ from worker.engine.cuda.talker.weights import SpeechWeights
 
 
 class SlotTalker:
-    """Everything is allocated here, once. Single-threaded; all calls belong on one stream."""
+    """Everything is allocated here, once. Single-threaded; what names the same slots belongs on one stream."""
 
     def __init__(
         self,
@@ -45,17 +45,22 @@ class SlotTalker:
         self.memory = KvMemory.allocate(
             weights.talker.transformer, num_slots + 1, capacity, cache_dtype or weights.dtype, weights.device
         )
-        self.step = FrameStep(weights.talker, weights.predictor, weights.tables, self.state, self.memory, max_rows)
+        self._weights = weights
+        self.step = self.frame_step(max_rows)
         self.capacity = capacity
         self.num_codebooks = weights.num_codebooks
         self._prompts = PromptPass(weights.codec_table, weights.tables, self.state)
-        self._transformer = weights.talker.transformer
         self._codebook_size = weights.codebook_size
         self._pad_id = pad_id
 
+    def frame_step(self, max_rows: int) -> FrameStep:
+        """Steps over the slots. Two of them may run side by side, if no slot is in both."""
+        weights = self._weights
+        return FrameStep(weights.talker, weights.predictor, weights.tables, self.state, self.memory, max_rows)
+
     def eager_layers(self, operations: Operations) -> EagerPromptLayers:
         """The layers that prompts go through, kernel by kernel."""
-        return EagerPromptLayers(self._transformer, self.memory, operations)
+        return EagerPromptLayers(self._weights.talker.transformer, self.memory, operations)
 
     @torch.inference_mode()
     def warm_up(self, num_tokens: int, layers: PromptLayers) -> None:

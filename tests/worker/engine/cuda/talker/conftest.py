@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from worker.engine.cuda.float8 import FLOAT8
 from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
 from worker.engine.cuda.talker.frame_executor import EagerFrames
-from worker.engine.cuda.talker.lane import LaneShape, SlotTalkerLane
+from worker.engine.cuda.talker.lane import LaneShape, OpeningFrames, SlotTalkerLane
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.scheduler import SlotScheduler
@@ -60,11 +60,18 @@ class EagerPrefill:
     talker: SlotTalker
     layers: PromptLayers
 
-    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int, *, behind_frames: bool) -> None:
         self.talker.admit(admissions, num_tokens, self.layers)
+
+    def join(self) -> None:
+        """Everything is done when it is launched."""
 
     def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
         self.talker.extend(slot, start, ids, max_frames)
+
+
+def no_news() -> bool:
+    return False
 
 
 class LaneRig:
@@ -92,6 +99,7 @@ class LaneRig:
     ) -> SlotTalkerLane:
         pad_id = self.config.text_control.tts_pad
         plan = capture_plan(SLOTS, CAPACITY, reproducibility)
+        openings = replace(plan, row_buckets=(1, 2))
         talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, pad_id, cache_dtype)
         operations = PlainOperations(weights.num_codebooks, weights.codebook_size, CPU)
         layers = talker.eager_layers(operations)
@@ -104,6 +112,7 @@ class LaneRig:
             LaneShape(SLOTS, CAPACITY, weights.num_codebooks),
             max_in_flight=3,
             chunks=CHUNKS,
+            openings=OpeningFrames(EagerFrames(talker.frame_step(2), openings, operations, SLOTS), 2),
         )
 
     def run(self, lane: TalkerLane, arrivals: Sequence[Arrival]) -> Mapping[str, Outcome]:
@@ -119,7 +128,7 @@ class LaneRig:
                 if arrival.cancel_step == step:
                     lane.cancel(states[arrival.request.request_id])
             if lane.has_work:
-                taken = lane.step()
+                taken = lane.step(no_news)
                 for part in taken.parts:
                     parts[part.request.request_id].append(part.frames)
                 for ended in taken.ended:

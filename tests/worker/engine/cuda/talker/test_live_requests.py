@@ -72,7 +72,7 @@ def written(rig: Any, lane: TalkerLane, request: SpeechRequest, pieces: Sequence
         elif more is not None and state is not None:
             lane.extend(MoreText(state, more.ids, more.max_frames, is_last=is_last))
         while lane.has_work:
-            for ended in lane.step().ended:
+            for ended in lane.step(lambda: False).ended:
                 return ended.frames
         assert state is None or lane.num_standing == 1
     raise AssertionError("the speech has no end")
