@@ -21,7 +21,7 @@ SENTINEL_TIMEOUT_S = 1.0
 def failover_pool(url: SentinelUrl, **options: Any) -> redis.sentinel.SentinelConnectionPool:  # noqa: ANN401
     """options: of the connections to the servers."""
     sentinels = redis.sentinel.Sentinel(url.sentinels, sentinel_kwargs=sentinel_options(url))
-    return _FailoverPool(url.service, sentinels, **_server_options(url), **options)
+    return _FailoverPool(url.service, sentinels, connection_class=LettingGo, **_server_options(url), **options)
 
 
 def async_failover_pool(url: SentinelUrl, **options: Any) -> redis.asyncio.sentinel.SentinelConnectionPool:  # noqa: ANN401
@@ -41,6 +41,15 @@ def sentinel_options(url: SentinelUrl) -> dict[str, Any]:
 
 def _server_options(url: SentinelUrl) -> dict[str, Any]:
     return {"db": url.database, "username": url.username, "password": url.password}
+
+
+class LettingGo(redis.sentinel.SentinelManagedConnection):
+    """Closed when its server does not answer in time, as the library's other connections are. Its own for Sentinels is
+    kept, and asks a primary whose host stands still for as long as it does.
+    """
+
+    def read_response(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - the base's
+        return super().read_response(*given, **({"disconnect_on_error": True} | named))
 
 
 class _FailoverPool(redis.sentinel.SentinelConnectionPool):

@@ -9,6 +9,9 @@ up, and the janitor replaces what was a ticket after all.
 
 A broker that is there and refuses to write (its disk or its memory is full) is waited for. Celery takes such an answer
 for a fault of its own and ends the worker.
+
+A broker that is away, or whose host stands still, costs a worker no place: Celery leaves a ticket that it cannot
+acknowledge in its taker's hands for ever, and once all are so it reads no more, also from the broker that follows.
 """
 
 from __future__ import annotations
@@ -16,17 +19,20 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from queue import Empty
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import redis
 from celery.app.amqp import AMQP
 from kombu.connection import Connection
 from kombu.transport import redis as redis_transport
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from storage.database.failover import LettingGo
 from storage.database.redis_errors import is_refusal
 from storage.ids import WorkQueue
 from storage.queue.messages import TICKET_TASK, TicketMessages
@@ -76,20 +82,39 @@ REFUSED_PAUSE_S = 1.0
 """Between two looks at a broker that refuses. Celery's own thread sleeps; items under way go on in theirs."""
 
 
+REST_AFTER_LOSS_S = 1.0
+"""After a broker did not answer no ticket tries for so long: each of hundreds would wait for the time-out in turn, in
+the thread that reads tickets."""
+
+_AWAY = (RedisConnectionError, RedisTimeoutError, OSError)
+
+
 class TicketQoS(redis_transport.QoS):
-    """What is not noted of a ticket because the broker refuses comes to nothing worse than a ticket too many."""
+    """What is not noted of a ticket because the broker refuses or is away comes to nothing worse than a ticket too
+    many. Its place is free in any case.
+    """
+
+    _rests_until_s = 0.0
 
     def ack(self, delivery_tag: str) -> None:
-        with _refusals_noted("acknowledged"):
-            super().ack(delivery_tag)
-            return
-        redis_transport.virtual.QoS.ack(self, delivery_tag)
+        if not self._is_noted("acknowledged", lambda: super(TicketQoS, self).ack(delivery_tag)):
+            redis_transport.virtual.QoS.ack(self, delivery_tag)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:  # noqa: FBT001, FBT002 - the base's
-        with _refusals_noted("given back"):
-            super().reject(delivery_tag, requeue)
-            return
-        redis_transport.virtual.QoS.ack(self, delivery_tag)
+        if not self._is_noted("given back", lambda: super(TicketQoS, self).reject(delivery_tag, requeue)):
+            redis_transport.virtual.QoS.ack(self, delivery_tag)
+
+    def _is_noted(self, what: str, note: Callable[[], None]) -> bool:
+        if time.monotonic() < self._rests_until_s:
+            return False
+        try:
+            with _refusals_noted(what):
+                note()
+                return True
+        except _AWAY as error:
+            self._rests_until_s = time.monotonic() + REST_AFTER_LOSS_S
+            logger.warning("a ticket was not %s: the broker is away", what, extra={"error": str(error)})
+        return False
 
     def restore_visible(self, start: int = 0, num: int = 10, interval: int = 10) -> None:
         with _refusals_noted("restored"):
@@ -156,6 +181,8 @@ def _refusals_noted(what: str) -> Generator[None]:
 class FailoverTicketChannel(TicketChannel, redis_transport.SentinelChannel):
     """Of whichever server is the primary now."""
 
+    connection_class = LettingGo
+
 
 class _TicketDeliveries(redis_transport.Transport):
     def _deliver(self, message: object, queue: WorkQueue) -> None:
@@ -174,12 +201,22 @@ class FailoverTicketTransport(_TicketDeliveries, redis_transport.SentinelTranspo
     Channel = FailoverTicketChannel
 
 
-class TicketConnection(Connection):
+RECONNECT_PAUSES = {"interval_start": 0.2, "interval_step": 0.2, "interval_max": 1.0}
+"""Seconds between attempts at a connection: a failover takes seconds. Celery's own pauses grow by two of them,
+up to thirty."""
+
+
+class _QuickConnection(Connection):
+    def ensure_connection(self, *given: Any, **named: Any) -> Connection:  # noqa: ANN401 - the base's
+        return super().ensure_connection(*given, **(RECONNECT_PAUSES | named))
+
+
+class TicketConnection(_QuickConnection):
     def get_transport_cls(self) -> type[TicketTransport]:
         return TicketTransport
 
 
-class FailoverTicketConnection(Connection):
+class FailoverTicketConnection(_QuickConnection):
     def get_transport_cls(self) -> type[FailoverTicketTransport]:
         return FailoverTicketTransport
 

@@ -89,6 +89,20 @@ class Cell:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
+    def freeze(self, port: int) -> None:
+        """As a host that stands still: nothing is answered, and nothing is closed."""
+        self._processes[port].send_signal(signal.SIGSTOP)
+
+    def thaw(self, port: int) -> None:
+        self._processes[port].send_signal(signal.SIGCONT)
+
+    def deafen(self, port: int) -> None:
+        """A replica that hears nothing of its primary any more, until it is chosen to follow it."""
+        self.at(port).config_set("masterauth", "wrong")
+        for primary in set(self.ports) - {port}:
+            self.at(primary).client_kill_filter(_type="replica")
+            eventually(lambda primary=primary: self.at(primary).info("replication")["connected_slaves"] == 0)
+
     def at(self, port: int) -> redis.Redis:
         return redis.Redis(port=port, password=PASSWORD, decode_responses=True)
 

@@ -121,6 +121,25 @@ def test_without_a_replica_that_hears_a_job_is_not_accepted_and_its_repetition_i
         assert jobs.submit(wanted).job.id == wanted.id
 
 
+def test_a_primary_whose_host_stands_still_is_asked_no_second_time(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.database.connections.SOCKET_TIMEOUT_S", 1.0)
+    with connect_redis(cell.settings()) as client:
+        jobs = JobStore(client)
+        jobs.submit(submission(ALICE))
+        lost = cell.primary()
+        cell.freeze(lost)
+        try:
+            eventually(lambda: cell.primary() != lost)
+            # The one connection that there is leads to the host that stands still.
+            with pytest.raises(StoreUnavailable):
+                jobs.submit(submission(ALICE))
+
+            jobs.submit(submission(ALICE))
+        finally:
+            cell.thaw(lost)
+        eventually(lambda: cell.at(cell.primary()).info("replication")["connected_slaves"] == 1)
+
+
 def test_readers_of_events_are_led_to_the_primary_too(cell: Cell) -> None:
     async def ask() -> object:
         client = connect_redis_async(cell.settings())
