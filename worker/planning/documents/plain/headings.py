@@ -51,7 +51,7 @@ def find_headings(paragraphs: Sequence[Paragraph], contents: frozenset[str]) -> 
     firm = list(_firm(candidates, contents))
     if not firm and not bare:
         return []
-    divides = not any(each.label is None or each.label.kind in CHAPTERS or each.label.is_bare for each in firm)
+    divides = not any(_is_chapter(each) for each in firm)
     chosen = sorted({each.at: each for each in (*bare, *firm)}.values(), key=lambda each: each.at)
     begins = {each.at for each in (*firm, *(bare if divides else ()))}
     return _merged(list(_headings(paragraphs, chosen, begins)), paragraphs)
@@ -66,6 +66,14 @@ def _candidates(paragraphs: Sequence[Paragraph], contents: frozenset[str]) -> It
             yield _Candidate(at, label, _heading_lines(paragraph))
         elif len(paragraph.lines) <= MOST_LINES and (is_named(text) or _is_listed_title(text, contents)):
             yield _Candidate(at, None, paragraph.lines)
+
+
+def _is_chapter(candidate: _Candidate) -> bool:
+    """One of many. A preface or an epilogue says nothing about what bare numbers between them are."""
+    label = candidate.label
+    if label is None:
+        return not is_named(" ".join(line.text for line in candidate.lines))
+    return label.kind in CHAPTERS or label.is_bare
 
 
 def _one_line(paragraph: Paragraph) -> tuple[Line, ...]:

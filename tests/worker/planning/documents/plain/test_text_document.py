@@ -121,6 +121,13 @@ def test_blocks_cover_the_text_and_chapters_begin_at_their_headings() -> None:
     ]
 
 
+@pytest.mark.parametrize("last", ["EPILOGUE", "Afterword."])
+def test_bare_numbers_are_chapters_beside_an_epilogue_too(last: str) -> None:
+    text = "\n\n\n".join(("I", PROSE, "II", PROSE, "III", PROSE, last, PROSE))
+
+    assert [chapter.title for chapter in text_script(text, ()).chapters] == ["I", "II", "III", last.rstrip(".")]
+
+
 def test_chapters_of_a_text_can_be_chosen() -> None:
     script = text_script(BOOK, ("2",))
 
