@@ -27,8 +27,8 @@ from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, MoreText, SpeechPart, is_part_due
 
-# Between two looks at the device.
-_LOOK_S = 2e-4
+# Between two looks at the device: while somebody listens, and while nobody does and frames in flight keep it busy.
+_LOOK_S, _CALM_LOOK_S = 2e-4, 1e-3
 # An opening reads all weights for a row or two and takes that from the frames beside it. Behind one, none begins for
 # so many times as long as it took, so that openings have a fifth of the time at most; who comes then joins the others.
 _REST_BEHIND_OPENING = 4.0
@@ -171,7 +171,7 @@ class SlotTalkerLane:
                 return self._taken_step()
             if has_news():
                 return None
-            time.sleep(_LOOK_S)
+            time.sleep(_LOOK_S if self._streamed else _CALM_LOOK_S)
 
     def _taken_step(self) -> _InFlight:
         self._steps_read += 1
