@@ -39,7 +39,6 @@ from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper, num_output_samples
 from worker.assembly.audio.speaker_levels import SpeakerLevel, levels_of_manifest, speaker_levels
 from worker.assembly.codes_file import CodesFile
-from worker.assembly.earlier_files import delete_earlier
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
 from worker.assembly.manifest import Made, manifest
@@ -50,6 +49,7 @@ from worker.assembly.timed_text.kept_times import KeptTimes
 from worker.assembly.timed_text.subtitles import subtitles
 from worker.assembly.timed_text.timestamps import WITH_WORDS, timestamps
 from worker.assembly.timed_text.word_times import WordClock
+from worker.assembly.unused_files import delete_earlier
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import Patience, until_available
@@ -279,7 +279,9 @@ class Assembly:
         return ArtifactRecord(name, kind, stored.key, stored.bytes, stored.sha256, speech=self._speech)
 
     def _stored(self, name: str, pieces: Iterable[bytes]) -> StoredObject:
-        key = keys.artifact(self._item.lease, name, self._output.destination)
+        return self._written(keys.artifact(self._item.lease, name, self._output.destination), pieces)
+
+    def _written(self, key: str, pieces: Iterable[bytes]) -> StoredObject:
         return self._artifacts.put_stream(key, self._wanted(pieces))
 
     def _wanted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:

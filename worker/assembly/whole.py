@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.work_items import ClaimedItem
-from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.segments.plan import Plan
 from storage.segments.results import SegmentResult
@@ -33,10 +32,9 @@ def assemble_whole(
 class _WholeAssembly(Assembly):
     """Of files that fit into memory."""
 
-    def _stored(self, name: str, pieces: Iterable[bytes]) -> StoredObject:
+    def _written(self, key: str, pieces: Iterable[bytes]) -> StoredObject:
         """Found there already, it was stored by a process that died before it could say so."""
         data = b"".join(pieces)
-        key = keys.artifact(self._item.lease, name, self._output.destination)
         return StoredObject(key, len(data), put_once(self._artifacts, key, data))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from storage.errors import StoreUnavailable
 from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
 from storage.jobs.whole import WHOLE_ITEM, is_made_at_once
@@ -20,6 +19,7 @@ from storage.objects.store import ArtifactStore
 from storage.segments.edits import FIRST_TAKE, UNEDITED
 from storage.segments.plan import decode_plan
 from storage.segments.results import decode_segment_result, encode_report
+from worker.assembly.unused_files import delete_made
 from worker.engine.interface import EngineInfo, Speech
 from worker.services import SpeechServices
 from worker.speech.postprocessing.in_process import store_segment
@@ -59,11 +59,11 @@ class WholeEnding:
         audio_s = round(made.report.num_samples / made.report.sample_rate_hz, 3)
         if not finish.is_finished:
             logger.info("job changed meanwhile; its segment was taken", extra={"audio_s": audio_s})
-            _delete_files(item, artifacts)
+            delete_made(item, artifacts)
             return finish.tickets
         if item.attempt > 1 or item.suspicions:
             # As what makes files: loaded by the process that speaks only when a run before this one left some.
-            from worker.assembly.earlier_files import delete_earlier
+            from worker.assembly.unused_files import delete_earlier
 
             delete_earlier(item, made.artifacts, artifacts)
         logger.info("job finished", extra={"segments": 1, "audio_s": audio_s})
@@ -97,11 +97,3 @@ class WholeSequel:
         result = decode_segment_result(WHOLE_ITEM, f"D{lease.fence}:{encode_report(report)}")
         made = assemble_whole(item, decode_plan(item.plan_document.encode()), result, audio, artifacts)
         return WholeResult(report, tuple(made.artifacts), tuple(made.warnings), made.spoken_by)
-
-
-def _delete_files(item: ClaimedItem, artifacts: ArtifactStore) -> None:
-    """Of this lease: nothing points at them."""
-    try:
-        artifacts.delete_prefix(keys.artifacts_prefix(item.lease, item.narration.request.output.destination))
-    except StoreUnavailable as error:
-        logger.warning("files left in the store", extra={"error": str(error)})

@@ -1,4 +1,4 @@
-"""Files that runs before this one left and that nothing points at any more."""
+"""Finished files that nothing points at any more."""
 
 from __future__ import annotations
 
@@ -26,3 +26,11 @@ def delete_earlier(item: ClaimedItem, finished: Sequence[ArtifactRecord], artifa
                 artifacts.delete(entry.key)
     except StoreUnavailable as error:
         logger.warning("earlier artifacts left in the store", extra={"error": str(error)})
+
+
+def delete_made(item: ClaimedItem, artifacts: ArtifactStore) -> None:
+    """What this run made, where its job took something else. If the store fails, it goes with the job."""
+    try:
+        artifacts.delete_prefix(keys.artifacts_prefix(item.lease, item.narration.request.output.destination))
+    except StoreUnavailable as error:
+        logger.warning("files left in the store", extra={"error": str(error)})
