@@ -35,6 +35,7 @@ import torch
 
 from benchmarks.engine.random_checkpoint import write_random_checkpoint
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
+from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.pass_runner import PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
@@ -292,7 +293,7 @@ def measure_codec(checkpoint: Path, device: torch.device) -> list[CodecSpeed]:
     published = [shape for shape in published_plan(num_streams=8).shapes if shape.num_streams == 1]
     shapes = tuple(dict.fromkeys([*(PassShape(*shape) for shape in CODEC_SHAPES), *published]))
     plan = CodecPlan(shapes, frozenset(shapes), num_streams=8)
-    graphs, kernels = CapturedPasses(weights, plan), CapturedPasses(weights, uncaptured(plan))
+    graphs, kernels = (CapturedPasses(weights, each, causal_conv) for each in (plan, uncaptured(plan)))
     results: list[CodecSpeed] = []
     for shape in shapes:
         graph_ms, kernels_ms = pass_ms(graphs, shape), pass_ms(kernels, shape)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
+from worker.engine.cuda.codec.convolution import convolution_for
 from worker.engine.cuda.codec.pass_runner import PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, serving_plan, uncaptured
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
@@ -68,7 +69,7 @@ def plain(decoder: CodecDecoder, frames: np.ndarray) -> np.ndarray:
 def passes_in(decoder: CodecDecoder, dtype: torch.dtype, plan: CodecPlan = PLAN) -> CapturedPasses:
     torch.backends.cudnn.allow_tf32 = False
     with torch.inference_mode():
-        return CapturedPasses(CodecWeights.of(decoder, Placement(CUDA, dtype)), plan)
+        return CapturedPasses(CodecWeights.of(decoder, Placement(CUDA, dtype)), plan, convolution_for(CUDA, dtype))
 
 
 def whole(passes: CapturedPasses, utterances: list[np.ndarray]) -> list[np.ndarray]:

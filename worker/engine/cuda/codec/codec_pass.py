@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs, causal_conv
+from worker.engine.cuda.codec.convolution import Convolution
+from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs
 from worker.engine.cuda.codec.kernels.depthwise_norm import depthwise_norm
 from worker.engine.cuda.codec.kernels.frame_embedding import embed_frames
 from worker.engine.cuda.codec.kernels.last_conv import last_conv
@@ -76,10 +77,17 @@ class CodecPass:
     """Passes of one shape, over a workspace and an arena that passes of all shapes share."""
 
     def __init__(
-        self, weights: CodecWeights, arena: StateArena, workspace: Tensor, num_streams: int, num_frames: int
+        self,
+        weights: CodecWeights,
+        convolve: Convolution,
+        arena: StateArena,
+        workspace: Tensor,
+        num_streams: int,
+        num_frames: int,
     ) -> None:
         pasts = pasts_of(weights)
         self._weights = weights
+        self._convolve = convolve
         self._arena = arena
         self._workspace = workspace
         self._shape = (num_streams, num_frames)
@@ -98,7 +106,7 @@ class CodecPass:
         # What a layer writes goes straight behind the past of the next one, so each step is handed its output buffer.
         first_input = self._upsampled(x, buffers)
         block_input = next(buffers)
-        causal_conv(
+        self._convolve(
             first_input,
             weights.first,
             Outputs(active=self._new_rows(block_input, weights.blocks[0].widen), snake=weights.blocks[0].enter),
@@ -115,7 +123,7 @@ class CodecPass:
         weights = self._weights
         embed_frames(codes, weights.frame_table, self._new_rows(buffer, weights.before))
         x = self._empty(1, weights.before.taps.shape[2])
-        causal_conv(buffer, weights.before, Outputs(plain=x))
+        self._convolve(buffer, weights.before, Outputs(plain=x))
         return x
 
     def _transformed(self, x: Tensor, starts: Tensor, buffers: Iterator[Tensor]) -> Tensor:
@@ -169,12 +177,12 @@ class CodecPass:
     def _upsample(self, stage: UpsampleWeights, x: Tensor, mixed: Tensor, out: Tensor) -> None:
         past = stage.mix.taps.shape[0] - 1
         wide = mixed[:, past:]
-        causal_conv(x, stage.widen, Outputs(plain=wide))
+        self._convolve(x, stage.widen, Outputs(plain=wide))
         normed = torch.empty(wide.shape, dtype=x.dtype, device=x.device)
         depthwise_norm(mixed, stage.mix, normed)
         hidden = torch.empty(*wide.shape[:2], stage.expand.taps.shape[2], dtype=x.dtype, device=x.device)
-        causal_conv(normed, stage.expand, Outputs(plain=hidden), activation=Activation.GELU)
-        causal_conv(hidden, stage.contract, Outputs(plain=out), residual=wide)
+        self._convolve(normed, stage.expand, Outputs(plain=hidden), activation=Activation.GELU)
+        self._convolve(hidden, stage.contract, Outputs(plain=out), residual=wide)
 
     def _block(self, block: BlockWeights, enter: SnakeTable, block_input: Tensor, buffers: Iterator[Tensor]) -> Tensor:
         """The next block's input buffer, filled. `enter` is that block's activation."""
@@ -184,7 +192,7 @@ class CodecPass:
         rows = unit_inputs[0].shape[1] - first.look_back.rows_back
         x = torch.empty(self._shape[0], rows, block.widen.channels, dtype=block_input.dtype, device=block_input.device)
         active = self._new_rows(unit_inputs[0], first.look_back)
-        causal_conv(block_input, block.widen, Outputs(plain=x, active=active, snake=first.enter))
+        self._convolve(block_input, block.widen, Outputs(plain=x, active=active, snake=first.enter))
         for number, (unit, unit_input) in enumerate(zip(block.units, unit_inputs, strict=True)):
             if number == len(unit_inputs) - 1:
                 outputs = Outputs(active=following[:, following.shape[1] - rows :], snake=enter)
@@ -196,11 +204,10 @@ class CodecPass:
             x = x if outputs.plain is None else outputs.plain
         return following
 
-    @staticmethod
-    def _unit(unit: UnitWeights, unit_input: Tensor, x: Tensor, outputs: Outputs) -> None:
+    def _unit(self, unit: UnitWeights, unit_input: Tensor, x: Tensor, outputs: Outputs) -> None:
         between = torch.empty_like(x)
-        causal_conv(unit_input, unit.look_back, Outputs(active=between, snake=unit.between))
-        causal_conv(between, unit.mix, outputs, residual=x)
+        self._convolve(unit_input, unit.look_back, Outputs(active=between, snake=unit.between))
+        self._convolve(between, unit.mix, outputs, residual=x)
 
     def _empty(self, rate: int, width: int) -> Tensor:
         num_streams, num_frames = self._shape

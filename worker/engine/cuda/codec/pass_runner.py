@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from worker.engine.cuda.codec.codec_pass import CodecPass, PassInputs, pasts_of, samples_per_frame
+from worker.engine.cuda.codec.convolution import Convolution
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT, StateArena, workspace_size
 from worker.engine.cuda.codec.weights import CodecWeights
@@ -76,7 +77,7 @@ class Passes(Protocol):
 class DevicePasses:
     """Passes kernel by kernel, on any device that the kernels run on. The results are there when `launch` returns."""
 
-    def __init__(self, weights: CodecWeights, plan: CodecPlan) -> None:
+    def __init__(self, weights: CodecWeights, plan: CodecPlan, convolve: Convolution) -> None:
         self.counters = PassCounters()
         self.device = weights.frame_table.device
         self._weights = weights
@@ -86,7 +87,7 @@ class DevicePasses:
         self._arena = StateArena(pasts, plan.num_streams, dtype, self.device)
         self._workspace = torch.zeros(largest, dtype=dtype, device=self.device)
         self._by_shape = {
-            shape: CodecPass(weights, self._arena, self._workspace, shape.num_streams, shape.num_frames)
+            shape: CodecPass(weights, convolve, self._arena, self._workspace, shape.num_streams, shape.num_frames)
             for shape in plan.shapes
         }
         self._samples_per_frame = samples_per_frame(weights)

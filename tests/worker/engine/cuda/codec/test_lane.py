@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
 from worker.engine.cuda.codec.pass_runner import DevicePasses
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
@@ -78,7 +79,9 @@ def listener() -> Listener:
 @pytest.fixture
 def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedCodecLane]:
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
-    lane = BatchedCodecLane(DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS)
+    lane = BatchedCodecLane(
+        DevicePasses(weights, PLAN, causal_conv), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS
+    )
     yield lane
     lane.close()
     lane.join()
@@ -133,7 +136,7 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
 ) -> None:
     roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
-    passes = DevicePasses(weights, roomy)
+    passes = DevicePasses(weights, roomy, causal_conv)
     lane = BatchedCodecLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, 0), BESIDE_STREAMS)
     references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
     frames = random_frames(2, seed=3)
@@ -204,7 +207,11 @@ def test_it_waits_for_company_only_where_there_is_some(
 ) -> None:
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
     lane = BatchedCodecLane(
-        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(1000, 3600.0, least_company=4), BESIDE_STREAMS
+        DevicePasses(weights, PLAN, causal_conv),
+        PLAN,
+        SAMPLES_PER_FRAME,
+        Patience(1000, 3600.0, least_company=4),
+        BESIDE_STREAMS,
     )
     lane.start(listener)
 

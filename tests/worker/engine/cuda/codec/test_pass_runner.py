@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.pass_runner import DevicePasses, PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
@@ -30,7 +31,7 @@ def plain_samples(decoder: CodecDecoder, frames: np.ndarray) -> np.ndarray:
 
 def passes_in(dtype: torch.dtype, decoder: CodecDecoder, device: torch.device) -> DevicePasses:
     weights = CodecWeights.of(decoder, Placement(device, dtype))
-    return DevicePasses(weights, CodecPlan(SHAPES, frozenset(), num_streams=3))
+    return DevicePasses(weights, CodecPlan(SHAPES, frozenset(), num_streams=3), causal_conv)
 
 
 def launched(passes: DevicePasses, shape: PassShape, rows: Sequence[PassRow]) -> list[np.ndarray]:
