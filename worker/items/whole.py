@@ -19,7 +19,6 @@ from storage.objects.store import ArtifactStore
 from storage.segments.edits import FIRST_TAKE, UNEDITED
 from storage.segments.plan import decode_plan
 from storage.segments.results import decode_segment_result, encode_report
-from worker.assembly.unused_files import delete_made
 from worker.engine.interface import EngineInfo, Speech
 from worker.services import SpeechServices
 from worker.speech.postprocessing.in_process import store_segment
@@ -58,11 +57,14 @@ class WholeEnding:
         finish = self.services.jobs.finish_whole(item.lease, made)
         audio_s = round(made.report.num_samples / made.report.sample_rate_hz, 3)
         if not finish.is_finished:
+            # As what makes files: loaded by the process that speaks only when there is something to delete.
+            from worker.assembly.unused_files import delete_made
+
             logger.info("job changed meanwhile; its segment was taken", extra={"audio_s": audio_s})
             delete_made(item, artifacts)
             return finish.tickets
         if item.attempt > 1 or item.suspicions:
-            # As what makes files: loaded by the process that speaks only when a run before this one left some.
+            # Likewise: only when a run before this one left some.
             from worker.assembly.unused_files import delete_earlier
 
             delete_earlier(item, made.artifacts, artifacts)
