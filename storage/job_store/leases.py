@@ -127,7 +127,7 @@ class WorkLedger(JobCalls):
         """The segment of a whole job lies in the store, and every artifact: the job has succeeded.
 
         Or it was changed meanwhile (paused, for one): then the segment is taken as by `commit_segment`, and the
-        artifacts are nobody's. Raises `LeaseLost` or `JobAborted`.
+        job has none of the artifacts. Raises `LeaseLost` or `JobAborted`.
         """
         if lease.item != WHOLE_ITEM:
             raise ValueError(f"{lease.item!r} is not a whole job's segment")

@@ -1,6 +1,6 @@
 """What becomes of a job whose only segment passed at its first attempt: it may end there, without an item of its own.
 
-Whoever dispatches items knows how; a segment only knows when.
+The dispatch of items knows how; a segment only knows when.
 """
 
 from __future__ import annotations
