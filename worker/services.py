@@ -18,6 +18,7 @@ from worker.engine.interface import Engine
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
+from worker.speech.openings import Openings
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
@@ -62,7 +63,7 @@ class SpeechServices(WorkerServices):
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
     segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. postprocessor: who judges and
-    stores what was spoken.
+    stores what was spoken. openings: what is heard while it is spoken.
     """
 
     engine: Engine
@@ -73,3 +74,4 @@ class SpeechServices(WorkerServices):
     norms: NormsCache
     reuse: ReuseIndex
     postprocessor: PostProcessor
+    openings: Openings

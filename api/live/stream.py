@@ -26,9 +26,11 @@ from storage.live.messages import (
     Failed,
     FromWorker,
     Hello,
+    JobOpening,
     Load,
     Open,
     Opened,
+    OpeningOver,
     Refused,
     Segment,
     Spoken,
@@ -272,7 +274,7 @@ class LiveStream:
                 self._finish(place, "done")
             case Failed():
                 self._take_failure(place, head)
-            case Opened() | Refused() | Hello() | Load():
+            case Opened() | Refused() | Hello() | Load() | JobOpening() | OpeningOver():
                 pass
             case _:
                 assert_never(head)

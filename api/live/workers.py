@@ -11,7 +11,7 @@ import logging
 import random
 import ssl
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -45,6 +45,7 @@ class LiveWorkers:
         self._thread = CapacityLimiter(1)
         self._is_store_away = False
         self._asked_store_s: float | None = None
+        self._watchers: set[Callable[[WorkerLink], None]] = set()
 
     @property
     def is_store_away(self) -> bool:
@@ -56,6 +57,16 @@ class LiveWorkers:
     @property
     def links(self) -> Iterable[WorkerLink]:
         return self._links.values()
+
+    def watch(self, watcher: Callable[[WorkerLink], None]) -> None:
+        """Called for every worker that is there, and for every one that comes, or comes back."""
+        self._watchers.add(watcher)
+        for link in self._links.values():
+            if link.is_open:
+                watcher(link)
+
+    def unwatch(self, watcher: Callable[[WorkerLink], None]) -> None:
+        self._watchers.discard(watcher)
 
     async def run(self) -> None:
         """Keep the table, until cancelled."""
@@ -126,11 +137,15 @@ class LiveWorkers:
                 self._tasks.pop(key).cancel()
                 del self._links[key]
 
+    def _greeted(self, link: WorkerLink) -> None:
+        for watcher in tuple(self._watchers):
+            watcher(link)
+
     def _add(self, key: tuple[str, str], worker: ListedWorker) -> None:
         address = worker.report.live
         if address is None:
             raise ValueError(f"{worker.report.name} does not speak live")
-        link = self._links[key] = WorkerLink(worker.report.name, address, self._tls)
+        link = self._links[key] = WorkerLink(worker.report.name, address, self._tls, self._greeted)
         self._tasks[key] = asyncio.create_task(link.run(), name=f"live link to {worker.report.name}")
 
 

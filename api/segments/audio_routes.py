@@ -15,7 +15,8 @@ from api.dependencies import KnownJobId, Services, Tenant
 from api.http.audio_negotiation import STREAMED, choose_format
 from api.http.problems.problem import state_conflict
 from api.job_answers.segment_ids import segment_id
-from api.segments.following import HeardSegment, SegmentFollower
+from api.segments.following import SegmentFollower
+from api.segments.heard import HeardSegment
 from api.segments.planned_job import planned_segments
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
@@ -112,6 +113,10 @@ def _partial_headers(hearing: Hearing) -> dict[str, str]:
 )
 async def hear_job(services: Services, hearing: Annotated[Hearing, Depends(_hearing)]) -> StreamingResponse:
     """What is finished, in the order of the text, from the beginning; then each segment as it is finished.
+
+    The first segment is heard while it is spoken, by whoever is there then, unless the job wants its speech read back
+    (`gate: asr`) or none that did not pass (`on_exhausted: fail` or `silence`). Nothing has checked it by then: where
+    another attempt is kept, or this one breaks off, what is kept follows whole, half a second later.
 
     `Accept` chooses audio/wav (the default), audio/mpeg or audio/ogg (Opus). It is sent as fast as it is taken, at the
     model's own level and sample rate, at the job's speed and with its pauses. It waits for a segment that is not

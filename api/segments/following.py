@@ -3,6 +3,9 @@
 It waits for the next one however many behind it are done already, and for as long as the job may still make it. A job
 that has ended has no more to come: what is there is played, over the holes. A segment is taken as it is in place when
 its turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for the next listener.
+
+The first segment is heard while it is spoken (`early_segment`), where a job leaves that to us and a worker makes it in
+chunks.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import partial
 from typing import TypeVar
 
@@ -19,12 +22,17 @@ from anyio import sleep
 from anyio.to_thread import run_sync
 
 from api.job_answers.waiting import SILENCE_S
+from api.live.opening import HeardOpening
+from api.segments.early_segment import EarlySegment
+from api.segments.heard import HeardSegment
 from api.services.container import ApiServices
 from storage.audio.tempo import stretched
 from storage.errors import ArtifactCorrupt, JobGone, JobNotFound, StoreUnavailable
 from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
+from storage.segments.early_hearing import is_heard_early
 from storage.segments.file import StoredSegment, decode_segment
 from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.results import SegmentResult
@@ -40,15 +48,6 @@ STALL_S = 60.0
 """A listener has heard less than was sent, and waits rather than begin anew, while the store does not answer."""
 
 STALL_PAUSE_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class HeardSegment:
-    """pcm: 16-bit samples, little-endian. num_gap: samples of silence after them."""
-
-    pcm: bytes
-    num_gap: int
-    sample_rate_hz: int
 
 
 class SegmentFollower:
@@ -80,17 +79,37 @@ class SegmentFollower:
                 yield segment
 
     async def _segments(self, follower: Follower) -> AsyncIterator[HeardSegment]:
-        plan = await self._plan(follower)
-        if plan is None:
-            return
+        early: EarlySegment | None = None
+        with self._listening() as opening:
+            plan = await self._plan(follower)
+            if plan is None:
+                return
+            total = len(plan.segments)
+            if opening is not None:
+                speed = self._pacing.speed_of(plan.segments[0])
+                early = EarlySegment(opening, speed, self._services.live_encoders)
+                async with aclosing(early.parts(partial(self._comes, follower, 0, total))) as parts:
+                    async for part in parts:
+                        yield part
         for planned in plan.segments:
-            result = await self._result(follower, planned.index, len(plan.segments))
+            result = await self._result(follower, planned.index, total)
             if result is None:
                 if self._record.state.is_terminal:
                     continue
                 return
             segment = await self._patiently(partial(self._read, result))
-            yield await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
+            heard = await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
+            if early is None or planned.index:
+                yield heard
+                continue
+            for part in early.rest(heard, segment.header, result.fence):
+                yield part
+
+    def _listening(self) -> AbstractContextManager[HeardOpening | None]:
+        spec = self._record.spec
+        if self._is_all_known or not isinstance(spec, NarrationSpec) or not is_heard_early(spec.request.quality):
+            return nullcontext()
+        return self._services.live.listening(self._record.id, spec.model)
 
     def _heard(self, segment: StoredSegment, planned: PlannedSegment) -> HeardSegment:
         rate_hz = segment.header.sample_rate_hz
@@ -104,8 +123,12 @@ class SegmentFollower:
         return await self._patiently(partial(self._services.plans.of, self._record))
 
     async def _result(self, follower: Follower, index: int, total: int) -> SegmentResult | None:
+        return self._known.pop(index) if await self._comes(follower, index, total) else None
+
+    async def _comes(self, follower: Follower, index: int, total: int) -> bool:
+        """Once it is known whether the segment is there, or will not be."""
         if self._is_all_known:
-            return self._known.pop(index, None)
+            return index in self._known
         while index not in self._known:
             # What comes is looked for after the state was read: a job's last segment is committed before its end.
             may_come = not self._record.state.is_terminal
@@ -113,8 +136,8 @@ class SegmentFollower:
             if index in self._known:
                 break
             if not may_come or not await self._may_come(follower):
-                return None
-        return self._known.pop(index)
+                return False
+        return True
 
     async def _read_ahead(self, index: int, total: int) -> None:
         indices = range(index, min(index + READ_AHEAD, total))

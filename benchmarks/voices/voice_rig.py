@@ -44,6 +44,7 @@ from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import HeldLease, LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
+from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.speech.quality.counters import GateCounters
@@ -167,6 +168,7 @@ def bench(folder: Path, engine_settings: NativeEngineSettings, threads: int) -> 
             norms=NormsCache(ResultSamples(client), engine.info.sample_rate_hz),
             reuse=ReuseIndex(client),
             postprocessor=InProcessPostProcessor(artifacts),
+            openings=Openings(),
         )
         leases.start()
         try:

@@ -24,6 +24,7 @@ from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
+from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.speech.quality.counters import GateCounters
@@ -69,6 +70,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
         postprocessor=InProcessPostProcessor(artifacts),
+        openings=Openings(),
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

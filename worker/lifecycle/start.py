@@ -59,6 +59,7 @@ from worker.process.signals import TicketConsumption
 from worker.process.state_watch import hold_what_lost_something
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
+from worker.speech.openings import Openings
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
@@ -280,6 +281,7 @@ class WorkerProcess:
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
             postprocessor=postprocessor,
+            openings=Openings(),
         )
 
     def _started_live(self, services: SpeechServices, meter: EngineMeter) -> LiveServer:

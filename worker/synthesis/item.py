@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from rhapsode.contract.jobs.quality import Gate
@@ -12,15 +13,17 @@ from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.estimates import expected_audio_ms
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
+from storage.segments.early_hearing import is_heard_early
 from storage.segments.plan import Plan, PlanFormatError
 from storage.segments.results import SegmentReport
 from worker import metrics
-from worker.engine.interface import Conditioning, Speech, SpeechRequest
+from worker.engine.interface import Conditioning, OnAudio, Speech, SpeechRequest
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import encode_segment
+from worker.speech.openings import Opening
 from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
@@ -131,6 +134,9 @@ def _spoken(
     def requests_of(manner: Manner) -> list[SpeechRequest]:
         return [speech_request(item, segment, conditioning, manner, part) for part in range(len(manner.parts))]
 
+    def speaking(manner: Manner) -> AbstractContextManager[OnAudio | None]:
+        return services.openings.speaking(_opening(item, segment, manner))
+
     tries = Tries(
         text=segment.text,
         sampling=effective_sampling(info.default_sampling, spec.request.sampling),
@@ -139,7 +145,7 @@ def _spoken(
         first=item.rejected_attempts + 1,
         most=spec.request.quality.max_attempts,
     )
-    speaker = Speaker(services.engine, services.ahead, held, services.counters)
+    speaker = Speaker(services.engine, services.ahead, held, services.counters, speaking)
     attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)
     last = attempts[-1].verdict
     if not last.passed:
@@ -148,6 +154,14 @@ def _spoken(
         services.norms.heard(_timbre_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
     return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
+
+
+def _opening(item: ClaimedItem, segment: SpokenSegment, manner: Manner) -> Opening | None:
+    """None for an attempt that is not heard before it is stored."""
+    if segment.index or len(manner.parts) > 1 or not is_heard_early(item.narration.request.quality):
+        return None
+    lease = item.lease
+    return Opening(lease.job, lease.fence, manner.number, segment.text, segment.voice, segment.language)
 
 
 def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:

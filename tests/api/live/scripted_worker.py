@@ -27,12 +27,14 @@ from storage.live.messages import (
     Failed,
     FromWorker,
     Hello,
+    Listen,
     Load,
     Open,
     Opened,
     Refused,
     Segment,
     Spoken,
+    ToWorker,
     decode_to_worker,
     encode_message,
 )
@@ -131,7 +133,7 @@ class ScriptedWorker:
         for task in self.speaking.values():
             task.cancel()
 
-    async def _obey(self, connection: ServerConnection, head: Open | Extend | Consumed | Cancel) -> None:
+    async def _obey(self, connection: ServerConnection, head: ToWorker) -> None:
         match head:
             case Open():
                 self.opened.append(head)
@@ -141,6 +143,8 @@ class ScriptedWorker:
                     self.texts[head.stream].put_nowait(head)
             case Consumed():
                 self.consumed = head.num_samples
+            case Listen():
+                raise AssertionError("its address does not say that it tells of openings")
             case Cancel():
                 self.cancelled.append(head.stream)
                 if (task := self.speaking.pop(head.stream, None)) is not None:

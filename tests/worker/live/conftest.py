@@ -11,6 +11,7 @@ from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
+from worker.speech.openings import Openings
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 
 LIVE_SLOTS = 4
@@ -37,6 +38,7 @@ def parts(engine: FakeEngine, voices: VoiceStudio, local_store: LocalArtifactSto
         voices.resolver,
         local_store,
         lambda voice, language: UNCALIBRATED.bounds(language, voice),
+        Openings(),
     )
 
 
