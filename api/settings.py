@@ -44,6 +44,8 @@ class ApiSettings(StorageSettings):
     max_connections: of one process of the API; more are answered 503. request_timeout_s: in which a request's head has
     to be whole; its body has as long and as much more as it brings bytes, 500 a second at least.
     live_text_timeout_s: for which the next words of a text that is still being written are waited for.
+    live_whole_text_s: for which the end of such a text is waited for. live_connection_s: after which a WebSocket begins
+        no request any more.
     live_resume_s: how long the listener of a live stream whose worker was lost may hear nothing before it ends.
     live_drain_s: how long live streams may go on once the process is told to stop.
     metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
@@ -64,6 +66,8 @@ class ApiSettings(StorageSettings):
     max_connections: int = Field(default=4096, ge=1)
     request_timeout_s: float = Field(default=20.0, gt=0)
     live_text_timeout_s: float = Field(default=30.0, gt=0)
+    live_whole_text_s: float = Field(default=1800.0, gt=0)
+    live_connection_s: float = Field(default=86_400.0, gt=0)
     live_resume_s: float = Field(default=60.0, ge=0, le=600)
     live_drain_s: float = Field(default=15.0, ge=0, le=3600)
     metrics_access: MetricsAccess = MetricsAccess.ADMIN

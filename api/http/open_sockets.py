@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from api.http.problems.problem import too_many_sockets
@@ -15,21 +17,62 @@ SHARE = 0.5
 """Of this process' connections, for the sockets of one tenant."""
 
 
+EMPTY_LOOK_S = 0.02
+
+
+class OpenSocket:
+    """One of them, which may say what is to happen when the process is told to stop."""
+
+    __slots__ = ("_is_told", "_on_stop")
+
+    def __init__(self) -> None:
+        self._is_told = False
+        self._on_stop: Callable[[], None] | None = None
+
+    def when_stopped(self, on_stop: Callable[[], None]) -> None:
+        """Called once, at once if it has been told already."""
+        self._on_stop = on_stop
+        if self._is_told:
+            on_stop()
+
+    def tell_stop(self) -> None:
+        self._is_told = True
+        if self._on_stop is not None:
+            self._on_stop()
+
+
 class OpenSockets:
+    """For the event loop."""
+
     def __init__(self, max_connections: int) -> None:
         self._limit = max(1, int(max_connections * SHARE))
         self._open: Counter[str] = Counter()
+        self._sockets: set[OpenSocket] = set()
+
+    def stop(self) -> None:
+        """Tell each; those that come later have to be kept out."""
+        for socket in tuple(self._sockets):
+            socket.tell_stop()
+
+    async def emptied(self, longest_s: float) -> None:
+        """Returns when none is open, or after so long."""
+        give_up_s = time.monotonic() + longest_s
+        while self._sockets and time.monotonic() < give_up_s:
+            await asyncio.sleep(EMPTY_LOOK_S)
 
     @contextmanager
-    def place(self, tenant: str) -> Generator[None]:
+    def place(self, tenant: str) -> Generator[OpenSocket]:
         """For as long as one is open. Raises the `Problem` of one too many."""
         if self._open[tenant] >= self._limit:
             raise too_many_sockets(self._limit)
         self._open[tenant] += 1
+        socket = OpenSocket()
+        self._sockets.add(socket)
         try:
             with _OPEN.track_inprogress():
-                yield
+                yield socket
         finally:
+            self._sockets.discard(socket)
             self._open[tenant] -= 1
             if not self._open[tenant]:
                 del self._open[tenant]

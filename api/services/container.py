@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -76,6 +76,9 @@ others."""
 MAX_BUCKET_TRIALS = 8
 """Buckets of callers that are tried at the same time, each in a thread of a request for 15 s at most."""
 
+GOODBYES_S = 1.0
+"""For WebSockets to be closed once nothing is spoken any more. Who reads nothing is not waited for."""
+
 MAX_FETCHES = 8
 """Recordings fetched at the same time from addresses that callers name, each in a thread of a request for 15 s at
 most."""
@@ -126,6 +129,12 @@ class ApiServices:
     fetches: threading.BoundedSemaphore
     live: LiveSpeech
     sockets: OpenSockets
+
+    async def drain(self, is_hurried: Callable[[], bool]) -> None:
+        """Before the server stops: no speech begins any more, what is spoken is heard, and sockets are told goodbye."""
+        self.sockets.stop()
+        await self.live.drain(is_hurried)
+        await self.sockets.emptied(GOODBYES_S)
 
 
 @asynccontextmanager

@@ -86,8 +86,11 @@ CODES = (
     ProblemCode(
         "input_timeout",
         (408,),
-        "on a WebSocket: no message came for so long that the place goes to others",
+        "on a WebSocket: no message came, or the text had no end, for so long that the place goes to others",
         "connect again when there is text",
+    ),
+    ProblemCode(
+        "connection_expired", (408,), "a WebSocket was open for as long as one may be", "open another connection"
     ),
     ProblemCode(
         "protocol_violated",

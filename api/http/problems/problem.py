@@ -359,6 +359,17 @@ def input_timeout() -> Problem:
     return Problem(408, "input_timeout", "No more text came", "nothing came for too long", retryable=True)
 
 
+def text_too_slow(longest_s: float) -> Problem:
+    """Of one text on an open WebSocket, word after word."""
+    detail = f"the text had no end after {longest_s:g} s"
+    return Problem(408, "input_timeout", "The text came too slowly", detail, retryable=True)
+
+
+def connection_expired(longest_s: float) -> Problem:
+    detail = f"a WebSocket stays open for {longest_s:g} s; open another"
+    return Problem(408, "connection_expired", "The connection is too old", detail, retryable=True)
+
+
 def too_many_sockets(limit: int) -> Problem:
     detail = f"you hold {limit:,} WebSockets at this server already"
     headers = {"Retry-After": "2"}

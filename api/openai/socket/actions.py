@@ -140,6 +140,12 @@ class Machine(Protocol):
 
     def timed_out(self) -> list[Action]: ...
 
+    def retire(self, problem: Problem) -> list[Action]:
+        """No request begins here any more, for this reason. What is being spoken goes on; behind it, or now, the
+        connection is closed.
+        """
+        ...
+
     def violated(self, problem: Problem) -> list[Action]:
         """What came is no message of this protocol, or comes at the wrong time."""
         ...

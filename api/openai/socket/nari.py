@@ -32,7 +32,7 @@ from api.openai.socket.actions import (
     Waiting,
 )
 from api.openai.socket.incoming_text import IncomingText
-from api.openai.socket.refusals import NORMAL, error_fields, goodbye
+from api.openai.socket.refusals import NORMAL, ending, error_fields, goodbye
 from rhapsode.contract.speech_socket import (
     MAX_UTTERANCE_CHARS,
     NARI,
@@ -60,6 +60,7 @@ class NariMachine:
         self._state = _State.IDLE
         self._keep_open = False
         self._is_first = True
+        self._retired: Problem | None = None
         self._forget_utterance()
 
     def greet(self) -> list[Action]:
@@ -76,7 +77,8 @@ class NariMachine:
                 return Waiting.SPEECH
 
     def puts_off(self, message: Message) -> bool:
-        return self._state is _State.ENDING and self._keep_open and message.get("type") != "response.cancel"
+        is_later = self._state is _State.ENDING and self._keep_open and self._retired is None
+        return is_later and message.get("type") != "response.cancel"
 
     def receive(self, message: Message) -> list[Action]:
         try:
@@ -114,6 +116,16 @@ class NariMachine:
             return [Close(NORMAL, "nothing was asked for")]
         return self.violated(input_timeout())
 
+    def retire(self, problem: Problem) -> list[Action]:
+        self._retired = problem
+        if self._state is _State.IDLE:
+            self._state = _State.CLOSED
+            return [goodbye(problem)]
+        if not self._text.has_begun:
+            return self.violated(problem)
+        # The benchmark's client takes no event that it does not know, and its connection ends with its request anyway.
+        return [ending(problem)] if self._keep_open else []
+
     def violated(self, problem: Problem) -> list[Action]:
         """However open it was to be kept: what comes next on this connection cannot be known."""
         self._keep_open = False
@@ -123,6 +135,11 @@ class NariMachine:
         match message.get("type"):
             case "input_text.append" | "input_text.end" if self._waiting_again:
                 # Sent before its sender knew that the speech had ended: stopped by the gate, or failed.
+                return []
+            case "request.start" if self._refusal is not None:
+                return [self._refusal]
+            case "input_text.append" | "input_text.end" if self._refusal is not None:
+                # Of the request that was refused.
                 return []
             case "request.start":
                 return self._start(message)
@@ -135,6 +152,13 @@ class NariMachine:
             case kind:
                 known = "request.start, input_text.append, input_text.end, response.cancel"
                 raise violated_protocol(f"{str(kind)[:64]!r} is no type of a message; there are: {known}")
+
+    @property
+    def _refusal(self) -> Send | None:
+        """For a request that comes while the last one of this connection is spoken."""
+        if self._retired is None or self._state is not _State.ENDING or not self._keep_open:
+            return None
+        return Send({**self._error(self._retired).message, "request_id": None})
 
     @property
     def _waiting_again(self) -> bool:
@@ -191,11 +215,11 @@ class NariMachine:
     def _ended(self, farewell: Close) -> list[Action]:
         """After the last event of a request."""
         self._is_first = False
-        if self._keep_open:
+        if self._keep_open and self._retired is None:
             self._state = _State.IDLE
             return []
         self._state = _State.CLOSED
-        return [farewell]
+        return [goodbye(self._retired)] if self._keep_open and self._retired is not None else [farewell]
 
     def _forget_utterance(self) -> None:
         self._text = IncomingText(MAX_UTTERANCE_CHARS)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from api.http.problems.problem import Problem
-from api.openai.socket.actions import Close
+from api.openai.socket.actions import Close, Send
 
 NORMAL = 1000
+GOING_AWAY = 1001
 UNSUPPORTED_DATA = 1003
 POLICY = 1008
 TOO_BIG = 1009
 SERVER_FAULT = 1011
+SERVICE_RESTART = 1012
 TRY_LATER = 1013
+
+_OF_CODES = {"server_stopping": SERVICE_RESTART, "connection_expired": GOING_AWAY}
+"""What no status tells."""
 
 MAX_REASON_BYTES = 123
 """What a closing frame has room for (RFC 6455, 5.5)."""
@@ -23,6 +28,8 @@ def goodbye(problem: Problem) -> Close:
 
 
 def close_code(problem: Problem) -> int:
+    if problem.code in _OF_CODES:
+        return _OF_CODES[problem.code]
     match problem.status:
         case 429 | 503:
             return TRY_LATER
@@ -34,6 +41,11 @@ def close_code(problem: Problem) -> int:
             return SERVER_FAULT
         case _:
             return POLICY
+
+
+def ending(problem: Problem) -> Send:
+    """Told while there is speech to be heard yet."""
+    return Send({"type": "session.ending", "code": problem.code, "message": printable(problem.detail)})
 
 
 def error_fields(problem: Problem) -> dict[str, JsonValue]:

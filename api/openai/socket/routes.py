@@ -18,14 +18,17 @@ from api.http.json_body import parse_json
 from api.http.middleware.request_boundary import request_id_of
 from api.http.middleware.request_metrics import refused
 from api.http.middleware.security_headers import HEADERS
+from api.http.open_sockets import OpenSocket
 from api.http.problems.handlers import storage_problem
 from api.http.problems.problem import Problem, internal, problem_response, upgrade_required
+from api.live.errors import server_stopping
 from api.openai.socket.actions import Machine
 from api.openai.socket.asked_speech import Orders
 from api.openai.socket.handshake import chosen_protocol
 from api.openai.socket.nari import NariMachine
-from api.openai.socket.session import Patience, Session
+from api.openai.socket.session import Session
 from api.openai.socket.streaming_text import StreamingTextMachine
+from api.openai.socket.waits import Patience
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH, STREAMING_TEXT_PATH
@@ -60,19 +63,27 @@ async def speak_over_socket(socket: WebSocket) -> None:
     try:
         protocol = chosen_protocol(socket.scope["subprotocols"])
         caller = await identify(socket, services)
-        with services.sockets.place(caller.tenant):
+        with services.sockets.place(caller.tenant) as place:
+            services.live.refuse_in_vain()
             rate_hz = await run_sync(_default_rate_hz, services)
             await socket.accept(protocol)
-            await _serve(socket, services, caller, protocol, rate_hz)
+            await _serve(socket, services, caller, place, protocol, rate_hz)
     except Problem as problem:
         await _deny(socket, problem)
     except StorageError as error:
         await _deny(socket, storage_problem(error) or internal())
 
 
-async def _serve(socket: WebSocket, services: ApiServices, caller: Caller, protocol: str | None, rate_hz: int) -> None:
+async def _serve(
+    socket: WebSocket, services: ApiServices, caller: Caller, place: OpenSocket, protocol: str | None, rate_hz: int
+) -> None:
     """Every fault from here on is told on the socket."""
-    patience = Patience(text_s=services.settings.live_text_timeout_s)
+    settings = services.settings
+    patience = Patience(
+        text_s=settings.live_text_timeout_s,
+        whole_text_s=settings.live_whole_text_s,
+        connection_s=settings.live_connection_s,
+    )
     try:
         async with asyncio.timeout(patience.start_s):
             first = await socket.receive_text() if protocol is None else None
@@ -83,7 +94,9 @@ async def _serve(socket: WebSocket, services: ApiServices, caller: Caller, proto
         return
     orders = Orders(socket, services, caller.tenant)
     try:
-        await Session(socket, _machine(protocol, first, rate_hz), orders.resolve, patience).run(first)
+        session = Session(socket, _machine(protocol, first, rate_hz), orders.resolve, patience)
+        place.when_stopped(lambda: session.retire(server_stopping()))
+        await session.run(first)
     finally:
         await orders.forget()
 

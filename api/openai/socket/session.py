@@ -20,7 +20,15 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from api.http.json_body import parse_json
 from api.http.problems.handlers import storage_problem
-from api.http.problems.problem import Problem, internal, message_too_large, unsupported_media, violated_protocol
+from api.http.problems.problem import (
+    Problem,
+    connection_expired,
+    internal,
+    message_too_large,
+    text_too_slow,
+    unsupported_media,
+    violated_protocol,
+)
 from api.openai.socket.actions import (
     Action,
     Close,
@@ -36,9 +44,9 @@ from api.openai.socket.actions import (
     Speak,
     Stop,
     Voice,
-    Waiting,
 )
 from api.openai.socket.sent_json import as_json
+from api.openai.socket.waits import Patience, Waits
 from rhapsode.contract.speech_socket import MAX_PIECE_BYTES, MAX_START_BYTES
 from storage.errors import StorageError
 
@@ -49,26 +57,6 @@ STARTS = ("request.start", "session.config")
 MAX_PUT_OFF = 1_000
 MAX_PUT_OFF_BYTES = 256 * 1024
 """Of messages that belong to the next utterance while one is being spoken."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """For how long the other side is waited for."""
-
-    start_s: float = 20.0
-    next_s: float = 300.0
-    text_s: float = 30.0
-
-    def of(self, waiting: Waiting) -> float | None:
-        match waiting:
-            case Waiting.START:
-                return self.start_s
-            case Waiting.NEXT:
-                return self.next_s
-            case Waiting.TEXT:
-                return self.text_s
-            case Waiting.SPEECH:
-                return None
 
 
 class Speaking(Protocol):
@@ -114,7 +102,12 @@ class _Ended:
     outcome: Outcome | Problem
 
 
-_Event: TypeAlias = _Came | _Wrong | _Gone | _Ended
+@dataclass(frozen=True, slots=True)
+class _Retired:
+    problem: Problem
+
+
+_Event: TypeAlias = _Came | _Wrong | _Gone | _Ended | _Retired
 
 
 @dataclass(slots=True)
@@ -152,26 +145,31 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
+    def retire(self, problem: Problem) -> None:
+        """Have no request begin any more, for this reason: what is being spoken ends, and then the connection."""
+        self._events.put_nowait(_Retired(problem))
+
     async def run(self, first: str | None = None) -> None:
         """first: a message that was received already."""
         reader = asyncio.create_task(self._read(first))
+        waits = Waits(self._patience, asyncio.get_running_loop().time())
         # The other side may go at any time; there is nobody to tell then.
         with suppress(WebSocketDisconnect):
             try:
                 await self._perform(self._machine.greet)
                 while not self._is_closed:
-                    await self._step()
+                    await self._step(waits)
             finally:
                 reader.cancel()
                 await asyncio.wait((reader,))
                 await self._stop()
 
-    async def _step(self) -> None:
+    async def _step(self, waits: Waits) -> None:
         try:
-            async with asyncio.timeout(self._patience.of(self._machine.waiting)):
+            async with asyncio.timeout(waits.left_s(self._machine.waiting, asyncio.get_running_loop().time())):
                 event = await self._events.get()
         except TimeoutError:
-            await self._perform(self._machine.timed_out)
+            await self._tell_late(waits, asyncio.get_running_loop().time())
             return
         match event:
             case _Came():
@@ -182,6 +180,23 @@ class Session:
                 self._is_closed = True
             case _Ended(speaking, outcome):
                 await self._end(speaking, outcome)
+            case _Retired(problem):
+                waits.forget_expiry()
+                await self._retire(problem)
+
+    async def _tell_late(self, waits: Waits, now_s: float) -> None:
+        if waits.has_expired(now_s):
+            waits.forget_expiry()
+            await self._retire(connection_expired(self._patience.connection_s))
+        elif waits.is_text_late(now_s):
+            problem = text_too_slow(self._patience.whole_text_s)
+            await self._perform(lambda: self._machine.violated(problem))
+        else:
+            await self._perform(self._machine.timed_out)
+
+    async def _retire(self, problem: Problem) -> None:
+        await self._perform(lambda: self._machine.retire(problem))
+        await self._take_what_was_put_off()
 
     async def _take(self, came: _Came) -> None:
         self._may_read.release()

@@ -27,7 +27,7 @@ from api.openai.socket.actions import (
     Waiting,
 )
 from api.openai.socket.incoming_text import IncomingText
-from api.openai.socket.refusals import NORMAL, error_fields, goodbye
+from api.openai.socket.refusals import NORMAL, ending, error_fields, goodbye
 from rhapsode.contract.openai import MAX_INPUT_CHARS
 from rhapsode.contract.speech_socket import (
     MAX_UTTERANCE_CHARS,
@@ -51,6 +51,10 @@ class _State(enum.Enum):
     CLOSED = "closed"
 
 
+_OF_THE_NEXT = ("session.config", "input.text", "input.done")
+"""Messages of the utterance behind the one that is being spoken."""
+
+
 class StreamingTextMachine:
     def __init__(self) -> None:
         self._state = _State.NEW
@@ -60,6 +64,7 @@ class StreamingTextMachine:
         self._asked = (self._manner, self._format)
         self._utterance = 0
         self._rate_hz = 0
+        self._retired: Problem | None = None
         self._forget_utterance()
 
     def greet(self) -> list[Action]:
@@ -78,7 +83,9 @@ class StreamingTextMachine:
                 return Waiting.SPEECH
 
     def puts_off(self, message: Message) -> bool:
-        return self._state is _State.ENDING and message.get("type") != "input.cancel"
+        kind = message.get("type")
+        is_refused = self._retired is not None and kind in _OF_THE_NEXT
+        return self._state is _State.ENDING and kind != "input.cancel" and not is_refused
 
     def receive(self, message: Message) -> list[Action]:
         """A message that cannot be is told of, and overlooked once the session has its manner, as vLLM-Omni does."""
@@ -121,6 +128,13 @@ class StreamingTextMachine:
             return [Close(NORMAL, "nothing was asked for")]
         return self.violated(input_timeout())
 
+    def retire(self, problem: Problem) -> list[Action]:
+        self._retired = problem
+        if self._state in (_State.NEW, _State.READY):
+            self._state = _State.CLOSED
+            return [goodbye(problem)]
+        return [ending(problem)] if self._text.has_begun else self.violated(problem)
+
     def violated(self, problem: Problem) -> list[Action]:
         self._state = _State.CLOSED
         return [Stop(), self._error(problem), goodbye(problem)]
@@ -129,6 +143,9 @@ class StreamingTextMachine:
         kind = message.get("type")
         if self._state is _State.NEW and kind != "session.config":
             raise violated_protocol("the first message has to be a `session.config`, or a `request.start`")
+        if self._retired is not None and self._state is _State.ENDING and kind in _OF_THE_NEXT:
+            # The end of a text that was refused is no fault.
+            return [] if kind == "input.done" else [self._error(self._retired)]
         match kind:
             case "session.config":
                 return self._configure(message)
@@ -212,7 +229,10 @@ class StreamingTextMachine:
         self._utterance += 1
         self._state = _State.READY
         self._forget_utterance()
-        return [done]
+        if self._retired is None:
+            return [done]
+        self._state = _State.CLOSED
+        return [done, goodbye(self._retired)]
 
     def _forget_utterance(self) -> None:
         self._text = IncomingText(MAX_UTTERANCE_CHARS if self._manner.stream_audio else MAX_INPUT_CHARS)

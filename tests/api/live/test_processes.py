@@ -17,14 +17,22 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
+from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
 from storage.runtime.config.settings import StorageSettings
+from tests.api.openai.socket.test_speech import heard, say, words
 from tests.environment import without_settings
 from tests.security.tls_servers import Authority
 
 PATIENCE_S = 120.0
 STOPPED = (0, -signal.SIGTERM)
 """As uvicorn ends once it has ended everything else."""
+
+STOPPING = "this server is being stopped, and begins no speech any more"
 
 TEXT = "The first sentence is this one, and it is heard. Here is another, which is longer than that. " * 2
 ORDER = {"model": "fake", "voice": "ada", "input": TEXT, "seed": 7, "stream": True, "response_format": "pcm"}
@@ -104,6 +112,63 @@ def speaking(
             yield worker
         finally:
             worker.kill()
+
+
+@contextmanager
+def talk(api: ApiProcess, *messages: dict[str, Any]) -> Generator[ClientConnection]:
+    """An open connection behind these messages."""
+    url = str(api.http.base_url).replace("http:", "ws:").rstrip("/")
+    with connect(f"{url}{SOCKET_PATH}", subprotocols=[Subprotocol(NARI)], proxy=None) as client:
+        say(client, *messages)
+        yield client
+
+
+def test_sockets_are_told_that_their_process_stops_and_heard_to_their_ends(
+    storage_settings: StorageSettings, tmp_path: Path
+) -> None:
+    authority = Authority.made_in(tmp_path / "tls")
+    start = {"type": "request.start", "model": "fake", "voice": "ada", "seed": 7, "keep_open": True}
+    spoken = [start, *words(TEXT)]
+    with (
+        speaking(storage_settings, tmp_path, "one", authority),
+        serving_api(storage_settings, RHAPSODE_TLS_CA=str(authority.ca), RHAPSODE_LIVE_DRAIN_S="100") as api,
+    ):
+        api.until_served()
+        with talk(api, *spoken) as client:
+            whole, _ = heard(client, "response.done")
+        with talk(api) as idle, talk(api, *spoken) as busy, talk(api, *spoken[:3]) as writing:
+            heard(idle, "session.created")
+            heard(busy, "response.started")
+            heard(writing, "response.started")
+            api.stop()
+            # Who speaks nothing goes at once.
+            assert closing(idle) == (1012, f"server_stopping: {STOPPING}")
+            # Nobody comes any more.
+            with pytest.raises(InvalidStatus) as refused, talk(api):
+                pass
+            assert refused.value.response.status_code == 503
+            # What is spoken is heard, and its text may still be written; the next request is refused.
+            say(busy, start)
+            audio, events = heard(busy, "response.done")
+            assert audio == whole
+            assert [each["type"] for each in events if "ack" not in each["type"]] == [
+                *("session.ending", "error", "response.done"),
+            ]
+            assert closing(busy) == (1012, f"server_stopping: {STOPPING}")
+            begun, _ = heard(writing, "session.ending")
+            say(writing, *spoken[3:])
+            audio, _ = heard(writing, "response.done")
+            assert begun + audio == whole
+            assert closing(writing) == (1012, f"server_stopping: {STOPPING}")
+        assert api.process.wait(PATIENCE_S) in STOPPED
+
+
+def closing(client: ClientConnection) -> tuple[int, str]:
+    for _ in client:
+        pass
+    assert client.close_code is not None
+    assert client.close_reason is not None
+    return client.close_code, client.close_reason
 
 
 def test_streams_are_heard_to_their_ends_where_processes_are_told_to_stop(

@@ -16,7 +16,8 @@ from starlette.websockets import WebSocket
 
 from api.openai.socket.actions import Machine, Message, OnAudio, OnStart, Outcome, Voice
 from api.openai.socket.nari import NariMachine
-from api.openai.socket.session import Patience, Session
+from api.openai.socket.session import Session
+from api.openai.socket.waits import Patience
 from api.server import server_config
 from api.settings import ApiSettings
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH

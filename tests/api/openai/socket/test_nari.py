@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http.json_body import parse_json
-from api.http.problems.problem import Problem, rate_limited
+from api.http.problems.problem import Problem, connection_expired, rate_limited
+from api.live.errors import server_stopping
 from api.openai.socket.actions import (
     Action,
     Close,
@@ -236,6 +237,43 @@ def test_a_writer_who_falls_silent_gives_the_place_back() -> None:
 
     assert actions[0] == Stop()
     assert error_of(actions) == ("input_timeout", 1008)
+
+
+STOPPING = server_stopping()
+
+
+def test_a_connection_that_is_retired_ends_what_it_speaks_and_begins_nothing() -> None:
+    machine = ready(keep_open=True)
+    machine.receive(append(0, "One"))
+
+    [notice] = told(machine.retire(STOPPING))
+
+    assert (notice["type"], notice["code"]) == ("session.ending", "server_stopping")
+    assert machine.receive(append(1, " two."))[0] == Extend(" two.", is_last=False)
+    machine.receive(end(2))
+    assert not machine.puts_off(START)
+    [refusal] = told(machine.receive(START))
+    assert isinstance(refusal["error"], dict)
+    assert (refusal["request_id"], refusal["error"]["code"]) == (None, "server_stopping")
+    assert machine.receive(append(0, "Three.")) == machine.receive(end(1)) == []
+    *_, done, close = machine.done(Outcome((), 8, 1.0))
+    assert isinstance(done, Send)
+    assert done.message["stop_reason"] == "stop"
+    assert isinstance(close, Close)
+    assert close.code == 1012
+    assert close.reason.startswith("server_stopping: ")
+
+
+def test_the_benchmarks_client_is_told_of_no_retirement_and_of_a_request_without_words_at_once() -> None:
+    machine = ready()
+    machine.receive(append(0, "One"))
+    assert machine.retire(STOPPING) == []
+    machine.receive(end(1))
+    assert machine.done(Outcome((), 3, 1.0))[-1] == Close(1000, "response.done")
+    assert error_of(ready().retire(STOPPING)) == ("server_stopping", 1012)
+    assert error_of(ready(keep_open=True).retire(STOPPING)) == ("server_stopping", 1012)
+    [close] = NariMachine(24_000).retire(connection_expired(60))
+    assert close == Close(1001, "connection_expired: a WebSocket stays open for 60 s; open another")
 
 
 def test_a_connection_where_nothing_more_is_asked_for_is_closed_without_an_error() -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from api.openai.socket.actions import Machine
 from api.openai.socket.nari import NariMachine
-from api.openai.socket.session import MAX_PUT_OFF, Patience
+from api.openai.socket.session import MAX_PUT_OFF
 from api.openai.socket.streaming_text import StreamingTextMachine
+from api.openai.socket.waits import Patience
 from rhapsode.contract.speech_socket import MAX_PIECE_BYTES, MAX_START_BYTES, NARI
 from tests.api.openai.socket.served_session import Voices, served
 
@@ -210,6 +213,45 @@ def test_a_writer_who_falls_silent_gives_the_place_back() -> None:
         assert await closing(client) == (1008, "input_timeout: nothing came for too long")
 
     assert [each.end for each in play(scenario, Patience(text_s=0.2)).spoken] == ["cancelled"]
+
+
+def test_a_writer_who_sends_a_word_now_and_then_does_not_hold_the_place_for_ever() -> None:
+    async def scenario(client: ClientConnection, _: Voices) -> None:
+        await say(client, START, append(0, "One "))
+        for sequence in itertools.count(1):
+            await asyncio.sleep(0.1)
+            try:
+                await say(client, append(sequence, "word "))
+            except ConnectionClosed:
+                break
+        assert client.close_reason == "input_timeout: the text had no end after 0.5 s"
+        assert client.close_code == 1008
+
+    assert [each.end for each in play(scenario, Patience(text_s=30.0, whole_text_s=0.5)).spoken] == ["cancelled"]
+
+
+def test_a_connection_that_is_as_old_as_it_may_be_ends_behind_its_request() -> None:
+    start = {**START, "keep_open": True}
+
+    async def scenario(client: ClientConnection, _: Voices) -> None:
+        await say(client, start, append(0, "One"))
+        messages = await heard(client, "session.ending")
+        assert messages[-1]["code"] == "connection_expired"
+        await say(client, append(1, " two."), end(2))
+        assert (await heard(client, "response.done"))[-1]["stop_reason"] == "stop"
+        assert await closing(client) == (1001, "connection_expired: a WebSocket stays open for 0.3 s; open another")
+
+    assert [each.text for each in play(scenario, Patience(connection_s=0.3)).spoken] == ["One two."]
+
+
+@pytest.mark.parametrize("machine", [lambda: NariMachine(24_000), StreamingTextMachine])
+def test_a_connection_that_is_as_old_as_it_may_be_is_closed_where_nothing_is_spoken(
+    machine: Callable[[], Machine],
+) -> None:
+    async def scenario(client: ClientConnection, _: Voices) -> None:
+        assert (await closing(client))[0] == 1001
+
+    play(scenario, Patience(connection_s=0.05), machine)
 
 
 @pytest.mark.parametrize("machine", [lambda: NariMachine(24_000), StreamingTextMachine])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http.problems.problem import rate_limited
+from api.live.errors import server_stopping
 from api.openai.socket.actions import (
     Action,
     Close,
@@ -215,6 +216,31 @@ def test_the_end_of_a_session_ends_what_is_said() -> None:
     machine.receive(text("One"))
 
     assert machine.receive({"type": "session.close"}) == [Stop(), Close(1000, "session.close")]
+
+
+def test_a_session_that_is_retired_ends_what_it_speaks_and_begins_nothing() -> None:
+    machine = ready()
+    machine.receive(text("One"))
+    assert kinds(machine.retire(server_stopping())) == ["session.ending"]
+    machine.receive(DONE)
+
+    assert not any(machine.puts_off(each) for each in (text("Next"), DONE, CONFIG))
+    assert kinds(machine.receive(CONFIG)) == kinds(machine.receive(text("Next"))) == ["error"]
+    assert machine.receive(DONE) == []
+    assert machine.puts_off({"type": "session.close"})
+    actions = machine.done(SPOKEN)
+    assert kinds(actions)[-1] == "session.done"
+    assert isinstance(actions[-1], Close)
+    assert actions[-1].code == 1012
+
+
+def test_a_session_that_speaks_nothing_is_retired_at_once() -> None:
+    [close] = ready().retire(server_stopping())
+    assert isinstance(close, Close)
+    assert close.code == 1012
+    machine = ready()
+    machine.receive(text("..."))
+    assert kinds(machine.retire(server_stopping())) == ["error"]
 
 
 def test_who_is_waited_for() -> None:
