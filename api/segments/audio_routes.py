@@ -27,7 +27,7 @@ from storage.errors import StorageError
 from storage.jobs.record import JobRecord
 from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
-from storage.objects import keys
+from storage.objects.stored_segments import segment_key
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Pacing, num_gap_samples, num_stretched
 
@@ -82,7 +82,7 @@ def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, pacing: 
     missing = [planned.index for planned in segments if planned.index not in there]
     first = min(there.values(), key=lambda result: result.index)
     # A store that does not answer is said now: once the stream has begun, it is waited for.
-    services.artifacts.stat(keys.segment(record.tenant, record.id, first.index, first.fence))
+    services.artifacts.stat(segment_key(record.tenant, record.id, first))
     if record.state is JobState.SUCCEEDED and missing:
         # An edit came in between: from here on it is a job that goes on.
         return Hearing(record, form, pacing)

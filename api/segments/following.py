@@ -10,7 +10,6 @@ chunks.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -27,11 +26,11 @@ from api.segments.early_segment import EarlySegment
 from api.segments.heard import HeardSegment
 from api.services.container import ApiServices
 from storage.audio.tempo import stretched
-from storage.errors import ArtifactCorrupt, JobGone, JobNotFound, StoreUnavailable
+from storage.errors import JobGone, JobNotFound, StoreUnavailable
 from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
-from storage.objects import keys
+from storage.objects.stored_segments import read_segment_file
 from storage.segments.early_hearing import is_heard_early
 from storage.segments.file import StoredSegment, decode_segment
 from storage.segments.plan import Plan, PlannedSegment
@@ -168,8 +167,4 @@ class SegmentFollower:
 
     def _read(self, result: SegmentResult) -> StoredSegment:
         record = self._record
-        key = keys.segment(record.tenant, record.id, result.index, result.fence)
-        data = self._services.artifacts.get(key)
-        if hashlib.sha256(data).hexdigest() != result.sha256:
-            raise ArtifactCorrupt(f"segment {result.index} is not what was recorded")
-        return decode_segment(data)
+        return decode_segment(read_segment_file(self._services.artifacts, record.tenant, record.id, result))

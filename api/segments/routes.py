@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
@@ -29,6 +30,7 @@ from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from storage.errors import ArtifactCorrupt, ArtifactMissing, SegmentNotFound
 from storage.jobs.record import JobRecord
 from storage.objects import keys
+from storage.objects.stored_segments import read_segment_file, read_verified
 from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
 from storage.segments.results import SegmentResult
@@ -183,7 +185,10 @@ def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, at
         raise not_found(f"segment {index} has no rejected attempt {attempt} that can be heard")
     record = viewer.record
     key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
-    return _as_wav(_read(services, record, key, index, take.sha256), take.sha256, viewer.speed(index))
+    stored = _decoded(
+        services, record, index, take.sha256, partial(read_verified, services.artifacts, key, take.sha256)
+    )
+    return _as_wav(stored, take.sha256, viewer.speed(index))
 
 
 def _as_wav(segment: StoredSegment, sha256: str, speed: float) -> Response:
@@ -199,17 +204,16 @@ def _as_wav(segment: StoredSegment, sha256: str, speed: float) -> Response:
 
 def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> StoredSegment:
     """The segment as it was committed, byte for byte."""
-    key = keys.segment(record.tenant, record.id, result.index, result.fence)
-    return _read(services, record, key, result.index, result.sha256)
+    read = partial(read_segment_file, services.artifacts, record.tenant, record.id, result)
+    return _decoded(services, record, result.index, result.sha256, read)
 
 
-def _read(services: ApiServices, record: JobRecord, key: str, index: int, sha256: str) -> StoredSegment:
+def _decoded(
+    services: ApiServices, record: JobRecord, index: int, sha256: str, read: Callable[[], bytes]
+) -> StoredSegment:
     """Raises a `Problem` or a `StorageError`."""
     try:
-        data = services.artifacts.get(key)
-        if hashlib.sha256(data).hexdigest() != sha256:
-            raise SegmentFormatError("its sha256 is not the recorded one")
-        return decode_segment(data)
+        return decode_segment(read())
     except ArtifactMissing as error:
         services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
         raise _damaged(services, record, index, sha256, "is not in the store any more", error) from error

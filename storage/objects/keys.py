@@ -10,6 +10,7 @@ from __future__ import annotations
 from rhapsode.contract.jobs.output import Destination
 from storage.ids import ConsentId, ContentKey, DictionaryId, JobId, TenantId, UploadId, VoiceId
 from storage.jobs.work_items import Lease
+from storage.segments.packs import PackName
 
 JOBS = "jobs/"
 
@@ -71,8 +72,33 @@ def plan_cover(lease: Lease) -> str:
     return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.cover"
 
 
+def segments_prefix(tenant: TenantId, job: JobId) -> str:
+    """Where segments lie that are objects of their own."""
+    return f"{job_prefix(tenant, job)}segments/"
+
+
 def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
-    return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
+    return f"{segments_prefix(tenant, job)}{index:06d}-{fence}.safetensors"
+
+
+def segment_fence(key: str) -> int:
+    """The fence of the lease under which a segment was written."""
+    return int(key.rpartition("-")[2].partition(".")[0])
+
+
+def packs_prefix(tenant: TenantId, job: JobId) -> str:
+    """Where segments lie that were finished together."""
+    return f"{job_prefix(tenant, job)}packs/"
+
+
+def pack(tenant: TenantId, job: JobId, name: PackName) -> str:
+    return f"{packs_prefix(tenant, job)}{name.first:06d}-{name.fence}-{name.last:06d}.pack"
+
+
+def pack_name(key: str) -> PackName:
+    """What a key of `pack` says of it."""
+    first, fence, last = key.rpartition("/")[2].removesuffix(".pack").split("-")
+    return PackName(int(first), int(fence), int(last))
 
 
 def rejected_take(tenant: TenantId, job: JobId, index: int, fence: int, attempt: int) -> str:

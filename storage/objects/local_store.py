@@ -109,6 +109,15 @@ class LocalArtifactStore:
         with _os_errors_named(key), open(self._open(key), "rb") as file:
             return file.read()
 
+    @store_call("get", "folder")
+    def get_range(self, key: str, offset: int, num_bytes: int) -> bytes:
+        with _os_errors_named(key), open(self._open(key), "rb") as file:
+            file.seek(offset)
+            data = file.read(num_bytes)
+        if len(data) < num_bytes:
+            raise ArtifactCorrupt(f"{key} has {len(data)} of the {num_bytes} bytes at {offset}")
+        return data
+
     def read_stream(self, key: str) -> Iterator[bytes]:
         if self.stat(key) is None:
             raise ArtifactMissing(key)

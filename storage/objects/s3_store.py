@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from storage.errors import ArtifactExists, ArtifactMissing, StoreUnavailable
+from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.objects.call_places import CallPlaces
 from storage.objects.key_rules import check_folder, check_key, check_prefix
 from storage.objects.pace import paced
@@ -65,6 +65,8 @@ PROBES = "probes/"
 _WRITTEN = ARTIFACT_WRITTEN.labels("s3")
 
 _IN_THE_WAY = {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}
+
+_BEHIND_THE_END = {"InvalidRange", "416"}
 
 _WRITER = "writer"
 """Metadata that tells a writer whether the object in its way is its own, from a try whose answer was lost."""
@@ -141,6 +143,14 @@ class S3ArtifactStore:
     def get(self, key: str) -> bytes:
         with self._calling(key), closing(self._body(key)) as body:
             return b"".join(paced(body.read, self._patience_s))
+
+    @store_call("get", "s3")
+    def get_range(self, key: str, offset: int, num_bytes: int) -> bytes:
+        with self._calling(key), closing(self._stretch(key, offset, num_bytes)) as body:
+            data = b"".join(paced(body.read, self._patience_s))
+        if len(data) != num_bytes:
+            raise ArtifactCorrupt(f"{key} has {len(data)} of the {num_bytes} bytes at {offset}")
+        return data
 
     def read_stream(self, key: str) -> Iterator[bytes]:
         with self._calling(key):
@@ -384,6 +394,21 @@ class S3ArtifactStore:
         check_key(key)
         answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key)
         _etag(answer)
+        return answer["Body"]
+
+    def _stretch(self, key: str, offset: int, num_bytes: int) -> StreamingBody:
+        check_key(key)
+        stretch = f"bytes={offset}-{offset + num_bytes - 1}"
+        try:
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key, Range=stretch)
+        except ClientError as error:
+            if error_code(error) in _BEHIND_THE_END:
+                raise ArtifactCorrupt(f"{key} ends before byte {offset}") from None
+            raise
+        _etag(answer)
+        if "ContentRange" not in answer:
+            answer["Body"].close()
+            raise StoreUnavailable("the store sends whole objects where a stretch is asked for")
         return answer["Body"]
 
     def _listing(self, prefix: str) -> Iterator[ObjectEntry]:

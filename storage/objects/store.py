@@ -65,6 +65,10 @@ class ArtifactStore(Protocol):
         """The object's bytes. Raises `ArtifactMissing`."""
         ...
 
+    def get_range(self, key: str, offset: int, num_bytes: int) -> bytes:
+        """A stretch of the object. Raises `ArtifactMissing`, or `ArtifactCorrupt` if the object ends before it does."""
+        ...
+
     def read_stream(self, key: str) -> Iterator[bytes]:
         """The object's bytes in pieces of at most 1 MiB. Raises `ArtifactMissing`."""
         ...

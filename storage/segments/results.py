@@ -4,6 +4,9 @@
 
 sha256 in base64 (43 characters), reused 0 or 1, loudness in hundredths of a LUFS or empty, flags with commas between.
 The scripts read the line too (`take_back_result`): numbers that are counted come first.
+
+Behind the digest of a segment that lies in a pack stand a "=" and its place there. Releases that know no packs read a
+digest up to the "=", so that they count the segment as it is and take it for one that the store has lost.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import binascii
 from dataclasses import dataclass
 
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
+from storage.segments.packs import PackPlace, decode_place, encode_place
 
 SILENCED = "silenced"
 """The flag of a segment in whose place silence stands: a gap."""
@@ -23,11 +27,12 @@ _FIELDS_OF_BEFORE = 3
 
 @dataclass(frozen=True, slots=True)
 class SegmentResult:
-    """A finished segment as the job's record keeps it; the artifact key follows from index and fence.
+    """A finished segment as the job's record keeps it; `storage.objects.stored_segments` knows where it lies.
 
     attempts: times it was spoken for this result, 0 for one that was `reused`. flags: names of what the quality gate
     found and could not cure; empty for a segment that passed. loudness_lufs: of its samples, None where that is not
-    defined. take: which of the segment's takes this is, 1 for the first.
+    defined. take: which of the segment's takes this is, 1 for the first. place: None for an object of its own, whose
+    key follows from index and fence.
     """
 
     index: int
@@ -42,6 +47,7 @@ class SegmentResult:
     take: int = 1
     loudness_lufs: float | None = None
     flags: tuple[str, ...] = ()
+    place: PackPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,8 @@ class SegmentReport:
     """What a worker says about a segment it finished; the fields of `SegmentResult`, and what the job sums up.
 
     engine_ms: of all attempts together. reuse_id: the content under which other jobs may find it, "" if none may.
-    warning: why a segment with flags was kept, under the public contract's warning_code. stored_bytes: of the object.
+    warning: why a segment with flags was kept, under the public contract's warning_code. stored_bytes: of the object,
+    or of what it takes in its pack.
     """
 
     num_samples: int
@@ -68,6 +75,7 @@ class SegmentReport:
     warning_code: str = SEGMENT_QUALITY
     reuse_id: str = ""
     stored_bytes: int = 0
+    place: PackPlace | None = None
 
 
 def encode_report(report: SegmentReport) -> str:
@@ -79,7 +87,7 @@ def encode_report(report: SegmentReport) -> str:
         report.attempts,
         int(report.reused),
         report.take,
-        pack_sha256(report.sha256),
+        pack_sha256(report.sha256) + (f"={encode_place(report.place)}" if report.place else ""),
         report.seed,
         report.finish_reason,
         loudness,
@@ -94,7 +102,8 @@ def decode_segment_result(index: str, value: str) -> SegmentResult:
     if len(fields) == _FIELDS_OF_BEFORE:
         fence, samples, packed = fields
         return SegmentResult(int(index), int(fence), int(samples), unpack_sha256(packed))
-    fence, samples, chars, attempts, reused, take, packed, seed, finish, loudness, flags = fields
+    fence, samples, chars, attempts, reused, take, found, seed, finish, loudness, flags = fields
+    packed, _, place = found.partition("=")
     return SegmentResult(
         index=int(index),
         fence=int(fence),
@@ -108,6 +117,7 @@ def decode_segment_result(index: str, value: str) -> SegmentResult:
         take=int(take),
         loudness_lufs=int(loudness) / 100 if loudness else None,
         flags=tuple(flags.split(",")) if flags else (),
+        place=decode_place(place) if place else None,
     )
 
 

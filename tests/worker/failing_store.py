@@ -41,6 +41,9 @@ class FailingStore:
     def get(self, key: str) -> bytes:
         return self._store.get(key)
 
+    def get_range(self, key: str, offset: int, num_bytes: int) -> bytes:
+        return self._store.get_range(key, offset, num_bytes)
+
     def read_stream(self, key: str) -> Iterator[bytes]:
         return self._store.read_stream(key)
 

@@ -38,7 +38,8 @@ def mend_segments(
     for damage in damages:
         logger.error("segment damaged in the store", extra={"segment": damage.segment, "found": damage.found})
         # It must not be taken for a whole one, least of all by a search for what a lost Redis has forgotten.
-        until_available(lambda key=damage.key: services.artifacts.delete(key), held)
+        if damage.own_key is not None:
+            until_available(lambda key=damage.own_key: services.artifacts.delete(key), held)
     warnings = [JobWarning(SEGMENT_DAMAGED, f"{damage}; it was spoken again", damage.segment) for damage in damages]
     tickets = until_available(lambda: services.jobs.mend(item.lease, warnings, MOST_ROUNDS), held)
     if tickets is None:

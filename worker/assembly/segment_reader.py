@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.ids import JobId, TenantId
-from storage.objects import keys
 from storage.objects.store import ArtifactStore
+from storage.objects.stored_segments import read_segment_file, segment_key
 from storage.segments.file import SegmentFormatError
 from storage.segments.plan import segment_id
 from storage.segments.results import SegmentResult
@@ -19,12 +18,16 @@ from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 
 
 class SegmentDamaged(Exception):
-    """A segment that was committed is not there, or not as it was. found: for the log alone."""
+    """A segment that was committed is not there, or not as it was. found: for the log alone.
 
-    def __init__(self, segment: int, key: str, what: str, found: str) -> None:
+    own_key: of the object that holds nothing else; None of one that lies in a pack with others, whose index says that
+    it is not as it was.
+    """
+
+    def __init__(self, segment: int, own_key: str | None, what: str, found: str) -> None:
         super().__init__(f"{segment_id(segment)} {what}")
         self.segment = segment
-        self.key = key
+        self.own_key = own_key
         self.found = found
 
 
@@ -42,11 +45,9 @@ class SegmentReader:
         """The segment that was committed. Raises `SegmentDamaged`, or `PermanentItemError` for another model's."""
         self.held.check()
         index = result.index
-        key = keys.segment(self.tenant, self.job, index, result.fence)
+        key = segment_key(self.tenant, self.job, result) if result.place is None else None
         try:
-            data = until_available(lambda: self.artifacts.get(key), self.held)
-            if hashlib.sha256(data).hexdigest() != result.sha256:
-                raise SegmentFormatError("its sha256 is not the recorded one")
+            data = until_available(lambda: read_segment_file(self.artifacts, self.tenant, self.job, result), self.held)
             segment = decode_segment(data)
         except ArtifactMissing as error:
             raise SegmentDamaged(index, key, "is not in the store any more", str(error)) from error

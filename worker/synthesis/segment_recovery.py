@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import logging
 from dataclasses import replace
+from functools import partial
 
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.jobs.work_items import ClaimedItem
-from storage.objects import keys
+from storage.objects.stored_segments import FoundSegment, find_segments
 from storage.segments.file import SegmentFormatError, SegmentHeader
 from worker.engine.interface import EngineInfo
 from worker.leases.keeper import HeldLease
@@ -29,9 +30,9 @@ def find_recovered(
 ) -> SegmentAudio | None:
     """The newest one, with this lease's fence; None if there is none that fits."""
     wanted = _wanted(item, segment, services.engine.info)
-    for key in _candidates(item, held, services):
+    for candidate in _candidates(item, held, services):
         try:
-            found = decode_segment(until_available(lambda key=key: services.artifacts.get(key), held))
+            found = decode_segment(until_available(partial(candidate.read, services.artifacts), held))
         except (ArtifactMissing, ArtifactCorrupt, SegmentFormatError) as error:
             logger.info("a stored segment cannot be taken", extra={"error": str(error)})
             continue
@@ -41,20 +42,11 @@ def find_recovered(
     return None
 
 
-def _candidates(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> list[str]:
-    """Every object of this index but that of our own lease, the newest first."""
+def _candidates(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> list[FoundSegment]:
+    """Everything of this index but what our own lease has stored, the newest first."""
     lease = item.lease
-    own = keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence)
-    # The listing goes by folders: what begins alike is picked out here.
-    folder, _, name = own.rpartition("/")
-    beginning = f"{folder}/{name.partition('-')[0]}-"
-    listed = until_available(lambda: list(services.artifacts.list(f"{folder}/")), held)
-    mine = [entry.key for entry in listed if entry.key.startswith(beginning) and entry.key != own]
-    return sorted(mine, key=_fence, reverse=True)
-
-
-def _fence(key: str) -> int:
-    return int(key.rpartition("-")[2].partition(".")[0])
+    found = until_available(lambda: find_segments(services.artifacts, lease.tenant, lease.job, int(lease.item)), held)
+    return [each for each in found if each.fence != lease.fence]
 
 
 def _wanted(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> tuple[str | int, ...]:

@@ -13,7 +13,7 @@ from rhapsode.contract.jobs.options import Reproducibility
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.job_store.segment_reuse import ReusableSegment, SegmentContent
 from storage.jobs.work_items import ClaimedItem, Lease
-from storage.objects import keys
+from storage.objects.stored_segments import read_segment_file
 from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError
 from worker.engine.interface import EngineInfo
@@ -75,10 +75,8 @@ def _verified(
     found: ReusableSegment, content: SegmentContent, held: HeldLease, services: SpeechServices
 ) -> SegmentAudio:
     """Raises `ArtifactMissing`, `ArtifactCorrupt` or `SegmentFormatError`."""
-    key = keys.segment(held.lease.tenant, found.job, found.result.index, found.result.fence)
-    data = until_available(lambda: services.artifacts.get(key), held)
-    if hashlib.sha256(data).hexdigest() != found.result.sha256:
-        raise SegmentFormatError("its sha256 is not the recorded one")
+    tenant = held.lease.tenant
+    data = until_available(lambda: read_segment_file(services.artifacts, tenant, found.job, found.result), held)
     segment = decode_segment(data)
     if segment.header.text_sha256 != hashlib.sha256(content.text.encode()).hexdigest():
         raise SegmentFormatError("it says something else")

@@ -12,7 +12,7 @@ from itertools import repeat
 import httpx
 import pytest
 
-from storage.errors import ArtifactExists, ArtifactMissing
+from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing
 from storage.objects.key_rules import KeyRefused
 from storage.objects.store import ArtifactStore, Download
 
@@ -227,3 +227,26 @@ def test_a_file_arrives_by_its_upload_link_with_its_length_and_once(artifact_sto
     assert right.status_code == 200, right.text
     assert again.status_code == 412
     assert artifact_store.get("uploads/local/upl_1") == b"12345"
+
+
+@pytest.mark.parametrize(("offset", "num_bytes"), [(0, 1), (0, 3 * MIB), (1, MIB), (3 * MIB - 1, 1), (12_345, 678)])
+def test_a_stretch_of_an_object_is_got_alone(artifact_store: ArtifactStore, offset: int, num_bytes: int) -> None:
+    data = noise(3 * MIB)
+    artifact_store.put(KEY, data)
+
+    assert artifact_store.get_range(KEY, offset, num_bytes) == data[offset : offset + num_bytes]
+
+
+@pytest.mark.parametrize(("offset", "num_bytes"), [(0, 101), (50, 51), (100, 1), (200, 10)])
+def test_a_stretch_that_an_object_has_not_is_not_cut_short(
+    artifact_store: ArtifactStore, offset: int, num_bytes: int
+) -> None:
+    artifact_store.put(KEY, noise(100))
+
+    with pytest.raises(ArtifactCorrupt, match=KEY):
+        artifact_store.get_range(KEY, offset, num_bytes)
+
+
+def test_a_stretch_of_nothing_is_missing(artifact_store: ArtifactStore) -> None:
+    with pytest.raises(ArtifactMissing, match=KEY):
+        artifact_store.get_range(KEY, 0, 1)

@@ -12,15 +12,26 @@ from hypothesis import strategies as st
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.quality import Gate
 from storage.database.keys import RedisKeys
+from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex, SegmentContent
 from storage.job_store.store import JobStore
-from storage.segments.results import SegmentReport, SegmentResult, decode_segment_result, encode_report, pack_sha256
+from storage.segments.edits import SegmentEdit
+from storage.segments.packs import PackName, PackPlace
+from storage.segments.results import (
+    SegmentReport,
+    SegmentResult,
+    decode_segment_result,
+    encode_report,
+    pack_sha256,
+    unpack_sha256,
+)
 from tests.storage.job_store.job_driver import ALICE, BOB, GPU_QUEUE, SPEC, Clock, claim, open_store, report, start_job
 
 FLAGS = st.lists(st.sampled_from(["too_long", "cut_end", "silenced", "unheard"]), unique=True).map(tuple)
 MAX_LINE_BYTES = 160
+MAX_PLACE_BYTES = 48
 CONTENT = SegmentContent(
     ALICE,
     "Hello.",
@@ -73,6 +84,47 @@ def test_a_result_is_read_as_it_was_written_and_is_short(
         42, 123456789, samples, told.sha256, chars, "eos", seed, attempts, reused, take, loudness, flags
     )
     assert len(line) <= MAX_LINE_BYTES
+
+
+PLACES = st.builds(
+    PackPlace,
+    st.builds(PackName, st.integers(0, 10**6), st.integers(1, 10**9), st.integers(0, 10**6)),
+    st.integers(0, 2**26),
+    st.integers(0, 2**23),
+)
+
+
+@given(PLACES, FLAGS)
+def test_a_packed_segments_line_says_where_it_lies_and_keeps_its_digest_for_releases_without_packs(
+    place: PackPlace, flags: tuple[str, ...]
+) -> None:
+    told = replace(report(), place=place, flags=flags)
+
+    line = f"D123456789:{encode_report(told)}"
+
+    read, alone = decode_segment_result("42", line), f"D123456789:{encode_report(replace(told, place=None))}"
+    assert read.place == place
+    assert replace(read, place=None) == decode_segment_result("42", alone)
+    # What they read: the seventh field up to its "=", between as many fields as ever.
+    assert len(line.split(":")) == len(alone.split(":"))
+    assert unpack_sha256(line.split(":")[6]) == told.sha256
+    assert len(line) - len(alone) <= MAX_PLACE_BYTES
+
+
+def test_packed_segments_are_counted_and_taken_back_as_any(store: JobStore, redis_client: redis.Redis) -> None:
+    job = start_job(store, 2)
+    place = PackPlace(PackName(0, 1, 1), 4096, 50_000)
+    store.commit_segment(claim(store, GPU_QUEUE).lease, replace(report(), place=place, flags=("level",), warning="w"))
+    store.commit_segment(claim(store, GPU_QUEUE).lease, replace(report(), place=place))
+    counted = store.get(ALICE, job.id)
+    assert (counted.segments.done, counted.segments.flagged, counted.samples_done) == (2, 1, 48_000)
+    assert [each.place for each in store.segment_results(ALICE, job.id)] == [place, place]
+
+    JobControl(redis_client).edit(ALICE, job.id, 0, SegmentEdit(text="Another."))
+
+    record = store.get(ALICE, job.id)
+    assert (record.segments.done, record.segments.flagged, record.samples_done) == (1, 0, 24_000)
+    assert store.audit_counters().differences == ()
 
 
 def test_a_result_of_before_there_was_a_gate_is_still_one() -> None:

@@ -1,0 +1,90 @@
+"""Where a job's finished segments lie, and their files: objects of their own, or stretches of packs."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storage.errors import ArtifactCorrupt, ArtifactMissing
+from storage.ids import JobId, TenantId
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.segments.packs import INDEX_BYTES, PackFormatError, PackPlace, decode_index
+from storage.segments.results import SegmentResult
+
+logger = logging.getLogger(__name__)
+
+
+def segment_key(tenant: TenantId, job: JobId, result: SegmentResult) -> str:
+    """Of the object that the segment lies in."""
+    if result.place is None:
+        return keys.segment(tenant, job, result.index, result.fence)
+    return keys.pack(tenant, job, result.place.pack)
+
+
+def read_segment_file(artifacts: ArtifactStore, tenant: TenantId, job: JobId, result: SegmentResult) -> bytes:
+    """The segment's file as it was committed, byte for byte.
+
+    Raises `ArtifactMissing`, `StoreUnavailable`, and `ArtifactCorrupt` for what is not as it was recorded.
+    """
+    return read_verified(artifacts, segment_key(tenant, job, result), result.sha256, result.place)
+
+
+def read_verified(artifacts: ArtifactStore, key: str, sha256: str, place: PackPlace | None = None) -> bytes:
+    """An object, or the stretch of one at `place`, with this digest. Raises as `read_segment_file` does."""
+    data = _stretch(artifacts, key, place)
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ArtifactCorrupt(f"{key}: the sha256 is not the recorded one")
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSegment:
+    """A file of a segment that was found without its job's record. sha256: if that was written down beside it."""
+
+    fence: int
+    key: str
+    place: PackPlace | None = None
+    sha256: str = ""
+
+    def read(self, artifacts: ArtifactStore) -> bytes:
+        """Raises as `read_segment_file` does."""
+        if not self.sha256:
+            return _stretch(artifacts, self.key, self.place)
+        return read_verified(artifacts, self.key, self.sha256, self.place)
+
+
+def find_segments(artifacts: ArtifactStore, tenant: TenantId, job: JobId, index: int) -> list[FoundSegment]:
+    """Every file of one segment that lies in the store, the newest first. Raises `StoreUnavailable`."""
+    found = (*_own_objects(artifacts, tenant, job, index), *_in_packs(artifacts, tenant, job, index))
+    return sorted(found, key=lambda each: each.fence, reverse=True)
+
+
+def _own_objects(artifacts: ArtifactStore, tenant: TenantId, job: JobId, index: int) -> Iterator[FoundSegment]:
+    # The listing goes by folders: what begins alike is picked out here.
+    folder = keys.segments_prefix(tenant, job)
+    for entry in artifacts.list(folder):
+        if entry.key.startswith(f"{folder}{index:06d}-"):
+            yield FoundSegment(keys.segment_fence(entry.key), entry.key)
+
+
+def _in_packs(artifacts: ArtifactStore, tenant: TenantId, job: JobId, index: int) -> Iterator[FoundSegment]:
+    for entry in artifacts.list(keys.packs_prefix(tenant, job)):
+        name = keys.pack_name(entry.key)
+        if not name.first <= index <= name.last:
+            continue
+        try:
+            packed = decode_index(artifacts.get_range(entry.key, 0, INDEX_BYTES))
+        except (ArtifactMissing, ArtifactCorrupt, PackFormatError) as error:
+            logger.warning("a pack of segments cannot be read", extra={"key": entry.key, "error": str(error)})
+            continue
+        for each in packed:
+            if each.index == index:
+                place = PackPlace(name, each.offset, each.num_bytes)
+                yield FoundSegment(each.fence, entry.key, place, each.sha256)
+
+
+def _stretch(artifacts: ArtifactStore, key: str, place: PackPlace | None) -> bytes:
+    return artifacts.get(key) if place is None else artifacts.get_range(key, place.offset, place.num_bytes)
