@@ -20,6 +20,7 @@ from worker.leases.keeper import LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
 from worker.speech.openings import Openings
 from worker.speech.postprocessing.interface import PostProcessor
+from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.norms_cache import NormsCache
@@ -63,7 +64,7 @@ class SpeechServices(WorkerServices):
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
     segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. postprocessor: who judges and
-    stores what was spoken. openings: what is heard while it is spoken.
+    stores what was spoken. openings: what is heard while it is spoken. packer: what is stored together.
     """
 
     engine: Engine
@@ -75,3 +76,4 @@ class SpeechServices(WorkerServices):
     reuse: ReuseIndex
     postprocessor: PostProcessor
     openings: Openings
+    packer: SegmentPacker

@@ -46,6 +46,7 @@ from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
+from worker.speech.postprocessing.packing import PLACES_SHARE, SegmentPacker
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
@@ -169,6 +170,7 @@ def bench(folder: Path, engine_settings: NativeEngineSettings, threads: int) -> 
             reuse=ReuseIndex(client),
             postprocessor=InProcessPostProcessor(artifacts),
             openings=Openings(),
+            packer=SegmentPacker(engine.info.slots // PLACES_SHARE),
         )
         leases.start()
         try:

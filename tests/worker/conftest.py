@@ -26,6 +26,7 @@ from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
+from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
@@ -71,6 +72,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
         postprocessor=InProcessPostProcessor(artifacts),
         openings=Openings(),
+        packer=SegmentPacker(places=4),
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

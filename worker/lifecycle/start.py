@@ -63,6 +63,7 @@ from worker.speech.openings import Openings
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
+from worker.speech.postprocessing.packing import PLACES_SHARE, SegmentPacker
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
 from worker.speech.quality.counters import GateCounters
@@ -282,6 +283,7 @@ class WorkerProcess:
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
             postprocessor=postprocessor,
             openings=Openings(),
+            packer=SegmentPacker(engine.info.slots // PLACES_SHARE),
         )
 
     def _started_live(self, services: SpeechServices, meter: EngineMeter) -> LiveServer:

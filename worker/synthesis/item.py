@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactMissing
@@ -22,9 +23,9 @@ from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
-from worker.speech.audio.segment_audio import encode_segment
+from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.openings import Opening
-from worker.speech.postprocessing.interface import StoredSpeech
+from worker.speech.postprocessing.interface import PackPart, Spoken, StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
 from worker.speech.quality.verdict import Utterance, Verdict
@@ -57,9 +58,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices, en
         copied = find_reusable(content, held, services)
     if copied is not None:
         services.counters.reused()
-        data = encode_segment(copied)
-        sha256 = put_fenced(services.artifacts, _key(held.lease), data, held)
-        stored = StoredSpeech(len(data), sha256, len(copied.pcm))
+        stored = _stored(copied, held, services)
         return _committed(segment_report(copied.header, stored, segment, reuse_id), held, services)
     judge = _Judge(item, segment, plan, held, services, ending, reuse_id)
     try:
@@ -71,9 +70,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices, en
         return _ended(ending, judge.made, held)
     header = segment_header(item, segment, outcome, services.engine.info)
     pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
-    stored = until_available(
-        lambda: services.postprocessor.store(_key(held.lease), header, outcome.speech, pauses), held
-    )
+    stored = _stored(Spoken(header, outcome.speech, pauses), held, services)
     return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
 
 
@@ -162,6 +159,21 @@ def _opening(item: ClaimedItem, segment: SpokenSegment, manner: Manner) -> Openi
         return None
     lease = item.lease
     return Opening(lease.job, lease.fence, manner.number, segment.text, segment.voice, segment.language)
+
+
+def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> StoredSpeech:
+    """With others of the job, or by itself."""
+    lease = held.lease
+    store_pack = partial(services.postprocessor.store_pack, lease.tenant)
+    packed = services.packer.stored_with_others(lease, part, store_pack)
+    if packed is not None:
+        return packed
+    match part:
+        case Spoken(header, speech, pauses):
+            return until_available(lambda: services.postprocessor.store(_key(lease), header, speech, pauses), held)
+        case SegmentAudio():
+            data = encode_segment(part)
+            return StoredSpeech(len(data), put_fenced(services.artifacts, _key(lease), data, held), len(part.pcm))
 
 
 def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:

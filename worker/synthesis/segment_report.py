@@ -24,6 +24,7 @@ def segment_report(
         num_chars=segment.num_chars,
         sha256=stored.sha256,
         stored_bytes=stored.num_bytes,
+        place=stored.place,
         finish_reason=header.finish_reason,
         engine_ms=round(outcome.engine_s * 1000) if outcome else 0,
         seed=header.seed,

@@ -177,6 +177,8 @@ _WORKER = (
 _GPU = (
     _counter("audio_seconds", "seconds of audio", Source.GPU, "audio of committed segments", "origin"),
     _counter("segments", "segments", Source.GPU, "committed segments", "origin"),
+    _counter("segment_packs", "packs", Source.GPU, "objects of several segments of a job, and tries at one", "outcome"),
+    _counter("packed_segments", "segments", Source.GPU, "segments that lie in such an object"),
     _gauge("engine_slots", "slots", Source.GPU, "requests the engine speaks at a time"),
     _gauge("engine_active_requests", "requests", Source.GPU, "requests in slots"),
     _gauge("engine_waiting_requests", "requests", Source.GPU, "requests that wait for a slot"),

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rhapsode.contract.jobs.quality import Gate
+from storage.ids import JobId, TenantId
+from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
+from storage.segments.packs import INDEX_BYTES, PackPlace, encode_pack
 from worker.engine.interface import Speech
 from worker.leases.put_once import put_once
 from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
-from worker.speech.postprocessing.interface import Judged, M, PostProcessorReport, Sequel, StoredSpeech
+from worker.speech.postprocessing.interface import (
+    Judged,
+    M,
+    PackPart,
+    PostProcessorReport,
+    Sequel,
+    Spoken,
+    StoredSpeech,
+)
 from worker.speech.postprocessing.sentence_ends import PauseKeeper, SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -47,6 +59,16 @@ class InProcessPostProcessor:
     ) -> StoredSpeech:
         return store_segment(self._artifacts, key, self._finished(header, speech, pauses))
 
+    def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
+        return store_pack(self._artifacts, tenant, [self._as_finished(part) for part in parts])
+
+    def _as_finished(self, part: PackPart) -> SegmentAudio:
+        match part:
+            case Spoken(header, speech, pauses):
+                return self._finished(header, speech, pauses)
+            case SegmentAudio():
+                return part
+
     def _finished(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio:
         # Before anything is measured against the loudest of them.
         require_finite(speech.pcm)
@@ -64,3 +86,20 @@ def store_segment(artifacts: ArtifactStore, key: str, segment: SegmentAudio) -> 
     """Under a key of its own. Raises `StoreUnavailable`, and `ArtifactExists` if something else lies there."""
     data = encode_segment(segment)
     return StoredSpeech(len(data), put_once(artifacts, key, data), len(segment.pcm))
+
+
+def store_pack(
+    artifacts: ArtifactStore, tenant: TenantId, segments: Sequence[SegmentAudio]
+) -> tuple[StoredSpeech, ...]:
+    """Segments of one job under a key of theirs; the first of them bears the index. Raises as `store_segment` does."""
+    pack = encode_pack([(each.header.index, each.header.fence, encode_segment(each)) for each in segments])
+    put_once(artifacts, keys.pack(tenant, JobId(segments[0].header.job), pack.name), pack.data)
+    return tuple(
+        StoredSpeech(
+            packed.num_bytes + (0 if number else INDEX_BYTES),
+            packed.sha256,
+            len(segment.pcm),
+            PackPlace(pack.name, packed.offset, packed.num_bytes),
+        )
+        for number, (packed, segment) in enumerate(zip(pack.segments, segments, strict=True))
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from rhapsode.contract.jobs.quality import Gate
+from storage.ids import TenantId
 from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
+from storage.segments.packs import PackPlace
 from worker.engine.interface import Speech
 from worker.speech.audio.segment_audio import SegmentAudio
 from worker.speech.postprocessing.sentence_ends import SentencePauses
@@ -18,11 +21,28 @@ from worker.speech.quality.verdict import Utterance, Verdict
 
 @dataclass(frozen=True, slots=True)
 class StoredSpeech:
-    """num_bytes, sha256: of the object. num_samples: of the speech in it, its edges finished."""
+    """num_bytes: what it takes in the store. sha256: of its file. num_samples: of the speech in it, its edges finished.
+
+    place: in the pack where it lies, None in an object of its own.
+    """
 
     num_bytes: int
     sha256: str
     num_samples: int
+    place: PackPlace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """Speech that is to be finished and stored. pauses: between its sentences; None for those spoken."""
+
+    header: SegmentHeader
+    speech: Speech
+    pauses: SentencePauses | None = None
+
+
+PackPart = Spoken | SegmentAudio
+"""What a pack is made of: speech, and segments that are finished already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +111,13 @@ class PostProcessor(Protocol):
 
         Found there already, it has been stored by an earlier try whose answer got lost. Raises `StoreUnavailable`,
         and `ArtifactExists` if something else lies there.
+        """
+        ...
+
+    def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
+        """Store segments of one job as one object, each finished as by `store`; told in their order.
+
+        All or none. Raises as `store` does, and what the finishing of any of them raises.
         """
         ...
 

@@ -13,14 +13,15 @@ from contextlib import suppress
 from typing import cast
 
 from rhapsode.contract.jobs.quality import Gate
+from storage.ids import TenantId
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.segments.file import SegmentHeader
 from worker.child_process.channel import Channel
 from worker.engine.interface import Speech
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
-from worker.speech.postprocessing.interface import Judged, M, PostProcessorReport, Sequel, StoredSpeech
-from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, JudgeThen, Raised, Result, Store
+from worker.speech.postprocessing.interface import Judged, M, PackPart, PostProcessorReport, Sequel, StoredSpeech
+from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, JudgeThen, Raised, Result, Store, StorePack
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -52,6 +53,7 @@ class PostProcessorPool:
         self._closing = threading.Lock()
         self._written = ARTIFACT_WRITTEN.labels(store)
         self._measured_store = store_call("put", store)(self._store)
+        self._measured_pack_store = store_call("put", store)(self._store_pack)
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -104,6 +106,11 @@ class PostProcessorPool:
         self._written.inc(stored.num_bytes)
         return stored
 
+    def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
+        stored = self._measured_pack_store(StorePack(tenant, parts))
+        self._written.inc(sum(each.num_bytes for each in stored))
+        return stored
+
     def close(self) -> None:
         """Any thread, several times. Calls that are under way raise `PostProcessorsClosed`."""
         with self._closing:
@@ -116,6 +123,11 @@ class PostProcessorPool:
     def _store(self, call: Store) -> StoredSpeech:
         result = self._result(call)
         assert isinstance(result, StoredSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
+        return result
+
+    def _store_pack(self, call: StorePack) -> tuple[StoredSpeech, ...]:
+        result = self._result(call)
+        assert isinstance(result, tuple)  # noqa: S101  (what `calls.answer` gives to this call)
         return result
 
     def _result(self, call: Call) -> Result:

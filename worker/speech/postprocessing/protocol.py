@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rhapsode.contract.jobs import quality
 from rhapsode.contract.jobs.quality import Gate
-from storage.segments import file
+from storage.ids import TenantId
+from storage.segments import file, packs
 from storage.segments.file import SegmentHeader
 from worker.child_process.release import release_of
 from worker.engine import interface as engine
 from worker.engine.interface import Speech
 from worker.speech.postprocessing import interface, sentence_ends
-from worker.speech.postprocessing.interface import Judged, Made, PostProcessor, Sequel, StoredSpeech
+from worker.speech.postprocessing.interface import Judged, Made, PackPart, PostProcessor, Sequel, StoredSpeech
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality import job_norms, verdict
 from worker.speech.quality.calibration import calibration_file
@@ -46,10 +48,16 @@ class Store:
     pauses: SentencePauses | None = None
 
 
-Call = Judge | JudgeThen | Store
+@dataclass(frozen=True, slots=True)
+class StorePack:
+    tenant: TenantId
+    parts: Sequence[PackPart]
 
 
-Result = Verdict | Judged[Made] | StoredSpeech
+Call = Judge | JudgeThen | Store | StorePack
+
+
+Result = Verdict | Judged[Made] | StoredSpeech | tuple[StoredSpeech, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,17 @@ class Raised:
 Answer = Done | Raised
 
 RELEASE = release_of(
-    quality, file, engine, interface, sentence_ends, calibration_file, job_norms, timbre, verdict, sys.modules[__name__]
+    quality,
+    file,
+    packs,
+    engine,
+    interface,
+    sentence_ends,
+    calibration_file,
+    job_norms,
+    timbre,
+    verdict,
+    sys.modules[__name__],
 )
 """A post-processor's greeting."""
 
@@ -82,6 +100,8 @@ def answer(call: Call, postprocessor: PostProcessor) -> Answer:
                 return Done(postprocessor.judge_then(utterance, gate, bounds, norms, sequel))
             case Store(key, header, speech, pauses):
                 return Done(postprocessor.store(key, header, speech, pauses))
+            case StorePack(tenant, parts):
+                return Done(postprocessor.store_pack(tenant, parts))
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
         return Raised(_portable(error))
 
