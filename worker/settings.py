@@ -67,6 +67,8 @@ class WorkerSettings(ItemSettings):
     live_tls_certificate, live_tls_key: PEM files to serve live speech by TLS with, which API processes verify by
         their `tls_ca`.
     live_tls_name: the name in that certificate, where it is not `live_host`.
+    pack_wait_s: how long a finished segment waits for others of its job, to be stored with them; with 0, each is stored
+        by itself.
     voice_cache_mb: memory for voices of callers, in MiB; one takes 5 to 40 kB.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
@@ -97,6 +99,7 @@ class WorkerSettings(ItemSettings):
     live_tls_certificate: Path | None = None
     live_tls_key: Path | None = None
     live_tls_name: str = ""
+    pack_wait_s: float = Field(default=1.0, ge=0, le=5)
     voice_cache_mb: int = Field(default=64, ge=1)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")

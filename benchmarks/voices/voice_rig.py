@@ -170,7 +170,7 @@ def bench(folder: Path, engine_settings: NativeEngineSettings, threads: int) -> 
             reuse=ReuseIndex(client),
             postprocessor=InProcessPostProcessor(artifacts),
             openings=Openings(),
-            packer=SegmentPacker(engine.info.slots // PLACES_SHARE),
+            packer=SegmentPacker(engine.info.slots // PLACES_SHARE, wait_s=1.0),
         )
         leases.start()
         try:

@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,15 +25,17 @@ import httpx
 import pytest
 
 from rhapsode.stack import processes
+from storage.database.connections import open_artifacts
 from storage.ids import WorkQueue
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
+from storage.objects.keys import JOBS
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
-from tests.faults.system import SLOTS, RunningSystem, api_key
+from tests.faults.system import LOOK_S, SLOTS, RunningSystem, api_key
 from tests.process_tree import is_alive
 from tests.storage.objects.faulty_proxy import Mode, faulty_proxy
 from worker.engine.fake import POISON_MARKER
@@ -375,6 +378,42 @@ def test_row_33_poison_fails_alone(start_system: StartSystem, num_jobs: int, see
     assert figures.reruns <= len(poisonous) * deaths * GPU_THREADS
 
 
+def test_packs_that_are_lost_or_cut_cost_nothing_but_the_speech_in_them(
+    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+) -> None:
+    """Packs of jobs that are at work, as soon as they are seen: deleted, or cut in the middle of their segments.
+
+    Two of a job at most: a job has three rounds of mending before its store is given up.
+    """
+    system = start_system()
+    store, seen, dice = open_artifacts(system.storage_settings), set[str](), random.Random(seed)
+    struck: Counter[str] = Counter()
+
+    def new_packs() -> list[str]:
+        found = [entry.key for entry in store.list(JOBS) if entry.key.endswith(".pack") and entry.key not in seen]
+        seen.update(found)
+        return found
+
+    def strike(load: Load, log: FaultLog) -> None:
+        while not load.is_over:
+            for key in new_packs():
+                how = dice.choice(("spared", "spared", "deleted", "cut"))
+                job = key.split("/")[2]
+                if how == "spared" or struck[job] == 2:
+                    continue
+                struck[job] += 1
+                data = store.get(key)
+                store.delete(key)
+                if how == "cut":
+                    store.put(key, data[: dice.randint(0, len(data) - 1)])
+                log.struck(f"pack {how}")
+            time.sleep(LOOK_S)
+
+    figures = _run_row("packs deleted or cut", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert {"pack deleted", "pack cut"} <= figures.faults.keys()
+
+
 def test_row_35_a_hung_engine_is_replaced(start_system: StartSystem, num_jobs: int, seed: int, report: Report) -> None:
     watchdog_s = 3.0
     system = start_system(RHAPSODE_ENGINE_WATCHDOG_S=str(watchdog_s))
@@ -395,6 +434,7 @@ def test_row_35_a_hung_engine_is_replaced(start_system: StartSystem, num_jobs: i
         ("claim.after", 40),
         ("plan.after_put", 10),
         ("plan.before_tickets", 10),
+        ("pack.after_put", 4),
         ("segment.after_put", 40),
         ("segment.before_tickets", 40),
         ("assemble.after_put", 10),

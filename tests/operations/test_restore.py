@@ -17,6 +17,7 @@ import redis
 from storage.database.connections import open_artifacts
 from storage.recovery.journal import decode_lines, journal_keys
 from storage.recovery.reconcile import FENCE_JUMP
+from storage.segments.packs import INDEX_BYTES, decode_index
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, standard_load
 from tests.faults.receiver import Receiver, receiving
@@ -191,8 +192,12 @@ def state(system: RunningSystem, job: str) -> str:
 def stored_segments(system: RunningSystem, job: str) -> set[str]:
     """job/index of every segment that lies in the store."""
     tenant = next((tenant for tenant in TENANTS if system.objects(f"jobs/{tenant}/{job}/")), None)
-    names = system.objects(f"jobs/{tenant}/{job}/segments/") if tenant else []
-    return {f"{job}/{int(match[1])}" for name in names if (match := re.search(r"/(\d{6})-\d+\.safetensors$", name))}
+    names = system.objects(f"jobs/{tenant}/{job}/") if tenant else []
+    alone = {int(match[1]) for name in names if (match := re.search(r"/(\d{6})-\d+\.safetensors$", name))}
+    store = open_artifacts(system.storage_settings)
+    indexes = [decode_index(store.get_range(name, 0, INDEX_BYTES)) for name in names if name.endswith(".pack")]
+    packed = {segment.index for index in indexes for segment in index}
+    return {f"{job}/{number}" for number in alone | packed}
 
 
 def spoken_again(system: RunningSystem, jobs: set[str], spoken: set[str]) -> set[str]:

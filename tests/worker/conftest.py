@@ -72,7 +72,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
         postprocessor=InProcessPostProcessor(artifacts),
         openings=Openings(),
-        packer=SegmentPacker(places=4),
+        packer=SegmentPacker(places=4, wait_s=1.0),
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

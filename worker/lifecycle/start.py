@@ -283,7 +283,7 @@ class WorkerProcess:
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
             postprocessor=postprocessor,
             openings=Openings(),
-            packer=SegmentPacker(engine.info.slots // PLACES_SHARE),
+            packer=SegmentPacker(engine.info.slots // PLACES_SHARE, self._settings.pack_wait_s),
         )
 
     def _started_live(self, services: SpeechServices, meter: EngineMeter) -> LiveServer:

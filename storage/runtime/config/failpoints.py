@@ -23,6 +23,7 @@ FailpointName = Literal[
     "claim.after",  # the lease is taken, nothing is done
     "plan.after_put",  # the plan lies in the store, the job does not know it
     "plan.before_tickets",
+    "pack.after_put",  # several segments lie in the store, their job knows none of them
     "segment.after_put",  # the audio lies in the store, the job does not know it
     "segment.before_tickets",
     "voice.after_put",  # the voice's cache lies in the store, its record does not say so

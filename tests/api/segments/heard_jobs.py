@@ -12,10 +12,11 @@ import httpx
 
 from storage.ids import JobId, WorkQueue
 from storage.jobs.record import ArtifactRecord
-from storage.jobs.work_items import ClaimedItem, PlanResult
+from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from storage.segments.file import SegmentHeader, StoredSegment, encode_segment
+from storage.segments.packs import PackPlace, encode_pack
 from storage.segments.plan import Plan, PlannedSegment, encode_plan
 from storage.segments.results import SegmentReport
 from storage.segments.timeline import num_gap_samples
@@ -50,12 +51,30 @@ def claim_all(api: ServedApi, num_segments: int, queue: WorkQueue = GPU_QUEUE) -
 
 def speak(api: ServedApi, item: ClaimedItem, attempt: int = 1) -> None:
     """attempt: the one that was kept."""
-    lease, index = item.lease, int(item.lease.item)
+    lease, data = item.lease, file_of(item.lease, attempt)
+    api.objects.put(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence), data)
+    commit(api, lease, hashlib.sha256(data).hexdigest())
+
+
+def speak_together(api: ServedApi, *items: ClaimedItem) -> str:
+    """The key of their pack."""
+    leases = [item.lease for item in items]
+    pack = encode_pack([(int(lease.item), lease.fence, file_of(lease)) for lease in leases])
+    key = keys.pack(leases[0].tenant, leases[0].job, pack.name)
+    api.objects.put(key, pack.data)
+    for lease, packed in zip(leases, pack.segments, strict=True):
+        commit(api, lease, packed.sha256, PackPlace(pack.name, packed.offset, packed.num_bytes))
+    return key
+
+
+def file_of(lease: Lease, attempt: int = 1) -> bytes:
+    index = int(lease.item)
     header = SegmentHeader(lease.job, index, lease.fence, "ab" * 32, 1, "eos", "small", "r1", RATE_HZ, attempt=attempt)
-    data = encode_segment(StoredSegment(header, pcm(index), b"\0" * 32, 16))
-    api.objects.put(keys.segment(lease.tenant, lease.job, index, lease.fence), data)
-    digest = hashlib.sha256(data).hexdigest()
-    api.jobs.commit_segment(lease, SegmentReport(RATE_HZ // 2, RATE_HZ, 10, digest, "eos", 50))
+    return encode_segment(StoredSegment(header, pcm(index), b"\0" * 32, 16))
+
+
+def commit(api: ServedApi, lease: Lease, sha256: str, place: PackPlace | None = None) -> None:
+    api.jobs.commit_segment(lease, SegmentReport(RATE_HZ // 2, RATE_HZ, 10, sha256, "eos", 50, place=place))
 
 
 def finish(api: ServedApi) -> None:

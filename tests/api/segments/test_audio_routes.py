@@ -29,6 +29,7 @@ from tests.api.segments.heard_jobs import (
     pcm,
     planned_job,
     speak,
+    speak_together,
     spoken,
 )
 
@@ -193,6 +194,26 @@ def test_a_segment_that_is_not_what_was_recorded_breaks_the_stream_off(api: Serv
 
     with pytest.raises(httpx.RemoteProtocolError):
         api.http.get(f"/v1/jobs/{job}/audio")
+
+
+def test_packed_segments_are_heard_as_any_until_their_pack_is_gone(api: ServedApi) -> None:
+    job = planned_job(api, 3)
+    items = claim_all(api, 3)
+    key = speak_together(api, items[2], items[1])
+    speak(api, items[0])
+    finish(api)
+
+    whole = api.http.get(f"/v1/jobs/{job}/audio")
+    single = api.http.get(f"/v1/jobs/{job}/segments/1/audio")
+    assert whole.content.endswith(spoken(0, 1, 2))
+    assert single.content.endswith(pcm(1))
+
+    api.objects.delete(key)
+    lost = api.http.get(f"/v1/jobs/{job}/segments/1/audio")
+
+    assert (lost.status_code, lost.json()["code"]) == (409, "segment_damaged")
+    assert lost.json()["detail"].startswith("seg_000001 is not in the store any more; assemble the job again")
+    assert api.http.get(f"/v1/jobs/{job}/segments/0/audio").content.endswith(pcm(0))
 
 
 def test_what_cannot_be_heard_is_refused(api: ServedApi) -> None:

@@ -1,8 +1,8 @@
-"""Which segments of a job are stored as one object: those that come to be stored within a second of each other.
+"""Which segments of a job are stored as one object: those that come to be stored within a second or so.
 
 A request to an S3 server costs as much for a pack as for one segment, and a folder is synced once for all. What is
 packed waits for its neighbours, but never long, and only where there are some: not a job's first segment, for which
-somebody may wait, nor one of a job that brings less than one a second here, nor the last that this worker has of it.
+somebody may wait, nor one of a job that brings less than one in that time, nor the last that this worker has of it.
 
 A pack is one try. What comes of none (it was to be alone, or the pack could not be stored) is stored by itself, so that
 nothing is charged with what its neighbours fail of.
@@ -20,13 +20,12 @@ from dataclasses import dataclass, field
 
 from storage.ids import JobId
 from storage.jobs.work_items import Lease
+from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.metrics import counter
 from storage.segments.packs import MAX_SEGMENTS
 from worker.speech.postprocessing.interface import PackPart, StoredSpeech
 
 logger = logging.getLogger(__name__)
-
-WAIT_S = 1.0
 
 FIRST_SEGMENT = "0"
 
@@ -64,9 +63,10 @@ class SegmentPacker:
     """Any thread may call any method.
 
     places: segments that may wait at the same time, over all jobs. A pack that takes the last is stored at once.
+    wait_s: how long the first of a pack waits; with 0, nothing is packed.
     """
 
-    def __init__(self, places: int, wait_s: float = WAIT_S) -> None:
+    def __init__(self, places: int, wait_s: float) -> None:
         self._places = places
         self._wait_s = wait_s
         self._jobs: dict[JobId, _JobHere] = {}
@@ -121,7 +121,7 @@ class SegmentPacker:
 
     def _joined(self, job: _JobHere, lease: Lease, part: PackPart) -> _Pack | None:
         now_s = time.monotonic()
-        comes_soon_after = now_s - job.last_came_s <= self._wait_s
+        comes_soon_after = now_s - job.last_came_s < self._wait_s
         job.last_came_s = now_s
         if lease.item == FIRST_SEGMENT:
             self._comes_no_more(job, lease)
@@ -162,6 +162,7 @@ def _settle(pack: _Pack, store: StorePack) -> None:
     try:
         if len(pack.parts) > 1:
             stored = store(pack.parts)
+            failpoint("pack.after_put")
             _PACKS.labels("stored").inc()
             _PACKED.inc(len(pack.parts))
     except Exception as error:  # noqa: BLE001  (each segment is stored by itself then, and fails of its own error)

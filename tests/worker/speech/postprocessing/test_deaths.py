@@ -5,6 +5,7 @@ takes.
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import resource
 import signal
@@ -19,13 +20,14 @@ from pathlib import Path
 
 import pytest
 
+from storage.ids import TenantId
 from tests.process_tree import is_alive
 from tests.worker.speech.postprocessing.eventful_text import DeadlyText, WaitingText
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import PostProcessorDied, PostProcessorsClosed
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import StoredSpeech
+from worker.speech.postprocessing.interface import Spoken, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
 
 STATE_S = 120.0
@@ -136,6 +138,29 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
 
     assert set(results) == {expected}
     assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
+    eventually(lambda: pool.report().deaths > before)
+
+
+def test_packs_are_whole_though_those_who_write_them_are_killed(pool: PostProcessorPool, folder: Path) -> None:
+    before, tenant = pool.report().deaths, TenantId("killed")
+
+    def store_and_kill(number: int) -> tuple[StoredSpeech, ...]:
+        headers = [replace(HEADER, job=f"job-{number}", index=index) for index in (1, 2, 3)]
+        if number in (10, 25):
+            # While others are written.
+            os.kill(pool.pids[0], signal.SIGKILL)
+        return pool.store_pack(tenant, [Spoken(header, speech()) for header in headers])
+
+    with ThreadPoolExecutor(6) as threads:
+        packs = list(threads.map(store_and_kill, range(40)))
+
+    for number, stored in enumerate(packs):
+        (path,) = (folder / f"objects/jobs/{tenant}/job-{number}/packs").iterdir()
+        data = path.read_bytes()
+        places = [each.place for each in stored if each.place]
+        files = [data[place.offset : place.offset + place.num_bytes] for place in places]
+        assert [hashlib.sha256(file).hexdigest() for file in files] == [each.sha256 for each in stored]
+        assert len(data) == sum(each.num_bytes for each in stored)
     eventually(lambda: pool.report().deaths > before)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactExists, StoreUnavailable
+from storage.ids import TenantId
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.key_rules import KeyRefused
 from storage.objects.local_store import LocalArtifactStore
@@ -29,7 +30,7 @@ from worker.speech.audio.samples import NotFinite
 from worker.speech.audio.segment_audio import decode_segment
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import StoredSpeech
+from worker.speech.postprocessing.interface import Spoken, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.postprocessing.protocol import Raised, Store, answer
 from worker.speech.postprocessing.sentence_ends import SentencePauses
@@ -78,6 +79,38 @@ def test_a_process_stores_in_s3(own: InProcessPostProcessor, weed: EmbeddedS3) -
     assert pool.store(key("there"), HEADER, speech()) == own.store(key("beside"), HEADER, speech())
     assert pool.store(key("there"), HEADER, speech()).num_samples
     pool.close()
+
+
+def test_a_process_stores_the_same_pack_whose_segments_are_those_stored_alone(
+    pool: PostProcessorPool, own: InProcessPostProcessor, folder: Path
+) -> None:
+    texts = {3: "Short.", 1: TEXT, 2: "The moon came up."}
+    headers = {index: replace(HEADER, job="there", index=index, fence=10 + index) for index in texts}
+    parts = [Spoken(headers[index], speech(text)) for index, text in texts.items()]
+
+    there, again = pool.store_pack(TenantId("t"), parts), pool.store_pack(TenantId("t"), parts)
+    here = own.store_pack(TenantId("t"), [replace(part, header=replace(part.header, job="other")) for part in parts])
+
+    assert there == again
+    assert [each.place for each in there] == [each.place for each in here]
+    (path,) = (folder / "objects/jobs/t/there/packs").iterdir()
+    assert path.stat().st_size == sum(each.num_bytes for each in there)
+    alone = [own.store(key(f"alone-{index}"), headers[index], speech(text)) for index, text in texts.items()]
+    assert [(each.sha256, each.num_samples) for each in there] == [(each.sha256, each.num_samples) for each in alone]
+    for each in there:
+        assert each.place is not None
+        data = path.read_bytes()[each.place.offset :][: each.place.num_bytes]
+        assert len(decode_segment(data).pcm) == each.num_samples
+
+
+def test_a_pack_with_one_that_cannot_be_finished_is_not_stored(pool: PostProcessorPool, folder: Path) -> None:
+    broken = replace(speech(), pcm=np.full(2400, np.nan, np.float32))
+    headers = [replace(HEADER, job="broken", index=index) for index in (1, 2)]
+
+    with pytest.raises(NotFinite):
+        pool.store_pack(TenantId("t"), [Spoken(headers[0], speech()), Spoken(headers[1], broken)])
+
+    assert not (folder / "objects/jobs/t/broken").exists()
 
 
 def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: PostProcessorPool) -> None:
