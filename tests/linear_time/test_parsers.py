@@ -219,6 +219,7 @@ OURS = frozenset(
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
         *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),
         *("storage.segments.tried.decode_rejection",),
+        *("storage.segments.packs.decode_index", "storage.segments.packs.decode_place"),
         *("storage.segments.file.decode_segment", "storage.voices.cache_file.decode_artifact"),
         *("storage.voices.plan.decode_voice_plan", "storage.voices.record_codec.decode_cache"),
         *("storage.voices.record_codec.decode_error", "storage.voices.record_codec.decode_target"),
