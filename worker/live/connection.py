@@ -129,7 +129,7 @@ class LiveConnection:
         elif not self._places.take():
             self._refuse(asked, FULL, f"all {self._places.number} live places are taken")
         else:
-            stream = LiveStream(asked, codes, self._id, self._parts, self._send)
+            stream = LiveStream(asked, codes, self._id, self._parts, self._places, self._send)
             self._streams[asked.stream] = stream
             task = asyncio.create_task(self._run(asked.stream, stream))
             self._tasks.add(task)

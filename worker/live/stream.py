@@ -1,7 +1,8 @@
 """One stream: its text goes to the engine segment by segment, and what the engine makes goes out at once.
 
-All of it runs in the thread of the live server. A segment is asked for when the engine has made the one before, which
-the listener hears for a while yet; the pause between them is sent then.
+All of it runs in the thread of the live server. A segment is begun when the one before is about to end, in a slot that
+no stream needs, so that the engine's first frame is not waited for between them; without such a slot it is asked for
+when the one before is made. Either way it is sent when that one ended, behind the pause between them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from storage.errors import StoreUnavailable
 from storage.live.messages import (
@@ -32,12 +34,13 @@ from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
 from worker.engine.interface import Conditioning, FinishReason, Speech, SpeechChunk, SpeechRequest, Urgency
 from worker.errors import FAULT, PermanentItemError
 from worker.live.errors import StreamRefused
-from worker.live.gate import LiveGate
 from worker.live.measures import StreamMeter
 from worker.live.parts import LiveParts
-from worker.live.pieces import TextPiece, TextSource
+from worker.live.pieces import PeekedText, TextSource
+from worker.live.places import Places
 from worker.live.resuming import Start, start_of
-from worker.live.segment_audio import Heard, SegmentAudio
+from worker.live.segment import LiveSegment, SegmentEvents
+from worker.live.segment_audio import Heard
 from worker.live.text_source import text_source
 from worker.live.voicing import (
     TEXT_MODES,
@@ -61,19 +64,6 @@ Send = Callable[..., None]
 """A head of `storage.live.messages` and its payload, without waiting."""
 
 
-@dataclass(slots=True)
-class _Spoken:
-    """A segment that the engine has under way. text: as far as it is known."""
-
-    index: int
-    request_id: str
-    audio: SegmentAudio
-    gate: LiveGate
-    text: str
-    is_whole: bool
-    pause_s: float = 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """What takes a look into the stores."""
@@ -85,12 +75,18 @@ class _Prepared:
 class LiveStream:
     """`run` it once; any other method whenever its connection says so."""
 
-    def __init__(self, asked: Open, codes: bytes, connection: str, parts: LiveParts, send: Send) -> None:
-        """connection: an id of its own among all that there ever are, as ids of streams are their API process's."""
+    def __init__(
+        self, asked: Open, codes: bytes, connection: str, parts: LiveParts, places: Places, send: Send
+    ) -> None:
+        """connection: an id of its own among all that there ever are, as ids of streams are their API process's.
+
+        places: where the stream has one, and may borrow another.
+        """
         self._asked = asked
         self._order = asked.order
         self._codes = codes
         self._parts = parts
+        self._places = places
         self._send = send
         self._name = f"live/{connection}/{asked.stream}"
         self._loop = asyncio.get_running_loop()
@@ -98,11 +94,10 @@ class LiveStream:
         self._is_written = not asked.order.text_is_open
         self._written_s = self._loop.time()
         self._writer_watch: asyncio.TimerHandle | None = None
-        self._events: asyncio.Queue[SpeechChunk | Future[Speech]] = asyncio.Queue()
         self._written: list[tuple[str, bool]] = []
-        self._source: TextSource | None = None
-        self._ahead: TextPiece | None = None
-        self._current: _Spoken | None = None
+        self._source: PeekedText | None = None
+        self._current: LiveSegment | None = None
+        self._next: LiveSegment | None = None
         self._moved = asyncio.Event()
         self._sent = self._consumed = 0
         self._findings: list[str] = []
@@ -133,6 +128,7 @@ class LiveStream:
         self._moved.set()
         if self._current is not None:
             self._parts.engine.cancel(self._current.request_id)
+        self._drop_next()
 
     # ------------------------------------------------------------------------------------------ the stream
 
@@ -143,6 +139,7 @@ class LiveStream:
         finally:
             if self._writer_watch is not None:
                 self._writer_watch.cancel()
+            self._drop_next()
             self._meter.over()
 
     async def _run(self) -> None:
@@ -212,14 +209,19 @@ class LiveStream:
         return _Prepared(conditioning, text_source(self._order, self._parts, patience))
 
     async def _speak_all(self, start: Start, prepared: _Prepared) -> None:
-        self._source = prepared.source
+        self._source = PeekedText(prepared.source)
         for text, is_last in self._written:
             self._source.feed(text, is_last=is_last)
-        before: _Spoken | None = None
+        before: LiveSegment | None = None
         index = start.segment
-        while not self._over.is_set() and await self._has_text_of(index):
-            await self._wait_for_listener()
-            spoken = self._submit(index, prepared.conditioning, start if index == start.segment else Start())
+        while not self._over.is_set() and (self._next is not None or await self._has_text_of(index)):
+            if self._next is None:
+                self._next = self._segment(index, prepared.conditioning, start if index == start.segment else Start())
+            if not self._next.is_under_way:
+                await self._wait_for_listener()
+            if self._over.is_set():
+                return
+            spoken = self._turn_of(self._next)
             if before is not None:
                 self._end_segment(before, is_last=False)
             before, index = spoken, index + 1
@@ -237,22 +239,26 @@ class LiveStream:
         """Whether there is such a segment, once that is known. What comes before it was heard elsewhere."""
         assert self._source is not None  # noqa: S101  (`_speak_all` has set it)
         while True:
-            piece = self._ahead or self._source.next()
-            self._ahead = None
+            piece = self._source.peek()
             if piece is not None and piece.segment >= index:
-                self._ahead = piece
                 return True
-            if piece is None and self._source.is_over:
+            if piece is not None:
+                self._source.next()
+            elif self._source.is_over:
                 return False
-            if piece is None:
+            else:
                 await self._something_moved()
                 if self._over.is_set():
                     return False
 
     async def _wait_for_listener(self) -> None:
-        rate = self._parts.engine.info.sample_rate_hz
-        while self._sent - self._consumed > LEAD_S * rate and not self._over.is_set():
+        while self._is_far_ahead and not self._over.is_set():
             await self._something_moved()
+
+    @property
+    def _is_far_ahead(self) -> bool:
+        """Of its listener."""
+        return self._sent - self._consumed > LEAD_S * self._parts.engine.info.sample_rate_hz
 
     async def _something_moved(self) -> None:
         await self._moved.wait()
@@ -260,46 +266,71 @@ class LiveStream:
 
     # ------------------------------------------------------------------------------------------ one segment
 
-    def _submit(self, index: int, conditioning: Conditioning, start: Start) -> _Spoken:
+    def _segment(self, index: int, conditioning: Conditioning, start: Start) -> LiveSegment:
+        narration, info = self._order.narration, self._parts.engine.info
+        bounds = self._parts.bounds(narration.voice, narration.language)
+        return LiveSegment.of(index, self._name, conditioning, start, bounds, info)
+
+    def _turn_of(self, spoken: LiveSegment) -> LiveSegment:
+        """It is what is heard from now on, and has the stream's own place."""
+        self._places.hand_back(self._call_back_next)
+        self._next, self._current = None, spoken
+        if not spoken.is_under_way:
+            self._gather(spoken)
+            self._submit(spoken)
+        spoken.num_early = spoken.events.qsize()
+        self._tell(Segment(stream=self._asked.stream, index=spoken.index, text=spoken.text))
+        self._meter.paused()
+        return spoken
+
+    def _submit(self, spoken: LiveSegment) -> None:
         info, order = self._parts.engine.info, self._order
-        bounds = self._parts.bounds(order.narration.voice, order.narration.language)
-        spoken = _Spoken(
-            index,
-            f"{self._name}/{index}",
-            SegmentAudio(info, start),
-            LiveGate(bounds, info.samples_per_frame / info.sample_rate_hz),
-            text="",
-            is_whole=False,
-        )
-        self._gather(spoken)
-        most = order.narration.sampling.max_new_tokens
+        seed, most = order.narration.seed, order.narration.sampling.max_new_tokens
         request = SpeechRequest(
             request_id=spoken.request_id,
             text=spoken.text,
-            conditioning=conditioning,
+            conditioning=spoken.conditioning,
             language=order.narration.language,
             text_mode=TEXT_MODES[order.text_mode],
             sampling=effective_sampling(info.default_sampling, order.narration.sampling),
-            seed=segment_seed(order.narration.seed, str(index)) if index else order.narration.seed,
+            seed=segment_seed(seed, str(spoken.index)) if spoken.index else seed,
             max_frames=most if most is None or not spoken.is_whole else frame_limit(spoken.text, most),
             urgency=Urgency.LIVE,
-            is_opening=index == 0,
-            prefix=start.prefix,
+            is_opening=spoken.index == 0,
+            prefix=spoken.start.prefix,
             text_is_open=not spoken.is_whole,
         )
-        self._tell(Segment(stream=self._asked.stream, index=index, text=spoken.text))
-        self._meter.paused()
-        self._current = spoken
-        future = self._parts.engine.submit(request, self._post)
-        future.add_done_callback(self._post)
-        return spoken
+        spoken.is_under_way = True
+        post = partial(self._post, spoken.events)
+        self._parts.engine.submit(request, post).add_done_callback(post)
 
-    def _gather(self, spoken: _Spoken) -> str:
+    def _look_ahead(self, spoken: LiveSegment, chunk: SpeechChunk) -> None:
+        """Begin the next segment, if this one may end soon, all of the next one's text is known, and a slot is free."""
+        assert self._source is not None  # noqa: S101
+        if self._is_far_ahead or not spoken.may_end_soon(chunk, self._parts.engine.info):
+            return
+        if self._next is None and self._source.has_whole_segment():
+            self._next = self._segment(spoken.index + 1, spoken.conditioning, Start())
+            self._gather(self._next)
+        if self._next is not None and not self._next.is_under_way and self._places.borrow(self._call_back_next):
+            self._submit(self._next)
+
+    def _call_back_next(self) -> None:
+        """The slot of the next segment is needed, or nobody hears it: it is begun anew when it is its turn."""
+        if self._next is not None and self._next.is_under_way:
+            self._parts.engine.cancel(self._next.request_id)
+            self._next.events = asyncio.Queue()
+            self._next.is_under_way = False
+
+    def _drop_next(self) -> None:
+        self._call_back_next()
+        self._places.hand_back(self._call_back_next)
+
+    def _gather(self, spoken: LiveSegment) -> str:
         """What is known of its text and was not, which it has from now on."""
         assert self._source is not None  # noqa: S101
         news: list[str] = []
-        while not spoken.is_whole and (piece := self._ahead or self._source.next()) is not None:
-            self._ahead = None
+        while not spoken.is_whole and (piece := self._source.next()) is not None:
             news.append(piece.text)
             spoken.is_whole, spoken.pause_s = piece.is_last, piece.pause_s
         said = "".join(news)
@@ -315,19 +346,21 @@ class LiveStream:
         if said or spoken.is_whole:
             self._parts.engine.extend(spoken.request_id, said, is_last=spoken.is_whole)
 
-    def _post(self, event: SpeechChunk | Future[Speech]) -> None:
+    def _post(self, events: SegmentEvents, event: SpeechChunk | Future[Speech]) -> None:
         """From the engine's thread. A loop that is closed has ended all streams."""
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
+            self._loop.call_soon_threadsafe(events.put_nowait, event)
 
-    async def _hear(self, spoken: _Spoken) -> bool:
+    async def _hear(self, spoken: LiveSegment) -> bool:
         """Send on what the engine makes of the segment, to its end; whether speech is to go on. Raises its errors."""
         while True:
-            event = await self._events.get()
+            event = await spoken.events.get()
             if isinstance(event, Future):
                 self._current = None
                 return self._settle(spoken, event.result())
-            self._meter.made(len(event.frames), self._loop.time(), may_wait=not spoken.is_whole)
+            # Of what lay there already no time between two chunks is measured.
+            self._meter.made(len(event.frames), self._loop.time(), may_wait=not spoken.is_whole or spoken.num_early > 0)
+            spoken.num_early -= 1
             finding = spoken.gate.take(event, spoken.text)
             if finding is not None:
                 self._findings.append(finding.defect.value)
@@ -335,8 +368,10 @@ class LiveStream:
                 await self._give_up(spoken)
                 return False
             self._send_audio(spoken.index, spoken.audio.take(event))
+            spoken.num_frames += len(event.frames)
+            self._look_ahead(spoken, event)
 
-    def _settle(self, spoken: _Spoken, speech: Speech) -> bool:
+    def _settle(self, spoken: LiveSegment, speech: Speech) -> bool:
         if speech.finish_reason is not FinishReason.EOS and self._order.narration.sampling.max_new_tokens is None:
             self._findings.append(Defect.UNFINISHED.value)
         silent = spoken.gate.end()
@@ -344,17 +379,18 @@ class LiveStream:
             self._findings.append(silent.defect.value)
         return True
 
-    async def _give_up(self, spoken: _Spoken) -> None:
-        """The engine's slot is free when this returns."""
+    async def _give_up(self, spoken: LiveSegment) -> None:
+        """The engine's slots are free when this returns."""
+        self._drop_next()
         self._parts.engine.cancel(spoken.request_id)
         while True:
-            event = await self._events.get()
+            event = await spoken.events.get()
             if isinstance(event, Future):
                 self._current = None
                 event.exception()
                 return
 
-    def _end_segment(self, spoken: _Spoken, *, is_last: bool) -> None:
+    def _end_segment(self, spoken: LiveSegment, *, is_last: bool) -> None:
         if not is_last:
             silence = spoken.audio.pause(spoken.pause_s)
             self._send_samples(spoken.index, to_bytes(silence), len(silence))

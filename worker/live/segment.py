@@ -1,0 +1,66 @@
+"""One segment of a stream, from its text to what the engine made of it. The thread of the live server alone."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from storage.narration.estimates import expected_audio_ms
+from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechChunk
+from worker.live.gate import LiveGate
+from worker.live.resuming import Start
+from worker.live.segment_audio import SegmentAudio
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+
+AHEAD_S = 1.0
+"""So long before the earliest usual end of a segment the next one is begun: a prompt and its first frame take less, and
+frames that are made early are heard early where frames are late."""
+
+_UNKNOWN_SHARE = 0.5
+"""Of the length that is expected of any speaker, where nothing is known of this one."""
+
+SegmentEvents = asyncio.Queue[SpeechChunk | Future[Speech]]
+
+
+@dataclass(slots=True)
+class LiveSegment:
+    """text: as far as it is known. num_frames: that were looked at, of what the engine makes.
+
+    events: what it has made and was not looked at. num_early: of these, those that came before the segment's turn.
+    """
+
+    index: int
+    request_id: str
+    conditioning: Conditioning
+    start: Start
+    bounds: SpeechBounds
+    audio: SegmentAudio
+    gate: LiveGate
+    text: str = ""
+    is_whole: bool = False
+    pause_s: float = 0.0
+    num_frames: int = 0
+    is_under_way: bool = False
+    num_early: int = 0
+    events: SegmentEvents = field(default_factory=asyncio.Queue)
+
+    @classmethod
+    def of(
+        cls, index: int, stream: str, conditioning: Conditioning, start: Start, bounds: SpeechBounds, info: EngineInfo
+    ) -> LiveSegment:
+        """start: of this segment, if the stream goes on in it. bounds: what is usual for the voice."""
+        gate = LiveGate(bounds, info.samples_per_frame / info.sample_rate_hz)
+        return cls(index, f"{stream}/{index}", conditioning, start, bounds, SegmentAudio(info, start), gate)
+
+    def may_end_soon(self, chunk: SpeechChunk, info: EngineInfo) -> bool:
+        """Whether the next one is to be begun behind this chunk; the chunk that follows may be as long again."""
+        if not self.is_whole:
+            return False
+        num_prefix = 0 if self.start.prefix is None else len(self.start.prefix)
+        num_frames = num_prefix + self.num_frames + len(chunk.frames)
+        return num_frames * info.samples_per_frame / info.sample_rate_hz + AHEAD_S >= self._usual_s()
+
+    def _usual_s(self) -> float:
+        model = self.bounds.duration
+        return model.usual_s(self.text) if model else _UNKNOWN_SHARE * expected_audio_ms(self.text) / 1000
