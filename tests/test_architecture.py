@@ -13,12 +13,12 @@ import pytest
 import typer.core
 import typer.main
 
-from rhapsode.cli.main import app
+from rhapsode.cli.main import command_line
 from storage.runtime.config.settings import SETTING_NAMES, is_setting_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "worker", "storage", "rhapsode")
-COMMAND_LINE = typer.main.get_command(app)
+COMMAND_LINE = typer.main.get_command(command_line())
 
 
 @pytest.mark.parametrize("name", PACKAGES)

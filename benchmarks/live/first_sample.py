@@ -3,7 +3,8 @@
 The engine is the fake one, whose first sample takes a step; what it takes alone is printed first and the rest is ours:
 HTTP, order, quota in Redis, the worker's thread, the WebSocket and back. API and worker are processes of their own, the
 listeners are this one's. With `--steps` so many requests come one after the other, and the way of each is told step by
-step, as medians.
+step, as medians; and how long each waited for its first sample, how long the engine took for it, and the difference,
+all by the clock of the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.api.served_api import ROOT, ServedApi, served_api
-from benchmarks.live.steps import LAST, TIMES, now_ns, read_notes
+from benchmarks.live.steps import ENGINE_BEGIN, ENGINE_END, LAST, TIMES, now_ns, read_notes
 from tests.run_guard import guarded_run
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import BuiltInSpeaker, SpeechChunk, SpeechRequest, TextMode, Urgency
@@ -108,6 +109,17 @@ def _tell_steps(number: int, step_ms: float) -> None:
         at_ms = statistics.median(at / 1e6 for way in ways for at, passed in way if passed == name)
         print(f"{name:<28} {at_ms:>7.2f} {at_ms - before_ms:>22.2f}")
         before_ms = at_ms
+    _tell_difference([{name: at / 1e6 for at, name in way} for way in ways])
+
+
+def _tell_difference(ways: list[dict[str, float]]) -> None:
+    """ways: when each step was passed, in ms."""
+    engine = [way[ENGINE_END] - way[ENGINE_BEGIN] for way in ways]
+    http = [way[LAST] for way in ways]
+    between = [heard - made for heard, made in zip(http, engine, strict=True)]
+    print(f"{'':<28} {'p10':>7} {'p50':>7} {'p95':>7} ms")
+    for name, times in (("HTTP's first sample", http), ("the engine's", engine), ("between them", between)):
+        print(f"{name:<28}", *(f"{_percentile(times, share):>7.2f}" for share in (0.1, 0.5, 0.95)))
 
 
 async def _way(api: ServedApi, files: list[Path]) -> list[tuple[int, str]]:

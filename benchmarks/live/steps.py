@@ -51,6 +51,8 @@ STEPS = (
     Step("first bytes framed", "api.http.middleware.framing:StrictConnection", "send", is_end=True, time=2),
 )
 LAST = "heard"
+ENGINE_BEGIN, ENGINE_END = "at the engine", "the engine's first sound"
+"""What lies between them is the engine's own."""
 
 TIMES = {step.name: step.time for step in STEPS}
 

@@ -1,12 +1,14 @@
-"""The command line. Commands import what they need when they run, so that `rhapsode --help` is immediate.
+"""The command line. Commands import what they need when they run, so that `rhapsode --help` is immediate; and of all
+commands only the one that is asked for is loaded, so that `rhapsode say` is heard soon.
 
 What was typed wrongly is said in one line, like everything else that goes wrong.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
-from importlib.metadata import version
+from collections.abc import Collection
 from typing import Annotated, Any, NoReturn, cast
 
 import typer
@@ -14,13 +16,6 @@ from typer.core import TyperGroup
 
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
-from rhapsode.cli.jobs import batches, jobs
-from rhapsode.cli.live import say
-from rhapsode.cli.local import calibrate, check, doctor, run, up
-from rhapsode.cli.narrate import narrate, plan
-from rhapsode.cli.operators import keys, operations, quotas, usage
-from rhapsode.cli.voices import consents, dictionaries, voices
-from rhapsode.cli.webhooks import webhooks
 
 # Typer shows no other way to it, and the module it lies in depends on Typer's version.
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -47,26 +42,14 @@ def _refuse(error: typer.BadParameter) -> NoReturn:
     raise Misuse(f"{error.format_message().rstrip('.')} (`{command} --help` says more)") from error
 
 
-app = typer.Typer(
-    name="rhapsode",
-    cls=OneLineGroup,
-    help="Turn texts into speech through a job queue.",
-    epilog="Start with: rhapsode narrate FILE. If that fails: rhapsode doctor.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
 def _show_version(value: bool) -> None:
     if value:
+        from importlib.metadata import version
+
         typer.echo(f"rhapsode {version('rhapsode')}")
         raise typer.Exit
 
 
-@app.callback()
 def rhapsode(
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
@@ -75,31 +58,66 @@ def rhapsode(
     """Turn texts into speech through a job queue."""
 
 
-app.command(name="narrate", cls=with_headings(narrate.narrate))(narrate.narrate)
-app.command(name="say")(say.say)
-app.command(name="up")(up.up)
-app.command(name="run")(run.run)
-app.command(name="plan")(plan.plan)
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(batches.app, name="batches")
-app.add_typer(voices.app, name="voices")
-app.add_typer(consents.app, name="consents")
-app.add_typer(dictionaries.app, name="dictionaries")
-app.add_typer(webhooks.app, name="webhooks")
-app.add_typer(keys.app, name="keys")
-app.add_typer(quotas.app, name="quotas")
-app.command(name="usage")(usage.usage)
-app.command(name="check")(check.check)
-app.command(name="calibrate")(calibrate.calibrate)
-app.command(name="workers")(operations.workers)
-app.command(name="queues")(operations.queues)
-app.command(name="drain")(operations.drain)
-app.command(name="audit")(operations.audit)
-app.add_typer(operations.dlq, name="dlq")
-app.command(name="reconcile")(operations.reconcile)
-app.command(name="doctor")(doctor.doctor)
+COMMANDS = {
+    "narrate": "narrate.narrate:narrate",
+    "say": "live.say:say",
+    "up": "local.up:up",
+    "run": "local.run:run",
+    "plan": "narrate.plan:plan",
+    "jobs": "jobs.jobs:app",
+    "batches": "jobs.batches:app",
+    "voices": "voices.voices:app",
+    "consents": "voices.consents:app",
+    "dictionaries": "voices.dictionaries:app",
+    "webhooks": "webhooks.webhooks:app",
+    "keys": "operators.keys:app",
+    "quotas": "operators.quotas:app",
+    "usage": "operators.usage:usage",
+    "check": "local.check:check",
+    "calibrate": "local.calibrate:calibrate",
+    "workers": "operators.operations:workers",
+    "queues": "operators.operations:queues",
+    "drain": "operators.operations:drain",
+    "audit": "operators.operations:audit",
+    "dlq": "operators.operations:dlq",
+    "reconcile": "operators.operations:reconcile",
+    "doctor": "local.doctor:doctor",
+}
+"""Where each is, below `rhapsode.cli`; in the order of `rhapsode --help`."""
+
+WITH_HEADINGS = frozenset({"narrate"})
+"""Commands whose options are `grouped`."""
+
+
+def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
+    """With these commands."""
+    app = typer.Typer(
+        name="rhapsode",
+        cls=OneLineGroup,
+        help="Turn texts into speech through a job queue.",
+        epilog="Start with: rhapsode narrate FILE. If that fails: rhapsode doctor.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(rhapsode)
+    for name in names:
+        _add(app, name)
+    return app
+
+
+def _add(app: typer.Typer, name: str) -> None:
+    module, _, attribute = COMMANDS[name].partition(":")
+    command = getattr(importlib.import_module(f"rhapsode.cli.{module}"), attribute)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name=name, cls=with_headings(command) if name in WITH_HEADINGS else None)(command)
 
 
 def main() -> None:
+    asked = sys.argv[1:2]
     with failures_in_one_line():
-        app()
+        command_line(asked if asked and asked[0] in COMMANDS else COMMANDS)()

@@ -7,22 +7,25 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx
-from rich.console import Console
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.local.stack_display import own_stack
-from rhapsode.client.connection import PROXY_FREE
+from rhapsode.client.connection import PROXY_FREE, Connection
 from rhapsode.client.readiness import read_readiness
 from rhapsode.client.retries import Attempts, RetryPolicy
-from rhapsode.client.sync.client import Rhapsode
 from rhapsode.errors import ServerUnreachable
 from rhapsode.settings import ClientSettings
 from rhapsode.stack.errors import DataFolderTaken
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.options import StackOptions
 from rhapsode.stack.state_file import StackState, is_used_by_others, read_state, using_stack
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.stack.options import StackOptions
 
 PATIENT = RetryPolicy(attempts=10)
 """A server that restarts is back within half a minute; a narration should survive that."""
@@ -55,19 +58,26 @@ def choose_target(
 @contextmanager
 def running_server(target: Target, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
     """A client of a server that runs already. Raises `ServerUnreachable` saying how to get one."""
+    with running_connection(target, settings, console) as connection, _client(connection) as client:
+        yield client
+
+
+@contextmanager
+def running_connection(target: Target, settings: ClientSettings, console: Console) -> Generator[Connection]:
+    """How to reach a server that runs already. Raises as `running_server` does."""
     if target.server_url is not None:
-        with _client(target.server_url, settings) as client:
-            _await_contact(target.server_url)
-            yield client
+        connection = _connection(target.server_url, settings)
+        _await_contact(target.server_url)
+        yield connection
         return
     state = _live_state(target.data_dir)
     if state is None:
         raise ServerUnreachable(
             f"no server runs on {target.data_dir.root}; start one with `rhapsode up`, or name one with --server"
         )
-    with using_stack(target.data_dir), _client(state.url, settings) as client:
+    with using_stack(target.data_dir):
         _await_start(state, target.data_dir, console)
-        yield client
+        yield _connection(state.url, settings)
 
 
 @contextmanager
@@ -78,6 +88,8 @@ def any_server(
 
     Raises `Misuse` for options of such a stack where another serves.
     """
+    from rhapsode.cli.local.stack_display import own_stack
+
     with ExitStack() as opened:
         if target.server_url is not None or _live_state(target.data_dir) is not None:
             _refuse_stack_options(target, options)
@@ -92,16 +104,22 @@ def any_server(
             _refuse_stack_options(target, options)
             yield opened.enter_context(_speaking_server(target, settings, console))
             return
-        yield opened.enter_context(_client(stack.url, settings))
+        yield opened.enter_context(_client(_connection(stack.url, settings)))
         _await_other_users(target.data_dir, console)
 
 
-def _client(url: str, settings: ClientSettings) -> Rhapsode:
+def _connection(url: str, settings: ClientSettings) -> Connection:
     key = settings.api_key.get_secret_value() if settings.api_key else None
     try:
-        return Rhapsode(url, api_key=key, retries=PATIENT)
+        return Connection(url, key, retries=PATIENT)
     except ValueError as error:
         raise Misuse(str(error)) from error
+
+
+def _client(connection: Connection) -> Rhapsode:
+    from rhapsode.client.sync.client import Rhapsode
+
+    return Rhapsode(connection.server_url, api_key=connection.api_key, retries=connection.retries)
 
 
 @contextmanager
@@ -125,7 +143,8 @@ def _refuse_stack_options(target: Target, options: StackOptions) -> None:
 def _await_contact(url: str) -> None:
     """Returns with the first answer, whatever it is. Raises `ServerUnreachable`."""
     attempts = Attempts(FIRST_CONTACT, url)
-    with httpx.Client(mounts=PROXY_FREE) as client:
+    # Redirects are not followed, so that nothing is encrypted here but by `https`; certificates take 20 ms to load.
+    with httpx.Client(mounts=PROXY_FREE, verify=url.startswith("https:")) as client:
         while True:
             try:
                 client.get(f"{url.rstrip('/')}/livez")

@@ -9,10 +9,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.errors import DownloadCorrupt
+
+if TYPE_CHECKING:
+    from rhapsode.contract.jobs.answer import Artifact
 
 
 class PartFile:

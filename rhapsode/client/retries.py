@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from rhapsode.client.calls import PASSING, read_error
+from rhapsode.client.refusals import PASSING, read_error
 from rhapsode.errors import ApiError, BadAnswer, ServerUnreachable
 
 RETRY_AFTER_SPREAD = 0.1

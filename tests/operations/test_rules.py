@@ -43,9 +43,9 @@ def test_every_command_of_the_runbook_exists() -> None:
     from typer.core import TyperGroup
     from typer.main import get_command
 
-    from rhapsode.cli.main import app
+    from rhapsode.cli.main import command_line
 
-    command = get_command(app)
+    command = get_command(command_line())
     assert isinstance(command, TyperGroup)
     known = set(command.commands)
     named = set(re.findall(r"`rhapsode ([a-z]+)", (DOCKER / "RUNBOOK.md").read_text()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from rhapsode.cli import job_options
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import connected_to_speak
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.options import DataDirOption, ServerOption
 
@@ -85,9 +85,9 @@ def say(
         "repetition_penalty": repetition_penalty,
     }
     spoken = _spoken(text)
-    with connected(server, data_dir) as client, terminated_like_interrupted():
+    with connected_to_speak(server, data_dir) as speak, terminated_like_interrupted():
         try:
-            with client.stream_speech(spoken, **options) as stream:
+            with speak(spoken, options) as stream:
                 _hear(stream, save, open_player, console)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt

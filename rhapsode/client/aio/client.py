@@ -26,6 +26,7 @@ from rhapsode.client.aio.consents import AsyncConsents
 from rhapsode.client.aio.dictionaries import AsyncDictionaries
 from rhapsode.client.aio.keys import AsyncKeys
 from rhapsode.client.aio.listening import listen
+from rhapsode.client.aio.opening import open_pool
 from rhapsode.client.aio.operations import AsyncOperations
 from rhapsode.client.aio.planning import make_plan
 from rhapsode.client.aio.quotas import AsyncQuotaSettings
@@ -37,7 +38,7 @@ from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
 from rhapsode.client.calls import Call, JobFilter
 from rhapsode.client.capabilities import get_capabilities
-from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.audio_streams import StreamType
@@ -73,10 +74,7 @@ class AsyncRhapsode:
         retries: RetryPolicy | None = None,
     ) -> None:
         self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
-        self._http = httpx.AsyncClient(
-            base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
-        )
-
+        self._http = open_pool(self._connection)
         self.voices = AsyncVoices(self._send)
         self.webhooks = AsyncWebhooks(self._send)
         self.keys = AsyncKeys(self._send)

@@ -12,9 +12,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from rhapsode.client.calls import PASSING
 from rhapsode.client.live.chunks import AudioChunk, Samples, SpeechFacts, sample_rate
 from rhapsode.client.plain_json import json_object
+from rhapsode.client.refusals import PASSING
 from rhapsode.client.request_options import StreamOptions
 from rhapsode.contract.speech_socket import NARI
 from rhapsode.errors import ApiError, BadAnswer, Problem, Violation, api_error

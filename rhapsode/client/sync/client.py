@@ -24,7 +24,7 @@ from pydantic import JsonValue
 from rhapsode.client import calls
 from rhapsode.client.calls import Call, JobFilter
 from rhapsode.client.capabilities import get_capabilities
-from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.audio_streams import StreamType
@@ -42,6 +42,7 @@ from rhapsode.client.sync.consents import Consents
 from rhapsode.client.sync.dictionaries import Dictionaries
 from rhapsode.client.sync.keys import Keys
 from rhapsode.client.sync.listening import listen
+from rhapsode.client.sync.opening import open_pool
 from rhapsode.client.sync.operations import Operations
 from rhapsode.client.sync.planning import make_plan
 from rhapsode.client.sync.quotas import QuotaSettings
@@ -74,10 +75,7 @@ class Rhapsode:
         retries: RetryPolicy | None = None,
     ) -> None:
         self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
-        self._http = httpx.Client(
-            base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
-        )
-
+        self._http = open_pool(self._connection)
         self.voices = Voices(self._send)
         self.webhooks = Webhooks(self._send)
         self.keys = Keys(self._send)

@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from rhapsode.cli.main import app
+from rhapsode.cli.main import command_line
 from tests.rhapsode.conftest import CLI, RunCli
 from worker.engine.vllm.supported_versions import installed
 
@@ -38,7 +38,7 @@ def _commands(group: TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[s
 
 
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(command_line())
     assert isinstance(group, TyperGroup)
     commands = list(_commands(group))
 
@@ -80,11 +80,26 @@ main()
 
 def test_help_loads_neither_a_client_nor_a_server_library() -> None:
     heavy = "{'torch', 'numpy', 'celery', 'redis', 'boto3', 'fastapi', 'httpx', 'pydantic', 'rich.progress'}"
-    question = f"import sys, rhapsode.cli.main; print(sorted({heavy} & set(sys.modules)))"
 
+    assert _loaded("from rhapsode.cli.main import command_line; command_line()", heavy) == "[]"
+
+
+def test_what_is_said_loads_neither_other_commands_nor_the_whole_client() -> None:
+    # Each of these takes a part of the time to the first sound.
+    heavy = "{'websockets', 'rhapsode.client.calls', 'rhapsode.client.sync.client', 'rhapsode.cli.narrate.narrate'}"
+    program = """
+from rhapsode.cli.main import command_line
+command_line(["say"])
+import rhapsode.cli.live.players, rhapsode.cli.servers, rhapsode.client.sync.opening, rhapsode.client.sync.speaking
+"""
+
+    assert _loaded(program, heavy) == "[]"
+
+
+def _loaded(program: str, modules: str) -> str:
+    question = f"{program}\nimport sys; print(sorted({modules} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
-
-    assert answer.stdout.strip() == "[]"
+    return answer.stdout.strip()
 
 
 def test_a_missing_file_is_one_line_and_status_2(run_cli: Any) -> None:
@@ -171,7 +186,7 @@ def test_what_no_server_could_make_is_refused_before_one_is_started(
 
 def test_the_command_line_starts_without_pydantic() -> None:
     # With the contract's help and types in it. typer itself loads pydantic later, for a command's values.
-    program = "import sys; sys.modules['pydantic'] = None; import rhapsode.cli.main"
+    program = "import sys; sys.modules['pydantic'] = None; from rhapsode.cli.main import command_line; command_line()"
 
     outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 

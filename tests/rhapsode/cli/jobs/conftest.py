@@ -10,7 +10,7 @@ import pytest
 
 from rhapsode import Job, Rhapsode
 from rhapsode.cli.failures import failures_in_one_line
-from rhapsode.cli.main import app
+from rhapsode.cli.main import command_line
 
 LONG = " ".join(f"The wind and the sun were disputing, and this was said for the {n}th time." for n in range(400))
 PATIENCE_S = 120.0
@@ -38,7 +38,7 @@ class CommandLine:
     def run(self, *words: str, status: int = 0) -> str:
         """What it says on the stream that belongs to the status."""
         with pytest.raises(SystemExit) as end, failures_in_one_line():
-            app(["jobs", *words])
+            command_line()(["jobs", *words])
         said = self._capsys.readouterr()
         assert (end.value.code or 0) == status, said.err
         return said.out if status == 0 else said.err
