@@ -146,7 +146,7 @@ record-parity: ## record the reference fixtures anew in an environment of its ow
 	$(PYTHON) -m venv .venv-reference
 	.venv-reference/bin/python -m pip install --quiet $(PIP_ARGS) -r tests/parity/requirements.txt
 	.venv-reference/bin/python -m pip install --quiet $(PIP_ARGS) --no-deps qwen-tts==0.1.1
-	.venv-reference/bin/python tests/parity/record.py
+	PYTHONPATH=. .venv-reference/bin/python tests/parity/record.py
 
 clean: ## remove the environments and the demo's data
 	rm -rf $(VENV) $(VLLM_VENV) $(DEMO_VENV) .venv-reference .venv-audit .rhapsode

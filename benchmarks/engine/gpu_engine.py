@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import torch
 
-from benchmarks.engine.random_checkpoint import write_random_checkpoint
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.pass_runner import PassRow
@@ -43,6 +42,7 @@ from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, EngineStats, OnAudio, Speech, SpeechRequest, Urgency
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.random_checkpoint.directory import draw_checkpoint
 from worker.engine.settings import NativeEngineSettings, Precision
 from worker.engine.stages.codec import CodecStage
 
@@ -421,7 +421,7 @@ def main() -> None:
         checkpoint = options.checkpoint or Path(scratch)
         if options.checkpoint is None:
             began_s = time.perf_counter()
-            write_random_checkpoint(checkpoint, options.size, "custom_voice", torch.device(options.device), 0.0)
+            draw_checkpoint(checkpoint, options.size, "custom_voice", torch.device(options.device), 0.0)
             print(f"checkpoint written in {time.perf_counter() - began_s:.1f} s", flush=True)
         report: dict[str, object] = {
             "size": options.size,

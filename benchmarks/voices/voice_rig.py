@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -21,7 +19,6 @@ import soundfile
 import torch
 from pydantic import SecretStr
 
-from benchmarks.engine.random_checkpoint import write_random_checkpoint
 from rhapsode.contract.voices.modes import CacheMode
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -39,6 +36,7 @@ from storage.runtime.config.settings import StorageSettings
 from storage.voices.records import Consent, NewVoice
 from storage.voices.store import VoiceStore
 from worker.engine.process.engine_process import EngineProcess
+from worker.engine.random_checkpoint.directory import draw_checkpoint, make_checkpoint
 from worker.engine.settings import NativeEngineSettings
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import HeldLease, LeaseKeeper
@@ -55,7 +53,6 @@ from worker.speech.quality.verdict import measured_verdict
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 
-ROOT = Path(__file__).resolve().parents[2]
 TENANT = TenantId("bench")
 MODEL = "bench"
 RATE_HZ = 24_000
@@ -125,10 +122,9 @@ def recording_of(seconds: float, seed: int) -> bytes:
 
 def write_checkpoint(path: Path, size: str, device: str) -> Path:
     if torch.device(device).type == "cuda":  # drawn there, seconds instead of minutes
-        write_random_checkpoint(path, size, "base", torch.device(device), eos_gain=0.0)
+        draw_checkpoint(path, size, "base", torch.device(device), eos_gain=0.0)
         return path
-    command = [sys.executable, str(ROOT / "tests" / "parity" / "make_checkpoint.py"), str(path)]
-    subprocess.run([*command, "--size", size, "--variant", "base", "--seed", "3"], check=True, capture_output=True)
+    make_checkpoint(path, size, "base", seed=3)
     return path
 
 

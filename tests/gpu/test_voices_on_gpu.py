@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 from worker.engine.interface import Pcm
+from worker.engine.random_checkpoint.codec_weights import codec_weights
+from worker.engine.random_checkpoint.configuration import codec_config, model_config
+from worker.engine.random_checkpoint.json_file import write_json
+from worker.engine.random_checkpoint.shapes import shape_of
+from worker.engine.random_checkpoint.talker_weights import speaker_encoder_weights
+from worker.engine.random_checkpoint.text_tokenizer import write_text_tokenizer
+from worker.engine.random_checkpoint.weights import RepeatableDraws, Weights
 from worker.engine.stages.codec import CodecStage
 from worker.engine.stages.speaker import SpeakerStage
 
-MAKER = Path(__file__).parents[1] / "parity" / "make_checkpoint.py"
 RATE_HZ = 24_000
 SECONDS = (10.0, 3.3, 14.1, 1.0)
 # In 2,272 codes: where two entries are as near as rounding can tell, the residual codes behind them differ too.
@@ -24,16 +27,15 @@ MOST_OTHER_CODES = 0.01
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A base checkpoint without a talker: random encoders of the published dimensions."""
-    maker = _maker()
-    shape = maker.shape_of("0.6b", "base")
+    draws, shape = RepeatableDraws(0), shape_of("0.6b", "base")
     out = tmp_path_factory.mktemp("encoders")
     (out / "speech_tokenizer").mkdir()
-    text_ids = maker.write_text_tokenizer(out, shape.last_byte_pair)
-    maker.write_json(out / "config.json", maker.model_config(shape, "base", text_ids))
-    maker.write_json(out / "speech_tokenizer" / "config.json", maker.codec_config(shape))
-    maker.codec_weights(shape, 0).write(out / "speech_tokenizer" / "model.safetensors")
-    speaker = maker.Weights(0, shape.dtype)
-    maker.speaker_encoder_weights(speaker, shape.speaker, shape.talker.hidden)
+    text_ids = write_text_tokenizer(out, shape.last_byte_pair)
+    write_json(out / "config.json", model_config(shape, "base", text_ids))
+    write_json(out / "speech_tokenizer" / "config.json", codec_config(shape))
+    codec_weights(shape, draws).write(out / "speech_tokenizer" / "model.safetensors")
+    speaker = Weights(draws, shape.dtype)
+    speaker_encoder_weights(speaker, shape.speaker, shape.talker.hidden)
     speaker.write(out / "model.safetensors")
     return out
 
@@ -71,13 +73,3 @@ def test_embeddings_in_company_alone_and_on_the_cpu(checkpoint: Path) -> None:
         length = np.linalg.norm(together[number])
         assert np.linalg.norm(together[number] - here.embed([one])[0]) <= 1e-5 * length
         assert np.linalg.norm(together[number] - there.embed([one])[0]) <= 1e-4 * length
-
-
-def _maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("voices_make_checkpoint", MAKER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module

@@ -1,6 +1,6 @@
 """Record what the official package makes of the tiny checkpoints; our engine is tested against it.
 
-    python tests/parity/record.py
+    PYTHONPATH=. python tests/parity/record.py
 
 Run it in the environment of requirements.txt. README.md lists the files and their fields.
 """
@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from make_checkpoint import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, make_checkpoint
 from reference import Generation, Reference
 from safetensors.torch import save_file
 from torch import Tensor
+
+from worker.engine.random_checkpoint.directory import make_checkpoint
+from worker.engine.random_checkpoint.shapes import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
 
 TEXT_MODES = {"whole": True, "per_frame": False}  # our name -> upstream's non_streaming_mode
 SEED = 3

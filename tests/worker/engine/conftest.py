@@ -5,13 +5,10 @@ The vLLM engine takes part where vLLM is installed, which is an environment of i
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from tests.worker.engine.contracted_engines import Case
+from worker.engine.random_checkpoint import directory
 from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.engine.vllm.supported_versions import installed
 
@@ -48,8 +46,8 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def make_checkpoint() -> Callable[..., str]:
-    """tests/parity/make_checkpoint.py's function of that name: (out, size, variant, seed, eos_gain) -> digest."""
-    return _module_from(PARITY / "make_checkpoint.py").make_checkpoint
+    """(out, size, variant, seed, eos_gain) -> digest."""
+    return directory.make_checkpoint
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +83,7 @@ def checkpoints(
         recorded = recordings[variant].facts["checkpoint"]
         paths[variant] = tmp_path_factory.mktemp("checkpoint") / variant
         digest = make_checkpoint(paths[variant], recorded["size"], variant, recorded["seed"], recorded["eos_gain"])
-        assert digest == recorded["digest"], "make_checkpoint.py changed: record the fixtures again"
+        assert digest == recorded["digest"], "random checkpoints changed: record the fixtures again"
     return paths
 
 
@@ -104,13 +102,3 @@ def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
     if request.param == "vllm":
         return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
     return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
-
-
-def _module_from(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look their module up by name
-    spec.loader.exec_module(module)
-    return module

@@ -1,0 +1,134 @@
+"""The dimensions of the published checkpoints of Qwen3-TTS 12 Hz, and of a tiny one with their topology."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+SIZES = ("tiny", "0.6b", "1.7b")
+
+SAMPLE_RATE_HZ = 24_000
+SAMPLES_PER_FRAME = 1_920
+CODEBOOKS = 16
+ENCODER_CODEBOOKS = 32
+CONTROL_IDS = 1_024
+MEL_BINS = 128
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Dimensions of a stack of attention layers."""
+
+    hidden: int
+    inter: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """Dimensions of the speaker encoder; a published file names none of them."""
+
+    channels: tuple[int, ...] = (512, 512, 512, 512, 1536)
+    attention_channels: int = 128
+    res2net_scale: int = 8
+    se_channels: int = 128
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Dimensions of the speech tokenizer."""
+
+    decoder: Stack
+    decoder_window: int
+    decoder_dim: int
+    latent_dim: int
+    codebook_dim: int
+    encoder: Stack
+    encoder_window: int
+    encoder_filters: int
+    encoder_codebook_dim: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Everything that tells one checkpoint's dimensions from another's."""
+
+    name: str
+    dtype: torch.dtype
+    codebook_size: int
+    text_vocab: int
+    text_hidden: int
+    last_byte_pair: int | None
+    talker: Stack
+    mrope_section: tuple[int, ...]
+    predictor: Stack
+    codec: Codec
+    speaker: Speaker = field(default_factory=Speaker)
+    speaker_fields_in_config: bool = False
+
+
+def shape_of(size: str, variant: str) -> Shape:
+    """The dimensions of one size. Raises ValueError for a size that was never published for the variant."""
+    if size == "tiny":
+        return tiny_shape(variant)
+    if size == "0.6b" and variant == "voice_design":
+        raise ValueError("voice_design is published at 1.7b only")
+    name, hidden, inter = {"0.6b": ("0b6", 1024, 3072), "1.7b": ("1b7", 2048, 6144)}[size]
+    return Shape(
+        name=name,
+        dtype=torch.bfloat16,
+        codebook_size=2048,
+        text_vocab=151_936,
+        text_hidden=2048,
+        last_byte_pair=151_643,
+        talker=Stack(hidden, inter, layers=28, heads=16, kv_heads=8, head_dim=128),
+        mrope_section=(24, 20, 20),
+        predictor=Stack(1024, 3072, layers=5, heads=16, kv_heads=8, head_dim=128),
+        codec=Codec(
+            decoder=Stack(512, 1024, layers=8, heads=16, kv_heads=16, head_dim=64),
+            decoder_window=72,
+            decoder_dim=1536,
+            latent_dim=1024,
+            codebook_dim=512,
+            encoder=Stack(512, 2048, layers=8, heads=8, kv_heads=8, head_dim=64),
+            encoder_window=250,
+            encoder_filters=64,
+            encoder_codebook_dim=256,
+        ),
+    )
+
+
+def tiny_shape(variant: str) -> Shape:
+    """Base stands for 0.6B (predictor as wide as the talker, so no projection), the other two for 1.7B."""
+    shape = Shape(
+        name="1b7",
+        dtype=torch.float32,
+        codebook_size=64,
+        text_vocab=336,
+        text_hidden=48,
+        last_byte_pair=None,
+        # 32 is the narrowest attention head that the CPU kernels of other engines take.
+        talker=Stack(64, 128, layers=3, heads=4, kv_heads=2, head_dim=32),
+        mrope_section=(8, 4, 4),
+        predictor=Stack(32, 64, layers=2, heads=4, kv_heads=2, head_dim=16),
+        codec=Codec(
+            decoder=Stack(32, 64, layers=2, heads=4, kv_heads=4, head_dim=16),
+            decoder_window=16,
+            decoder_dim=64,
+            latent_dim=48,
+            codebook_dim=32,
+            encoder=Stack(32, 64, layers=2, heads=2, kv_heads=2, head_dim=16),
+            encoder_window=20,
+            encoder_filters=4,
+            encoder_codebook_dim=16,
+        ),
+        speaker=Speaker((32, 32, 32, 32, 96), attention_channels=16, res2net_scale=8, se_channels=16),
+        speaker_fields_in_config=True,
+    )
+    if variant == "base":
+        return replace(shape, name="0b6", predictor=replace(shape.predictor, hidden=shape.talker.hidden))
+    return shape
