@@ -84,6 +84,7 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
         codec_lane=codec_lane,
         voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
         capacity=talker.capacity,
+        slot_memory=talker.slot_memory,
     )
 
 
@@ -93,11 +94,15 @@ def device_named(name: str) -> torch.device:
 
 
 def _codec_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> CodecLane:
-    """The lane of the device's kind."""
+    """The lane that the device can run."""
     if device.type == "cuda":
-        from worker.engine.cuda.codec.start import start_codec_lane
+        from worker.engine.cuda.capability import DevicePath, path_on
 
-        return start_codec_lane(codec.decoder, device, profile)
+        if path_on(device) is DevicePath.KERNELS:
+            # Its kernels need Triton, which a machine without a GPU does not have.
+            from worker.engine.cuda.codec.start import start_codec_lane
+
+            return start_codec_lane(codec.decoder, device, profile)
     return ThreadedCodecLane(codec, chunks_on_cpu(profile))
 
 

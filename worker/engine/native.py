@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 
@@ -12,12 +13,18 @@ from worker.engine.cpu.talker_lane import EagerTalkerLane, rows_for
 from worker.engine.loading import StageSettings, chunks_on_cpu, device_named, load_parts
 from worker.engine.model.config import ModelConfig
 from worker.engine.serving.engine import LaneEngine, use_threads
-from worker.engine.serving.parts import StartedTalker
+from worker.engine.serving.parts import SlotMemory, StartedTalker
 from worker.engine.settings import NativeEngineSettings
+
+# The plain path multiplies in float32, and published weights have sixteen bits.
+_PLAIN_BYTES_OF_A_BYTE = 2
 
 
 class NativeEngine(LaneEngine):
-    """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used."""
+    """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used.
+
+    slot_memory: what its slots were planned from; None on a CPU.
+    """
 
     def __init__(self, settings: NativeEngineSettings) -> None:
         if settings.slots < 1:
@@ -26,20 +33,55 @@ class NativeEngine(LaneEngine):
         device = device_named(settings.device)
         stages = StageSettings(settings.checkpoint, device, settings.profile)
         parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
+        self.slot_memory = parts.slot_memory
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 
 
 def _start_talker(
     settings: NativeEngineSettings, config: ModelConfig, capacity: int, device: torch.device
 ) -> StartedTalker:
-    """The lane of the device's kind."""
+    """The lane that the device can run."""
     capacity = capacity // LENGTH_STEP * LENGTH_STEP
     path = settings.checkpoint / "model.safetensors"
-    if device.type == "cuda":
-        # Its kernels need Triton, which a machine without a GPU does not have.
-        from worker.engine.cuda.talker.start import start_slot_lane
+    if device.type != "cuda":
+        return _plain_talker(path, config, settings, capacity, device)
+    from worker.engine.cuda.capability import DevicePath, path_on, require_plain
 
-        return start_slot_lane(path, config, capacity, settings, device)
+    if path_on(device) is DevicePath.PLAIN:
+        require_plain(settings)
+        return _plain_talker_that_fits(path, config, settings, capacity, device)
+    # Its kernels need Triton, which a machine without a GPU does not have.
+    from worker.engine.cuda.talker.start import start_slot_lane
+
+    return start_slot_lane(path, config, capacity, settings, device)
+
+
+def _plain_talker(
+    path: Path, config: ModelConfig, settings: NativeEngineSettings, capacity: int, device: torch.device
+) -> StartedTalker:
     runner = StepRunner.load(path, config, rows_for(settings.slots, settings.live_slots), capacity, device)
     lane = EagerTalkerLane(runner, settings.slots, settings.live_slots, chunks_on_cpu(settings.profile))
     return StartedTalker(lane, settings.slots, settings.live_slots, capacity, takes_open_text=True)
+
+
+def _plain_talker_that_fits(
+    path: Path, config: ModelConfig, settings: NativeEngineSettings, capacity: int, device: torch.device
+) -> StartedTalker:
+    """With slots by the device's memory. Raises CheckpointError when there is not room for one."""
+    from worker.engine.cuda.device_memory import total_and_free_bytes
+    from worker.engine.cuda.memory_plan import bytes_per_position, plan_slots
+
+    total_bytes, free_bytes = total_and_free_bytes(device)
+    # The weights are not loaded yet.
+    memory = SlotMemory(
+        total_bytes,
+        free_bytes - _PLAIN_BYTES_OF_A_BYTE * path.stat().st_size,
+        capacity,
+        bytes_per_position(config, torch.float32),
+    )
+    wanted = settings.slots + settings.live_slots
+    plan = plan_slots(wanted, capacity, memory.bytes_per_position, memory.free_bytes)
+    num_live = min(settings.live_slots, plan.num_slots // 2)
+    fitting = replace(settings, slots=plan.num_slots - num_live, live_slots=num_live)
+    started = _plain_talker(path, config, fitting, plan.capacity // LENGTH_STEP * LENGTH_STEP, device)
+    return replace(started, slot_memory=memory)

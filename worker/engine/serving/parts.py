@@ -12,6 +12,25 @@ from worker.engine.serving.voice_lane import VoiceLane
 
 
 @dataclass(frozen=True, slots=True)
+class SlotMemory:
+    """What slots were planned from, on a device with memory of its own.
+
+    total_bytes, free_bytes: of the device, before the slots were allocated and after the weights were. capacity:
+    positions that a slot was to have. bytes_per_position: of one position of one slot.
+    """
+
+    total_bytes: int
+    free_bytes: int
+    capacity: int
+    bytes_per_position: int
+
+    @property
+    def beside_bytes(self) -> int:
+        """Weights, the codec with its graphs, CUDA's own, and what others have on the device."""
+        return self.total_bytes - self.free_bytes
+
+
+@dataclass(frozen=True, slots=True)
 class EngineParts:
     """`capacity`: positions of one slot."""
 
@@ -21,6 +40,7 @@ class EngineParts:
     codec_lane: CodecLane
     voices: VoiceLane
     capacity: int
+    slot_memory: SlotMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +52,4 @@ class StartedTalker:
     num_live: int
     capacity: int
     takes_open_text: bool
+    slot_memory: SlotMemory | None = None

@@ -10,24 +10,26 @@ from pathlib import Path
 
 import torch
 
+from worker.engine.cuda.capability import cuda_device, require_precisions
+from worker.engine.cuda.device_memory import total_and_free_bytes
 from worker.engine.cuda.float8 import FLOAT8
+from worker.engine.cuda.memory_plan import MemoryPlan, bytes_per_position, plan_slots
 from worker.engine.cuda.talker.capture_plan import CapturePlan, capture_plan, opening_plan
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import operations_kind
 from worker.engine.cuda.talker.frame_executor import GraphedFrames
 from worker.engine.cuda.talker.lane import LaneShape, OpeningFrames, SlotTalkerLane
-from worker.engine.cuda.talker.memory_plan import bytes_per_position, plan_slots
 from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.scheduler import SlotScheduler
 from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
-from worker.engine.errors import CheckpointError, StartError
+from worker.engine.errors import CheckpointError
 from worker.engine.model.config import ModelConfig
 from worker.engine.profiles import PROFILES, Reproducibility
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.parts import StartedTalker
+from worker.engine.serving.parts import SlotMemory, StartedTalker
 from worker.engine.settings import NativeEngineSettings, Precision
 
 logger = logging.getLogger(__name__)
@@ -35,11 +37,10 @@ logger = logging.getLogger(__name__)
 # bfloat16 as the checkpoints are published; norms, rotations, softmax, logits and sums are float32 inside.
 _DTYPE = torch.bfloat16
 CACHE_DTYPES = {Precision.BFLOAT16: torch.bfloat16, Precision.FLOAT8: FLOAT8}
-# Multiplies numbers of eight bits; what is older converts none either.
-_FIRST_WITH_FLOAT8 = (8, 9)
 # Programs that attention should have at least, whatever the number of rows: some for each of 132 multiprocessors.
 _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
+_GIB = 1 << 30
 _LEAST_HEAD_DIM = 16
 # Of an utterance that is heard while it is made: 2 s, a shape that the codec's lane has captured.
 _MOST_CHUNK_FRAMES = 25
@@ -57,20 +58,35 @@ def start_slot_lane(
     """
     began_s = time.monotonic()
     _require_kernels_for(config)
-    _require_float8_where_asked(settings, device)
+    require_precisions(settings, cuda_device(device))
     torch.cuda.set_device(device)
     weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
     if settings.mlp_precision is Precision.FLOAT8:
         weights = weights.with_float8_mlps()
-    free_bytes, _ = torch.cuda.mem_get_info(device)
     cache_bytes = bytes_per_position(config, CACHE_DTYPES[settings.kv_precision])
-    memory = plan_slots(settings.slots + settings.live_slots, capacity, cache_bytes, free_bytes)
-    num_live = min(settings.live_slots, memory.num_slots // 2)
-    lane = slot_lane(
-        weights, memory.num_slots - num_live, num_live, memory.capacity, config.text_control.tts_pad, settings
-    )
+    memory = SlotMemory(*total_and_free_bytes(device), capacity, cache_bytes)
+    plan = _planned(settings.slots + settings.live_slots, memory)
+    num_live = min(settings.live_slots, plan.num_slots // 2)
+    lane = slot_lane(weights, plan.num_slots - num_live, num_live, plan.capacity, config.text_control.tts_pad, settings)
     logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
-    return StartedTalker(lane, memory.num_slots - num_live, num_live, memory.capacity, takes_open_text=True)
+    return StartedTalker(
+        lane, plan.num_slots - num_live, num_live, plan.capacity, takes_open_text=True, slot_memory=memory
+    )
+
+
+def _planned(wanted: int, memory: SlotMemory) -> MemoryPlan:
+    plan = plan_slots(wanted, memory.capacity, memory.bytes_per_position, memory.free_bytes)
+    logger.info(
+        "planned the slots",
+        extra={
+            "slots": plan.num_slots,
+            "wanted": wanted,
+            "positions": plan.capacity,
+            "gib": round(plan.num_slots * plan.capacity * memory.bytes_per_position / _GIB, 2),
+            "free_gib": round(memory.free_bytes / _GIB, 2),
+        },
+    )
+    return plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,17 +190,6 @@ def _require_kernels_for(config: ModelConfig) -> None:
                 f"on a GPU the {name}'s head_dim should be a power of two and at least {_LEAST_HEAD_DIM}, "
                 f"is {transformer.head_dim}"
             )
-
-
-def _require_float8_where_asked(settings: NativeEngineSettings, device: torch.device) -> None:
-    if Precision.FLOAT8 not in (settings.kv_precision, settings.mlp_precision):
-        return
-    capability = torch.cuda.get_device_capability(device)
-    if capability < _FIRST_WITH_FLOAT8:
-        raise StartError(
-            f"{torch.cuda.get_device_name(device)} has no numbers of eight bits, which came with capability 8.9 (this "
-            f"is {capability[0]}.{capability[1]}); set the engine's precisions to {Precision.BFLOAT16}"
-        )
 
 
 def _num_splits(num_histories: int) -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import torch
 
 from worker.engine.errors import CheckpointError
 from worker.engine.model.config import ModelConfig
-
-logger = logging.getLogger(__name__)
+from worker.engine.serving.parts import SlotMemory
 
 # For what is not slots: the graphs' intermediate values, passes over prompts, and the codec beside the talker.
 _SHARE_FOR_SLOTS = 0.7
@@ -32,25 +30,22 @@ def plan_slots(wanted: int, capacity: int, bytes_per_position: int, free_bytes: 
 
     Raises CheckpointError when there is not room for one.
     """
-    room = int(free_bytes * _SHARE_FOR_SLOTS) // bytes_per_position
+    room = max(0, int(free_bytes * _SHARE_FOR_SLOTS)) // bytes_per_position
     positions = capacity if wanted * capacity <= room or capacity <= _LEAST_POSITIONS else capacity // 2
     if room < positions:
         raise CheckpointError(
             f"one slot of {positions} positions takes {positions * bytes_per_position / _GIB:.2f} GiB, and of "
             f"{free_bytes / _GIB:.2f} GiB that are free beside the weights {_SHARE_FOR_SLOTS:.0%} may be slots"
         )
-    plan = MemoryPlan(min(wanted, room // positions), positions)
-    logger.info(
-        "planned the slots",
-        extra={
-            "slots": plan.num_slots,
-            "wanted": wanted,
-            "positions": positions,
-            "gib": round(plan.num_slots * positions * bytes_per_position / _GIB, 2),
-            "free_gib": round(free_bytes / _GIB, 2),
-        },
-    )
-    return plan
+    return MemoryPlan(min(wanted, room // positions), positions)
+
+
+def plan_slots_of_card(total_bytes: int, wanted: int, here: SlotMemory) -> MemoryPlan:
+    """The plan of an engine on a card of another size: what lies beside the slots takes as much there as here.
+
+    Raises CheckpointError when there is not room for one.
+    """
+    return plan_slots(wanted, here.capacity, here.bytes_per_position, total_bytes - here.beside_bytes)
 
 
 def bytes_per_position(config: ModelConfig, dtype: torch.dtype) -> int:
