@@ -6,10 +6,11 @@ import sys
 
 from generators.everything import everything, out_of_date
 from generators.files import put_in_place
+from generators.speed_table import speed_table
 
 
 def main() -> None:
-    files = everything()
+    files = {**everything(), **speed_table()}
     old = [str(path) for path in out_of_date(files)]
     if sys.argv[1:] == ["--check"]:
         sys.exit("\n".join(("`make generated` renews what is not as its source says:", *old)) if old else 0)

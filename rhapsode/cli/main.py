@@ -74,6 +74,7 @@ COMMANDS = {
     "quotas": "operators.quotas:app",
     "usage": "operators.usage:usage",
     "check": "local.check:check",
+    "bench": "local.bench:bench",
     "calibrate": "local.calibrate:calibrate",
     "workers": "operators.operations:workers",
     "queues": "operators.operations:queues",

@@ -65,8 +65,12 @@ def test_all_slots_that_are_planned_for_a_small_card_speak_at_once(checkpoint: P
 
 
 def test_an_old_device_speaks_on_the_plain_path_as_the_cpu_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = capability.cuda_device
-    monkeypatch.setattr(capability, "cuda_device", lambda device: replace(real(device), has_triton=False))
+    old = replace(capability.cuda_device(torch.device("cuda:0")), has_triton=False)
+
+    def told(_: torch.device) -> capability.CudaDevice:
+        return old
+
+    monkeypatch.setattr(capability, "cuda_device", told)
     capability.path_on.cache_clear()
     try:
         plain = NativeEngine(NativeEngineSettings(SMALL_VOICE, slots=4, device="cuda:0"))

@@ -68,6 +68,9 @@ def make_checkpoint(out: Path, size: str = "tiny", variant: str = "base", seed: 
 def draw_checkpoint(out: Path, size: str, variant: str, device: torch.device, eos_gain: float) -> None:
     """The same directory with numbers that the device draws: same names, shapes, means and deviations."""
     _write(out, shape_of(size, variant), variant, DeviceDraws(device), eos_gain)
+    if device.type == "cuda":
+        # An engine plans its slots from what is free.
+        torch.cuda.empty_cache()
 
 
 def _write(out: Path, shape: Shape, variant: str, draws: Draws, eos_gain: float) -> tuple[Tensors, Tensors]:

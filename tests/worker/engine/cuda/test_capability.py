@@ -49,9 +49,7 @@ def test_a_device_without_triton_has_the_plain_path_and_says_so(caplog: pytest.L
 
 @pytest.mark.parametrize("capability", [(3, 7), (6, 1), (7, 0)])
 def test_what_torch_was_not_built_for_is_refused_in_one_line(capability: tuple[int, int]) -> None:
-    with pytest.raises(
-        StartError, match=r"a device \(capability .*was built for sm_75, .*RHAPSODE_DEVICE=cpu"
-    ) as refusal:
+    with pytest.raises(StartError, match=r"a device .*was built for sm_75, .*RHAPSODE_DEVICE=cpu") as refusal:
         path_for(replace(DEVICE, capability=capability))
 
     assert "\n" not in str(refusal.value)
@@ -60,7 +58,7 @@ def test_what_torch_was_not_built_for_is_refused_in_one_line(capability: tuple[i
 def test_code_of_another_line_of_chips_is_none_and_what_is_in_ptx_runs_on_later_ones() -> None:
     only_hopper = replace(DEVICE, torch_targets=("sm_90a",))
 
-    with pytest.raises(StartError, match="capability 10.0"):
+    with pytest.raises(StartError, match=r"capability 10\.0"):
         path_for(replace(only_hopper, capability=(10, 0)))
     assert path_for(replace(only_hopper, capability=(10, 0), torch_targets=("compute_90",))) is DevicePath.KERNELS
 

@@ -1,0 +1,61 @@
+"""What `rhapsode bench` found, as it stands in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rhapsode.bench.environment import Environment
+from worker.bench.messages import ClosedLoop, Device, Failed, FirstAudio, LeftOut, Started
+
+SCHEMA = "rhapsode.bench/1"
+
+
+class ModelReport(BaseModel):
+    """One model in one precision.
+
+    weights: random ones of a published size, or whose. started: of the engine for throughput; None if none started.
+    """
+
+    model: str
+    weights: Literal["random", "small voice", "given"]
+    precision: str
+    request_s: tuple[float, float]
+    started: Started | None = None
+    closed_loop: list[ClosedLoop] = []
+    first_audio: list[FirstAudio] = []
+    failed: list[Failed] = []
+    left_out: list[LeftOut] = []
+
+    @property
+    def fastest(self) -> ClosedLoop | None:
+        return max(self.closed_loop, key=lambda row: row.audio_s_per_s, default=None)
+
+
+class BenchReport(BaseModel):
+    """A run of the command. ended: whether all that was asked for was tried."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    schema_: Literal["rhapsode.bench/1"] = Field(default=SCHEMA, alias="schema")
+    environment: Environment
+    device: Device | None = None
+    price_per_gpu_hour: float | None = None
+    models: list[ModelReport] = []
+    ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
+    wall_s: float = 0.0
+
+    def write(self, path: Path) -> None:
+        path.write_text(self.model_dump_json(by_alias=True, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> BenchReport:
+        """Raises pydantic's `ValidationError` for what is none, or of another schema."""
+        return cls.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+def cost_of_audio_hour(price_per_gpu_hour: float, audio_s_per_s: float) -> float:
+    """In the currency of the price, with the device busy all the time."""
+    return price_per_gpu_hour / audio_s_per_s

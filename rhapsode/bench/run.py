@@ -1,0 +1,229 @@
+"""Runs the engines of a plan one after the other, each in a process of its own, and collects what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from rhapsode import system_packages
+from rhapsode.bench.plan import EngineRun
+from rhapsode.bench.report import BenchReport, ModelReport
+from worker.bench.messages import (
+    START_STAGE,
+    Begins,
+    ClosedLoop,
+    Device,
+    EngineTask,
+    Failed,
+    FirstAudio,
+    LeftOut,
+    Message,
+    Started,
+    first_audio_stage,
+    streams_stage,
+)
+
+COMMAND = (sys.executable, "-m", "worker.bench")
+WORDS = Path(__file__).resolve().parents[1] / "demo" / "fables.txt"
+
+_MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
+_LEAST_RUN_S = 5.0
+_GRACE_S = 60.0
+"""A process that hangs ends itself some seconds earlier."""
+_TERMINATION_S = 10.0
+
+Tell = Callable[[str, Message], None]
+"""Is called with the model's name and each message as it comes."""
+
+
+def run_all(
+    report: BenchReport, runs: Sequence[EngineRun], seconds: float, tell: Tell, command: Sequence[str] = COMMAND
+) -> None:
+    """Fills the report as the measurements come, so that whoever interrupts it has what there was until then."""
+    began_s = time.monotonic()
+    try:
+        for number, run in enumerate(runs):
+            left_s = seconds - (time.monotonic() - began_s)
+            weights = [each.weight for each in runs[number:]]  # what one leaves, those behind it have
+            _Collector(report, _model_of(report, run), run, tell, command).collect(left_s * weights[0] / sum(weights))
+        report.ended = "complete"
+    except KeyboardInterrupt:
+        report.ended = "interrupted"
+        raise
+    finally:
+        report.wall_s = round(time.monotonic() - began_s, 1)
+
+
+def _model_of(report: BenchReport, run: EngineRun) -> ModelReport:
+    """The one of an earlier run of the same model, or a new one."""
+    for known in report.models:
+        if (known.model, known.precision) == (run.model.name, run.precision):
+            return known
+    new = ModelReport(model=run.model.name, weights=run.model.weights, precision=run.precision, request_s=run.request_s)
+    report.models.append(new)
+    return new
+
+
+@dataclass
+class _Collector:
+    """One run of the plan. An engine that goes with a stage is started again for those behind it.
+
+    _stage: where the process is. _slots: of its engine. _settled: stages that were measured, failed or left out.
+    _has_refused: what was asked for can never work.
+    """
+
+    report: BenchReport
+    model: ModelReport
+    run: EngineRun
+    tell: Tell
+    command: Sequence[str]
+    _pending: EngineRun = field(init=False)
+    _stage: str = START_STAGE
+    _slots: int = 0
+    _settled: set[str] = field(default_factory=set[str])
+    _has_refused: bool = False
+
+    def collect(self, seconds: float) -> None:
+        until_s = time.monotonic() + seconds
+        while pending := self._what_is_left():
+            left_s = until_s - time.monotonic()
+            if left_s < _LEAST_RUN_S:
+                for stage in pending.stages:
+                    self._take(LeftOut(stage, "the time was over"))
+                return
+            self._pending, self._stage, self._slots = pending, START_STAGE, pending.slots
+            status = self._run_process(left_s)
+            if self._has_refused or (status == 0 and self._stage != START_STAGE):
+                return
+            if status:
+                self._take_crash(status)
+
+    def _what_is_left(self) -> EngineRun | None:
+        """Slots follow the streams."""
+        streams = tuple(count for count in self.run.streams if streams_stage(count) not in self._settled)
+        running = tuple(count for count in self.run.first_running if first_audio_stage(count) not in self._settled)
+        if not streams and not running:
+            return None
+        return replace(
+            self.run,
+            streams=streams,
+            first_running=running,
+            slots=max(streams) if streams else self.run.slots,
+        )
+
+    def _run_process(self, seconds: float) -> int:
+        """The status with which it ended."""
+        run = self._pending
+        task = EngineTask(
+            checkpoint=str(run.model.folder),
+            draw_size=run.model.draw_size,
+            device=run.device,
+            profile=run.profile,
+            precision=run.precision,
+            slots=run.slots,
+            streams=run.streams,
+            first_running=run.first_running,
+            frames=run.frames,
+            words=str(WORDS),
+            seconds=round(seconds, 1),
+        )
+        with _process(self.command, task, seconds + _GRACE_S) as process:
+            for message in _messages(process.stdout or ()):
+                self._take(message)
+            return process.wait()
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Begins():
+                self._stage = message.stage
+            case Device():
+                self.report.device = message
+            case Started():
+                self._slots = message.slots
+                if self.run.streams:
+                    self.model.started = message
+            case ClosedLoop():
+                self.model.closed_loop.append(message)
+                self._settled.add(self._stage)
+            case FirstAudio():
+                self.model.first_audio.append(message)
+                self._settled.add(self._stage)
+            case LeftOut():
+                self.model.left_out.append(message)
+                self._settled.add(message.stage)
+            case Failed():
+                self._take_failure(message)
+        self.tell(self.model.model, message)
+
+    def _take_crash(self, status: int) -> None:
+        """The stage that took the process along; it may have said already what it failed of."""
+        if self._stage not in self._settled:
+            how = f"signal {-status}" if status < 0 else f"status {status}"
+            self._take(Failed(self._stage, f"the engine's process ended with {how}"))
+
+    def _take_failure(self, failure: Failed) -> None:
+        """An engine that did not start is tried with fewer slots: with those that the next fewer streams want."""
+        self._has_refused = failure.is_final
+        if failure.stage == START_STAGE:
+            failure = replace(failure, stage=f"{START_STAGE} with {self._pending.slots} slots")
+            self._settle_the_most()
+        elif failure.stage not in self._pending.stages:
+            self._settle_the_most()  # fewer slots than streams
+        self._settled.add(failure.stage)
+        self.model.failed.append(failure)
+
+    def _settle_the_most(self) -> None:
+        """The streams that take all slots, or all that beside them would be tried again."""
+        run = self._pending
+        if not run.streams:
+            self._settled.update(run.stages)
+        most = {count for count in run.streams if count >= min(self._slots, max(run.streams))}
+        self._settled.update(map(streams_stage, most))
+
+
+@contextmanager
+def _process(command: Sequence[str], task: EngineTask, most_s: float) -> Generator[subprocess.Popen[str]]:
+    """In a session of its own, so that Ctrl-C reaches this process alone, which ends it and tells what there is."""
+    environment = os.environ | system_packages.environment(os.environ)
+    process = subprocess.Popen(
+        [*command, json.dumps(asdict(task))], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    killer = threading.Timer(most_s, process.kill)
+    killer.daemon = True
+    killer.start()
+    try:
+        yield process
+    finally:
+        killer.cancel()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(_TERMINATION_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _messages(lines: Iterable[str]) -> Generator[Message]:
+    """Lines that are none of ours come from a library that prints; they are passed on to standard error."""
+    for line in lines:
+        try:
+            yield _MESSAGES.validate_json(line)
+        except ValidationError:
+            sys.stderr.write(line)
