@@ -23,23 +23,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
 
+from rhapsode.bench.statistics import percentile
+from worker.bench.loads import Driver, closed_loop, first_audio_ms, warm_up
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.pass_runner import PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
-from worker.engine.errors import RequestCancelled
-from worker.engine.interface import BuiltInSpeaker, EngineStats, OnAudio, Speech, SpeechRequest, Urgency
+from worker.engine.interface import BuiltInSpeaker, EngineStats
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint
@@ -55,7 +53,7 @@ WORDS = (Path(__file__).resolve().parents[2] / "rhapsode/demo/fables.txt").read_
 # What an audio second costs (published dimensions), and what the matrix units of an H200 reach on random numbers.
 GFLOP_PER_AUDIO_S = {"0.6b": 106, "1.7b": 130}
 H200_TFLOP_PER_S = 790
-MOST_WARM_UP_S, WATCH_EVERY_S, SAY_EVERY_S = 10.0, 1.0, 30.0
+MOST_LOOP_S, WATCH_EVERY_S, SAY_EVERY_S = 120.0, 1.0, 30.0
 CODEC_SHAPES = ((1, 1), (1, 4), (1, 25), (8, 1), (32, 1), (32, 8), (1, 100), (1, 300), (4, 100), (8, 150), (16, 100))
 
 
@@ -142,74 +140,14 @@ class MemoryWatch:
             print(f"{now_s - self._began_s:.0f} s: {requests} requests, {self.bounds} MiB allocated", flush=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Percentiles:
-    p50: float
-    p95: float
-
-
-class Driver:
-    """Requests of random texts and lengths for one engine."""
-
-    def __init__(self, engine: NativeEngine) -> None:
-        self.engine = engine
-        self.done: SimpleQueue[tuple[float, float, Future[Speech]]] = SimpleQueue()
-        self._random = random.Random(1)
-        self._number = 0
-        self._voice = BuiltInSpeaker(engine.info.speakers[0])
-
-    def submit(
-        self, max_frames: int | None = None, on_audio: OnAudio | None = None, urgency: Urgency = Urgency.BULK
-    ) -> Future[Speech]:
-        self._number += 1
-        start = self._random.randrange(len(WORDS) - 60)
-        num_frames = max_frames or self._random.randint(*FRAMES)
-        # About as many tokens as that much speech has; the random vocabulary spells letter by letter.
-        text = " ".join(WORDS[start : start + 60])[: min(100, max(8, num_frames // 3))].strip()
-        request = SpeechRequest(
-            str(self._number), text, self._voice, seed=self._number, max_frames=num_frames, urgency=urgency
-        )
-        submitted_s = time.perf_counter()
-        future = self.engine.submit(request, on_audio)
-        future.add_done_callback(lambda done: self.done.put((submitted_s, time.perf_counter(), done)))
-        return future
-
-    def last_ids(self, count: int) -> list[str]:
-        return [str(number) for number in range(self._number - count + 1, self._number + 1)]
-
-    def drain(self, count: int) -> None:
-        """Waits for so many requests. Those that were cancelled count."""
-        for _ in range(count):
-            with suppress(RequestCancelled):
-                self.done.get()[2].result()
-
-
-def closed_loop(driver: Driver, streams: int, window_s: float, size: str) -> ClosedLoop:
-    """The window begins once as many requests have ended as there are streams, and some seconds have passed."""
-    for _ in range(streams):
-        driver.submit()
-    begins_s = time.perf_counter() + min(MOST_WARM_UP_S, window_s / 3)
-    ended, frames, requests, started_s = 0, 0, 0, 0.0
+def measure_closed_loop(driver: Driver, streams: int, window_s: float, size: str) -> ClosedLoop:
     watch = MemoryWatch()
-    while True:
-        _, done_s, future = driver.done.get()
-        driver.submit()
-        ended += 1
-        if not started_s:
-            if done_s > begins_s and ended >= streams:
-                started_s = done_s
-            continue
-        frames += len(future.result().frames)
-        requests += 1
-        watch.look(requests)
-        if done_s - started_s >= window_s:
-            break
-    rate = frames * FRAME_S / (done_s - started_s)
-    driver.drain(streams)
+    window = closed_loop(driver, streams, window_s, MOST_LOOP_S + window_s, watch.look)
+    rate = window.audio_s_per_s
     return ClosedLoop(
         streams=streams,
-        window_s=round(done_s - started_s, 2),
-        requests=requests,
+        window_s=round(window.seconds, 2),
+        requests=window.requests,
         audio_s_per_s=round(rate, 1),
         share_of_matrix_peak=round(rate * GFLOP_PER_AUDIO_S.get(size, 0) / H200_TFLOP_PER_S / 1e3, 4),
         real_time_per_stream=round(rate / streams, 2),
@@ -227,28 +165,27 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
 
     def collect() -> None:
         nonlocal frames
-        submitted_s, done_s, future = driver.done.get()
-        latencies.append(done_s - submitted_s)
-        frames += len(future.result().frames)
+        done = driver.next_ended()
+        latencies.append(done.ended_s - done.submitted_s)
+        frames += len(done.future.result().frames)
 
     while due_s - started_s < duration_s:
         due_s += arrivals.expovariate(requests_per_s)
         time.sleep(max(0.0, due_s - time.perf_counter()))
         driver.submit()
         sent += 1
-        while not driver.done.empty():
+        while driver.has_ended():
             collect()
         watch.look(sent)
         most = max(most, sent - len(latencies))
     while len(latencies) < sent:
         collect()
-    ranks = percentiles(latencies)
     return OpenLoop(
         requests_per_s=round(requests_per_s, 2),
         requests=sent,
         audio_s_per_s=round(frames * FRAME_S / (time.perf_counter() - started_s), 1),
-        latency_p50_s=round(ranks.p50, 3),
-        latency_p95_s=round(ranks.p95, 3),
+        latency_p50_s=round(percentile(latencies, 0.5), 3),
+        latency_p95_s=round(percentile(latencies, 0.95), 3),
         most_in_flight=most,
         finished=len(latencies),
         memory_mib=watch.bounds,
@@ -259,31 +196,9 @@ def allocated_mib() -> float:
     return round(torch.cuda.memory_allocated() / 2**20, 2) if torch.cuda.is_available() else 0.0
 
 
-def first_audio(driver: Driver, running: int, samples: int) -> FirstAudio:
-    """The running streams are long enough not to end before the last sample; who was heard is cancelled."""
-    others = [driver.submit(max_frames=900, on_audio=lambda _: None) for _ in range(running)]
-    ids = driver.last_ids(running)
-    time.sleep(0.6 if running else 0.0)
-    waits_ms: list[float] = []
-    for number in range(samples + 3):
-        heard: SimpleQueue[float] = SimpleQueue()
-        submitted_s = time.perf_counter()
-        driver.submit(60, lambda _, heard=heard: heard.put(time.perf_counter()), Urgency.INTERACTIVE)
-        first_s = heard.get()
-        if number >= 3:
-            waits_ms.append(1e3 * (first_s - submitted_s))
-        driver.engine.cancel(*driver.last_ids(1))
-        time.sleep(0.02)
-    still_running = sum(not future.done() for future in others)
-    for request_id in ids:
-        driver.engine.cancel(request_id)
-    driver.drain(running + samples + 3)
-    ranks = percentiles(waits_ms)
-    return FirstAudio(still_running, round(ranks.p50, 2), round(ranks.p95, 2))
-
-
-def percentiles(values: list[float]) -> Percentiles:
-    return Percentiles(float(np.percentile(values, 50)), float(np.percentile(values, 95)))
+def measure_first_audio(driver: Driver, running: int, samples: int) -> FirstAudio:
+    waits_ms = first_audio_ms(driver, running, samples, MOST_LOOP_S)
+    return FirstAudio(running, round(percentile(waits_ms, 0.5), 2), round(percentile(waits_ms, 0.95), 2))
 
 
 def measure_codec(checkpoint: Path, device: torch.device) -> list[CodecSpeed]:
@@ -331,16 +246,17 @@ def measure_engine(checkpoint: Path, options: argparse.Namespace) -> EngineRepor
     start_s = round(time.perf_counter() - began_s, 1)
     open_report: OpenLoop | None = None
     try:
-        driver = Driver(engine)
-        for _ in range(8):
-            driver.submit(max_frames=8)
-        driver.drain(8)
+        driver = Driver(engine, BuiltInSpeaker(engine.info.speakers[0]), WORDS, FRAMES)
+        warm_up(driver)
         first = [
-            printed("first audio", first_audio(driver, running, options.first_samples))
+            printed("first audio", measure_first_audio(driver, running, options.first_samples))
             for running in options.first_running
             if running < engine.info.slots
         ]
-        loops = [printed("closed loop", closed_loop(driver, n, options.window, options.size)) for n in options.streams]
+        loops = [
+            printed("closed loop", measure_closed_loop(driver, n, options.window, options.size))
+            for n in options.streams
+        ]
         if options.poisson_window:
             most = max(loop.audio_s_per_s for loop in loops)
             per_s = options.poisson_load * most / (statistics.mean(FRAMES) * FRAME_S)

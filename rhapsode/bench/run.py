@@ -80,7 +80,7 @@ class _Collector:
     """One run of the plan. An engine that goes with a stage is started again for those behind it.
 
     _stage: where the process is. _slots: of its engine. _settled: stages that were measured, failed or left out.
-    _has_refused: what was asked for can never work.
+    _has_refused: what was asked for can never work. _has_not_started: but with fewer slots it may.
     """
 
     report: BenchReport
@@ -93,6 +93,7 @@ class _Collector:
     _slots: int = 0
     _settled: set[str] = field(default_factory=set[str])
     _has_refused: bool = False
+    _has_not_started: bool = False
 
     def collect(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
@@ -102,12 +103,11 @@ class _Collector:
                 for stage in pending.stages:
                     self._take(LeftOut(stage, "the time was over"))
                 return
-            self._pending, self._stage, self._slots = pending, START_STAGE, pending.slots
-            status = self._run_process(left_s)
-            if self._has_refused or (status == 0 and self._stage != START_STAGE):
-                return
-            if status:
+            self._pending, self._stage, self._slots, self._has_not_started = pending, START_STAGE, pending.slots, False
+            if status := self._run_process(left_s):
                 self._take_crash(status)
+            elif self._has_refused or not self._has_not_started:
+                return
 
     def _what_is_left(self) -> EngineRun | None:
         """Slots follow the streams."""
@@ -176,6 +176,7 @@ class _Collector:
         """An engine that did not start is tried with fewer slots: with those that the next fewer streams want."""
         self._has_refused = failure.is_final
         if failure.stage == START_STAGE:
+            self._has_not_started = True
             failure = replace(failure, stage=f"{START_STAGE} with {self._pending.slots} slots")
             self._settle_the_most()
         elif failure.stage not in self._pending.stages:

@@ -1,4 +1,4 @@
-"""The table of speeds says what the results do, figure by figure, and the page has that of the results that there are."""
+"""The table of speeds says what the results do, figure by figure; the page has that of the results that there are."""
 
 from __future__ import annotations
 

@@ -89,6 +89,10 @@ class Driver:
         self._in_flight.discard(ended.request_id)
         return ended
 
+    def has_ended(self) -> bool:
+        """Whether `next_ended` has one at once."""
+        return not self._ended.empty()
+
     def finish(self) -> None:
         """Waits for all that is in flight. Raises what a request ends with, unless it was cancelled."""
         while self._in_flight:

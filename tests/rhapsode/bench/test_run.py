@@ -32,6 +32,10 @@ if start == "fail":
     sys.exit()
 if start == "die":
     os.kill(os.getpid(), signal.SIGKILL)
+if start == "late":
+    say("started", checkpoint_s=1.0, start_s=2.0, slots=5, memory_bytes=1, cards=[])
+    say("left_out", stage="5 streams", why="the time was over")
+    sys.exit()
 slots = min(task["slots"], happens.get("slots", 1024))
 say("started", checkpoint_s=1.0, start_s=2.0, slots=slots, memory_bytes=1, cards=[])
 for running in task["first_running"]:
@@ -141,6 +145,13 @@ def test_what_there_is_no_time_for_is_left_out(measure: Measure) -> None:
     report = measure([1, 8], {}, seconds=1.0)
 
     assert [left.stage for left in report.models[0].left_out] == ["1 stream", "8 streams"]
+
+
+def test_an_engine_that_starts_too_late_is_not_started_again(measure: Measure) -> None:
+    report = measure([1, 8], {"start with 8": "late"})
+
+    assert [left.stage for left in report.models[0].left_out] == ["5 streams"]
+    assert (measured(report), failures(report)) == ([], [])
 
 
 def test_ctrl_c_leaves_what_there_was(measure: Measure, tmp_path: Path) -> None:
