@@ -142,6 +142,16 @@ def test_it_narrates_beside_the_other_package_whose_removal_takes_nothing_of_our
     assert {file for file in ours if not file.is_file()} == set()
 
 
+def test_it_measures_the_machine_beside_the_other_package(installation: Installation) -> None:
+    told = installation.python("-m", "rhapsode", "bench", "--device", "cpu", "--streams", "1", "--json", "report.json")
+
+    assert told.returncode == 0, told.stderr
+    report = json.loads((installation.work / "report.json").read_text())
+    assert report["ended"] == "complete"
+    assert report["environment"]["commit"] is None
+    assert [row["streams"] for row in report["models"][0]["closed_loop"]] == [1]
+
+
 def test_a_program_that_imports_the_client_sees_nothing_of_the_system(installation: Installation) -> None:
     file, path, loaded = installation.answer(CLIENT)
 
