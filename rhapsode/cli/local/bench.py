@@ -137,9 +137,16 @@ def _choose_device(option: str | None) -> str:
             raise Misuse(f"--device: {option!r} is neither cpu nor a GPU such as cuda:0")
         if "," in option:
             raise Misuse("--device: one at a time is measured")
+    if option == "cpu":
         return option
-    found = find_gpus(is_asked=False)
-    return found.gpus[0].device if found.gpus else "cpu"
+    found = find_gpus(is_asked=option is not None)
+    known = [gpu.device for gpu in found.gpus]
+    if option is None:
+        return known[0] if known else "cpu"
+    named = "cuda:0" if option == "cuda" else option
+    if named not in known:
+        raise Misuse(f"--device: there is no {named} here, but {', '.join(known) or found.note or 'no GPU'}")
+    return named
 
 
 def _choose_streams(option: str | None, device: str) -> tuple[int, ...]:

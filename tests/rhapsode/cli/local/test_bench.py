@@ -28,6 +28,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
     for arguments, said in (
         (("--device", "tpu"), "--device: 'tpu' is neither cpu nor a GPU"),
         (("--device", "cuda:0,cuda:1"), "one at a time"),
+        (("--device", "cuda:99"), "there is no cuda:99 here, but"),
         (("--device", "cpu", "--streams", "many"), "is no list of numbers"),
         (("--device", "cpu", "--streams", "0"), "from 1 to 1024"),
         (("--device", "cpu", "--size", "1.7b"), "--size is of random weights on a GPU"),
