@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         others = [_inherited(descriptor) for descriptor in given.others]
     except (SettingsError, OSError) as error:
         sys.exit(f"api.server: {error}")
-    allow_files(settings.max_connections + OTHER_FILES)
-    server = DrainingServer(server_config(app_from_environment, settings, factory=True), others)
+    limited = settings.model_copy(update={"max_connections": _most_connections(settings.max_connections)})
+    server = DrainingServer(server_config(app_from_environment, limited, factory=True), others)
     server.run(sockets=[listener])
     if not server.started:
         sys.exit(STARTUP_FAILURE)
@@ -106,6 +106,16 @@ def _listener(fd: int | None, host: str, port: int) -> socket.socket:
     listener.bind(address)
     listener.listen(BACKLOG)
     return listener
+
+
+def _most_connections(wished: int) -> int:
+    """As many as the system lets this process have: one that it cannot accept would not be told anything."""
+    most = max(1, min(wished, allow_files(wished + OTHER_FILES) - OTHER_FILES))
+    if most < wished:
+        files = f"no more than {most + OTHER_FILES:,} files may be open here"
+        remedy = f"RHAPSODE_MAX_CONNECTIONS={wished} needs {wished + OTHER_FILES:,} (ulimit -n, LimitNOFILE)"
+        print(f"api.server: {files}, so {most:,} connections are served: {remedy}", file=sys.stderr)  # noqa: T201
+    return most
 
 
 def _inherited(descriptor: int) -> socket.socket:

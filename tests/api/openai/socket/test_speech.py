@@ -184,3 +184,25 @@ def test_vllm_omnis_session_has_audio_whole_or_as_it_is_made(speaking: ServedApi
         audio, _ = heard(client, "session.done")
         assert len(audio) > HEADER_BYTES
         assert not audio.startswith(b"RIFF")
+
+
+def test_nobody_hears_or_cancels_what_another_connection_has_spoken(
+    speaking: ServedApi, worker: ScriptedWorker
+) -> None:
+    start = {**START, "keep_open": True}
+    with open_socket(speaking, NARI) as spoken, open_socket(speaking, NARI) as other:
+        say(spoken, start, *words(TEXT))
+        begun, events = heard(spoken, "response.started")
+        stream = events[-1]["request_id"]
+        say(
+            other,
+            {"type": "response.cancel", "request_id": stream},
+            start,
+            {"type": "response.cancel", "request_id": stream},
+        )
+        say(other, *words("Good morning."))
+        assert speaking.http.delete(f"/v1/audio/speech/{stream}").status_code == 404
+        assert heard(other, "response.done")[0] == expected("Good morning.", 7)
+        assert begun + heard(spoken, "response.done")[0] == expected(TEXT, 7)
+
+    assert worker.cancelled == []
