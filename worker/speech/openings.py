@@ -1,14 +1,14 @@
 """Openings of jobs that are heard while they are spoken: who listens here, and what has come of each.
 
 An opening is an attempt at a job's first segment. It is made in chunks, which cost an engine more than one piece at the
-end, where somebody listens to the job, or where no other segment is spoken: for a listener who comes a moment after the
-job. Nothing of it is stored; what becomes of the attempt is the business of those who check and store it.
+end, where somebody listens to the job, or where no other job is spoken: for a listener who comes a moment after it.
+Nothing of it is stored; what becomes of the attempt is the business of those who check and store it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +22,6 @@ from worker.engine.interface import OnAudio, SpeechChunk
 class Opening:
     """fence: of the lease. attempt: its number. text: as it is spoken."""
 
-    job: JobId
     fence: int
     attempt: int
     text: str
@@ -57,7 +56,7 @@ class Openings:
         self._lock = threading.Lock()
         self._listeners: dict[JobId, list[OpeningListener]] = defaultdict(list)
         self._spoken: dict[JobId, _Spoken] = {}
-        self._num_speaking = 0
+        self._speaking: Counter[JobId] = Counter()
 
     def listen(self, job: JobId, listener: OpeningListener) -> None:
         """From now on, and what there is of an opening that is under way."""
@@ -80,42 +79,44 @@ class Openings:
             return job in self._listeners
 
     @contextmanager
-    def speaking(self, opening: Opening | None) -> Generator[OnAudio | None]:
-        """Around every attempt at any segment. opening: None of one that is not to be heard before it is stored.
+    def speaking(self, job: JobId, opening: Opening | None) -> Generator[OnAudio | None]:
+        """Around every attempt at any segment of the job. opening: None of one that is not heard before it is stored.
 
         Gives what the engine's chunks are for; None where it need not make any.
         """
-        spoken = self._begin(opening)
+        spoken = self._begin(job, opening)
         is_whole = False
         try:
-            yield None if spoken is None else lambda chunk: self._add(spoken, chunk)
+            yield None if spoken is None else lambda chunk: self._add(job, spoken, chunk)
             is_whole = True
         finally:
-            self._end(spoken, is_whole=is_whole)
+            self._end(job, spoken, is_whole=is_whole)
 
-    def _begin(self, opening: Opening | None) -> _Spoken | None:
+    def _begin(self, job: JobId, opening: Opening | None) -> _Spoken | None:
         with self._lock:
-            is_alone = not self._num_speaking
-            self._num_speaking += 1
-            if opening is None or not (is_alone or opening.job in self._listeners):
+            self._speaking[job] += 1
+            is_alone = len(self._speaking) == 1
+            if opening is None or not (is_alone or job in self._listeners):
                 return None
-            spoken = self._spoken[opening.job] = _Spoken(opening)
-            for listener in self._listeners.get(opening.job, ()):
+            spoken = self._spoken[job] = _Spoken(opening)
+            for listener in self._listeners.get(job, ()):
                 listener.begun(opening)
             return spoken
 
-    def _add(self, spoken: _Spoken, chunk: SpeechChunk) -> None:
+    def _add(self, job: JobId, spoken: _Spoken, chunk: SpeechChunk) -> None:
         with self._lock:
             spoken.chunks.append(chunk)
-            if self._spoken.get(spoken.opening.job) is spoken:
-                for listener in self._listeners.get(spoken.opening.job, ()):
+            if self._spoken.get(job) is spoken:
+                for listener in self._listeners.get(job, ()):
                     listener.made(chunk)
 
-    def _end(self, spoken: _Spoken | None, *, is_whole: bool) -> None:
+    def _end(self, job: JobId, spoken: _Spoken | None, *, is_whole: bool) -> None:
         with self._lock:
-            self._num_speaking -= 1
-            if spoken is None or self._spoken.get(spoken.opening.job) is not spoken:
+            self._speaking[job] -= 1
+            if not self._speaking[job]:
+                del self._speaking[job]
+            if spoken is None or self._spoken.get(job) is not spoken:
                 return
-            del self._spoken[spoken.opening.job]
-            for listener in self._listeners.get(spoken.opening.job, ()):
+            del self._spoken[job]
+            for listener in self._listeners.get(job, ()):
                 listener.over(is_whole=is_whole)

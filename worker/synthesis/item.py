@@ -132,7 +132,7 @@ def _spoken(
         return [speech_request(item, segment, conditioning, manner, part) for part in range(len(manner.parts))]
 
     def speaking(manner: Manner) -> AbstractContextManager[OnAudio | None]:
-        return services.openings.speaking(_opening(item, segment, manner))
+        return services.openings.speaking(item.lease.job, _opening(item, segment, manner))
 
     tries = Tries(
         text=segment.text,
@@ -157,8 +157,7 @@ def _opening(item: ClaimedItem, segment: SpokenSegment, manner: Manner) -> Openi
     """None for an attempt that is not heard before it is stored."""
     if segment.index or len(manner.parts) > 1 or not is_heard_early(item.narration.request.quality):
         return None
-    lease = item.lease
-    return Opening(lease.job, lease.fence, manner.number, segment.text, segment.voice, segment.language)
+    return Opening(item.lease.fence, manner.number, segment.text, segment.voice, segment.language)
 
 
 def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> StoredSpeech:

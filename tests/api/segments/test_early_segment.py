@@ -44,7 +44,7 @@ def a_job(api: ServedApi, num_segments: int, speed: float = 1.0, **fields: objec
 
 
 def opening_of(item: ClaimedItem, attempt: int = 1) -> Opening:
-    return Opening(item.lease.job, item.lease.fence, attempt, "The first segment of all.", "ada", "english")
+    return Opening(item.lease.fence, attempt, "The first segment of all.", "ada", "english")
 
 
 def chunk(number: int) -> SpeechChunk:
@@ -84,7 +84,7 @@ def test_the_first_segment_is_heard_before_it_is_stored_and_once(api: ServedApi,
     with listening(api, job) as listener:
         items = claim_all(api, 2, QUEUE)
         until_listened(worker, job)
-        with worker.openings.speaking(opening_of(items[0])) as on_audio:
+        with worker.openings.speaking(job, opening_of(items[0])) as on_audio:
             say(on_audio, 1)
             listener.wait_for(len(HEADER + said(1)))
             heard_first = bytes(listener.heard)
@@ -104,9 +104,9 @@ def test_what_was_heard_and_not_kept_is_followed_by_what_was(api: ServedApi, wor
     with listening(api, job) as listener:
         item = claim_all(api, 1, QUEUE)[0]
         until_listened(worker, job)
-        with worker.openings.speaking(opening_of(item, attempt=1)) as on_audio:
+        with worker.openings.speaking(job, opening_of(item, attempt=1)) as on_audio:
             say(on_audio, 1, 2)
-        with worker.openings.speaking(opening_of(item, attempt=2)) as on_audio:
+        with worker.openings.speaking(job, opening_of(item, attempt=2)) as on_audio:
             say(on_audio, 3)
         speak(api, item, attempt=2)
         finish(api)
@@ -120,7 +120,7 @@ def test_an_opening_that_breaks_off_is_followed_by_the_whole_segment(api: Served
     with listening(api, job) as listener:
         item = claim_all(api, 1, QUEUE)[0]
         until_listened(worker, job)
-        with suppress(EngineDied), worker.openings.speaking(opening_of(item)) as on_audio:
+        with suppress(EngineDied), worker.openings.speaking(job, opening_of(item)) as on_audio:
             say(on_audio, 1, 2)
             raise EngineDied("as engines do")
         speak(api, item)
@@ -136,7 +136,7 @@ def test_the_opening_of_a_worker_that_is_gone_is_followed_by_the_whole_segment(a
         with listening(api, job) as listener:
             item = claim_all(api, 1, QUEUE)[0]
             until_listened(worker, job)
-            with worker.openings.speaking(opening_of(item)) as on_audio:
+            with worker.openings.speaking(job, opening_of(item)) as on_audio:
                 say(on_audio, 1, 2)
                 listener.wait_for(len(HEADER + said(1, 2)))
                 worker.server.close()
@@ -150,7 +150,7 @@ def test_the_opening_of_a_worker_that_is_gone_is_followed_by_the_whole_segment(a
 def test_a_listener_who_comes_later_hears_it_from_the_beginning(api: ServedApi, worker: SpeakingWorker) -> None:
     job = a_job(api, 1)
     item = claim_all(api, 1, QUEUE)[0]
-    with worker.openings.speaking(opening_of(item)) as on_audio:
+    with worker.openings.speaking(job, opening_of(item)) as on_audio:
         say(on_audio, 1, 2)
         with listening(api, job) as listener:
             listener.wait_for(len(HEADER + said(1, 2)))
@@ -171,7 +171,7 @@ def test_it_is_heard_at_the_speed_of_the_job(api: ServedApi, worker: SpeakingWor
     with listening(api, job) as listener:
         item = claim_all(api, 1, QUEUE)[0]
         until_listened(worker, job)
-        with worker.openings.speaking(opening_of(item)) as on_audio:
+        with worker.openings.speaking(job, opening_of(item)) as on_audio:
             say(on_audio, *numbers)
         until_left(worker, job)
         speak(api, item)
@@ -188,7 +188,7 @@ def test_of_a_job_that_rather_has_none_than_what_did_not_pass_only_what_passed_i
     job = a_job(api, 1, quality=quality)
     with listening(api, job) as listener:
         item = claim_all(api, 1, QUEUE)[0]
-        with worker.openings.speaking(opening_of(item)) as on_audio:
+        with worker.openings.speaking(job, opening_of(item)) as on_audio:
             say(on_audio, 1, 2)
         speak(api, item)
         finish(api)
@@ -202,7 +202,7 @@ def test_other_codecs_carry_it_too(api: ServedApi, worker: SpeakingWorker) -> No
     with api.http.stream("GET", f"/v1/jobs/{job}/audio", headers={"Accept": "audio/mpeg"}) as answer:
         item = claim_all(api, 1, QUEUE)[0]
         until_listened(worker, job)
-        with worker.openings.speaking(opening_of(item)) as on_audio:
+        with worker.openings.speaking(job, opening_of(item)) as on_audio:
             say(on_audio, *range(1, 20))
             first = next(answer.iter_raw())
             assert not json.loads(api.http.get(f"/v1/jobs/{job}").content)["progress"]["segments"]["done"]

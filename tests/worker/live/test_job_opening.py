@@ -21,7 +21,7 @@ TEXT = "Once upon a time there was a king."
 
 
 def opening(attempt: int = 1) -> Opening:
-    return Opening(JOB, 3, attempt, TEXT, "ada", "english")
+    return Opening(3, attempt, TEXT, "ada", "english")
 
 
 def make(on_audio: OnAudio | None, pcm: Pcm, frames: CodecFrames) -> None:
@@ -40,7 +40,7 @@ def test_an_opening_is_heard_from_speech_to_speech(server: LiveServer, parts: Li
     with calling(server.address()) as caller:
         caller.say(Listen(stream="one", job=JOB))
         caller.until(lambda: parts.openings.is_listened_to(JOB))
-        with parts.openings.speaking(opening()) as on_audio:
+        with parts.openings.speaking(JOB, opening()) as on_audio:
             make(on_audio, pcm, frames)
         caller.until(lambda: len(heads(caller, "one")) == 2)
 
@@ -60,7 +60,7 @@ def test_what_the_live_gate_ends_is_told_to_be_broken_off(server: LiveServer, pa
     with calling(server.address()) as caller:
         caller.say(Listen(stream="one", job=JOB))
         caller.until(lambda: parts.openings.is_listened_to(JOB))
-        with parts.openings.speaking(opening()) as on_audio:
+        with parts.openings.speaking(JOB, opening()) as on_audio:
             make(on_audio, np.tile(loud, 40), np.repeat(same, 40, axis=0))
         caller.until(lambda: len(heads(caller, "one")) == 2)
 

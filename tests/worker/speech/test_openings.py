@@ -16,8 +16,8 @@ from worker.speech.openings import Opening, Openings
 JOB, OTHER = JobId("job_1"), JobId("job_2")
 
 
-def opening(job: JobId = JOB, attempt: int = 1) -> Opening:
-    return Opening(job, 3, attempt, "Once upon a time.", "ada", "english")
+def opening(attempt: int = 1) -> Opening:
+    return Opening(3, attempt, "Once upon a time.", "ada", "english")
 
 
 def chunk(number: int) -> SpeechChunk:
@@ -50,7 +50,7 @@ def test_who_listens_is_told_of_every_attempt() -> None:
     openings.listen(OTHER, other)
 
     for attempt in (1, 2):
-        with openings.speaking(opening(attempt=attempt)) as on_audio:
+        with openings.speaking(JOB, opening(attempt=attempt)) as on_audio:
             make(on_audio, 1, 2)
 
     assert told.said == [1, "frame 1", "frame 2", True, 2, "frame 1", "frame 2", True]
@@ -61,7 +61,7 @@ def test_who_comes_later_is_told_from_the_beginning_and_who_leaves_no_more() -> 
     openings, early, late = Openings(), Told(), Told()
     openings.listen(JOB, early)
 
-    with openings.speaking(opening()) as on_audio:
+    with openings.speaking(JOB, opening()) as on_audio:
         make(on_audio, 1)
         openings.listen(JOB, late)
         openings.leave(JOB, early)
@@ -76,7 +76,7 @@ def test_an_attempt_that_fails_is_not_whole() -> None:
     openings, told = Openings(), Told()
     openings.listen(JOB, told)
 
-    with pytest.raises(EngineDied), openings.speaking(opening()):
+    with pytest.raises(EngineDied), openings.speaking(JOB, opening()):
         raise EngineDied("as engines do")
 
     assert told.said == [1, False]
@@ -87,13 +87,13 @@ def test_beside_others_chunks_are_made_only_where_somebody_listens() -> None:
     openings.listen(OTHER, Told())
 
     with (
-        openings.speaking(None) as later_segment,
-        openings.speaking(opening()) as unheard,
-        openings.speaking(opening(OTHER)) as heard,
+        openings.speaking(JobId("job_3"), None) as other_job,
+        openings.speaking(JOB, opening()) as unheard,
+        openings.speaking(OTHER, opening()) as heard,
     ):
-        assert (later_segment, unheard) == (None, None)
+        assert (other_job, unheard) == (None, None)
         assert heard is not None
-    with openings.speaking(opening()) as alone:
+    with openings.speaking(JOB, None), openings.speaking(JOB, opening()) as alone:
         assert alone is not None
 
 
@@ -101,8 +101,8 @@ def test_a_lease_that_was_taken_over_here_is_another_opening() -> None:
     openings, told = Openings(), Told()
     openings.listen(JOB, told)
 
-    with openings.speaking(opening(attempt=1)) as first:
-        with openings.speaking(opening(attempt=2)) as second:
+    with openings.speaking(JOB, opening(attempt=1)) as first:
+        with openings.speaking(JOB, opening(attempt=2)) as second:
             make(cast(OnAudio, first), 1)
             make(second, 2)
         assert told.said == [1, 2, "frame 2", True]
