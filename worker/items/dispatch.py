@@ -20,7 +20,6 @@ from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, Clai
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.objects import keys
-from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import item_fields
 from storage.runtime.observability.tracing import span
@@ -158,7 +157,7 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
         except (LeaseLost, JobAborted) as error:
             meter.outcome = "refused"
             logger.info("result refused", extra={"reason": type(error).__name__})
-            _discard(item, services.artifacts)
+            _discard(item, services)
             return Tickets()
         except (JobGone, JobNotFound) as error:
             meter.outcome = "vanished"
@@ -206,13 +205,13 @@ def _pause_s(spent_s: float) -> float:
     return random.uniform(0.5, 1.0) * min(max(spent_s, shortest_s), longest_s)
 
 
-def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
+def _discard(item: ClaimedItem, services: WorkerServices) -> None:
     """Delete what was stored for a result that was refused: the job may be deleted already, with all it stored.
 
     Only after a refusal, which says that the result was never taken. Work that is dropped proves nothing: its result
     may have been taken and the answer lost.
     """
-    lease = item.lease
+    lease, artifacts = item.lease, services.artifacts
     try:
         if lease.item == PLAN_ITEM:
             # Of a job that prepares voices nothing lies there, which is no error.
@@ -223,11 +222,25 @@ def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
             artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
         elif lease.item != DELIVER_ITEM:
             artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
+            if _is_deleted(lease, services.jobs):
+                # In the packs of any other job may lie what was taken.
+                artifacts.delete_prefix(keys.packs_prefix(lease.tenant, lease.job))
             if item.plan_document:
                 artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
     except StoreUnavailable as error:
         # It goes with its job, or with the janitor's sweep for orphans.
         logger.warning("refused result left in the store", extra={"error": str(error)})
+
+
+def _is_deleted(lease: Lease, jobs: JobStore) -> bool:
+    """Not of a job that Redis merely does not know: it may have lost its memory."""
+    try:
+        jobs.get(lease.tenant, lease.job)
+    except JobGone:
+        return True
+    except JobNotFound:
+        return False
+    return False
 
 
 def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Tickets:

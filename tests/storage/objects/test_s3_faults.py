@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -48,6 +49,7 @@ def test_a_store_that_fails_is_unavailable_until_it_is_well(proxy: FaultyProxy, 
 
         calls = (
             partial(store.get, KEY),
+            partial(store.get_range, KEY, 0, 3),
             lambda: b"".join(store.read_stream(KEY)),
             partial(store.put, f"{KEY}-2", b"during"),
             lambda: list(store.list("jobs/")),
@@ -61,7 +63,34 @@ def test_a_store_that_fails_is_unavailable_until_it_is_well(proxy: FaultyProxy, 
 
         proxy.become(Mode.WELL)
         assert patient.get(KEY) == b"before"
+        assert patient.get_range(KEY, 2, 3) == b"for"
         assert patient.put_stream(f"{KEY}-4", [bytes(MIB)] * 9).bytes == 9 * MIB
+
+
+class RangesIgnored(BaseHTTPRequestHandler):
+    """Sends the whole object, whatever part of it is asked for."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("ETag", '"0"')
+        self.send_header("Content-Length", "6")
+        self.end_headers()
+        self.wfile.write(b"before")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing on the terminal of the tests."""
+
+
+def test_a_server_that_knows_no_ranges_gives_no_wrong_stretch() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), RangesIgnored) as server:
+        threading.Thread(target=server.serve_forever).start()
+        client = connect_s3(f"http://127.0.0.1:{server.server_port}", None, "any", "any", patience=IMPATIENT)
+        try:
+            with pytest.raises(StoreUnavailable, match="whole objects"):
+                S3ArtifactStore(client, BUCKET, "").get_range(KEY, 2, 3)
+        finally:
+            client.close()
+            server.shutdown()
 
 
 def test_what_comes_too_slowly_is_given_up(proxy: FaultyProxy, weed: EmbeddedS3) -> None:

@@ -184,6 +184,28 @@ def test_a_deleted_jobs_packs_go_with_it(crowd: Studio) -> None:
     assert list(crowd.artifacts.list(keys.JOBS)) == []
 
 
+def test_a_job_that_is_deleted_while_its_segments_are_stored_leaves_no_pack(crowd: Studio) -> None:
+    job = crowd.submit(TEXT, SPOKEN_SPEC)
+    failing = FailingStore(crowd.artifacts)
+    packs_put: list[str] = []
+
+    def end_and_delete(key: str) -> None:
+        if key.endswith(".pack") and not packs_put:
+            packs_put.append(key)
+            crowd.jobs.cancel(TENANT, job.id)
+            crowd.services.leases.extend_now()
+            crowd.jobs.delete(TENANT, job.id)
+            crowd.artifacts.delete_prefix(keys.job_prefix(TENANT, job.id))
+
+    failing.before_put = end_and_delete
+
+    drain(replace(crowd.with_artifacts(failing), artifacts=crowd.artifacts))
+
+    assert packs_put
+    assert packs_put[0] in failing.puts
+    assert list(crowd.artifacts.list(keys.JOBS)) == []
+
+
 @pytest.mark.parametrize("fault", ["deleted", "half", "changed", "index"])
 def test_of_a_pack_that_is_lost_or_damaged_what_is_affected_is_spoken_again_and_nothing_else(
     crowd: Studio, control: JobControl, fault: str
