@@ -1,24 +1,27 @@
 """Objects that the segments of long jobs lie in, on an S3 server, by how many jobs share the worker.
 
-    python -m benchmarks.queue.segment_packs [--jobs 1 8 64] [--segments 512] [--slots 128] [--step-s 0.023]
+    python -m benchmarks.queue.segment_packs [--jobs 1 8 64] [--segments 512] [--slots 128] [--wait-s 0 1]
 
-A stack (the engine `fake` at the pace of a large model: a step of 23 ms for all its slots, segments of 15 s) speaks
-so many jobs at a time, which have so many segments together. Every object is one PUT, and a segment by itself was one
-before there were packs. Prints a row for each number of jobs: segments finished in a second and job, their objects and
-bytes by themselves and as they lie, what of that are indexes, and the time that the jobs took start to end.
+A stack (the engine `fake` at the pace of a large model: a step of 23 ms for all its slots, segments of 4 to 20 s)
+speaks so many jobs at a time, which have so many segments together; once for each time that a segment may wait for its
+pack, where 0 is as it was before there were packs. Every object is one PUT. Prints a row for each number of jobs:
+segments finished in a second in the middle of it, their objects and megabytes, what of that are indexes, and the
+time from start to end.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import time
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, cycle, islice
 
 import httpx
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
@@ -36,21 +39,23 @@ from tests.environment import without_settings
 from tests.run_guard import guarded_run
 
 TENANT = TenantId("local")
-SENTENCE = "Long ago in a house at the edge of the wood there lived a man who mended clocks for all of the valley, "
-SENTENCES_OF_SEGMENT = 3
+SENTENCE = "Long ago in a house at the edge of the wood there lived a man who mended clocks for all of the valley,"
+WORDS_OF_SEGMENT = (20, 100)
+"""Of different lengths, as sentences are: else all of an engine's slots end at once, which none does that speaks."""
+
 LOOK_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of all jobs together. alone_bytes: of the segments' files. packed: segments that lie with others."""
+    """Of all jobs together. packed: segments that lie with others. packs, stored_bytes: of `objects`."""
 
     segments: int
     packed: int
     objects: int
     packs: int
-    alone_bytes: int
     stored_bytes: int
+    middle_per_s: float
     wall_s: float
 
 
@@ -60,10 +65,24 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=512, help="of all jobs together")
     parser.add_argument("--slots", type=int, default=128)
     parser.add_argument("--step-s", type=float, default=0.023)
+    parser.add_argument("--wait-s", type=float, nargs="+", default=[0.0, 1.0])
     arguments = parser.parse_args()
 
+    print(HEADINGS)
+    for wait_s in arguments.wait_s:
+        measure_waiting(wait_s, arguments)
+
+
+HEADINGS = (
+    f"{'wait s':>6}{'jobs':>6}{'segments':>10}{'per s':>9}{'PUTs':>7}{'packs':>7}{'packed':>8}{'MB':>8}"
+    f"{'indexes':>9}{'wall s':>8}"
+)
+
+
+def measure_waiting(wait_s: float, arguments: argparse.Namespace) -> None:
     environment = without_settings(os.environ)
     environment |= {"RHAPSODE_ENGINE": "fake", "RHAPSODE_FAKE_STEP_S": str(arguments.step_s)}
+    environment |= {"RHAPSODE_PACK_WAIT_S": str(wait_s)}
     with guarded_run() as folder, EmbeddedS3(folder / "s3") as server:
         environment |= {
             "RHAPSODE_STORE": f"s3://{BUCKET}",
@@ -77,16 +96,9 @@ def main() -> None:
             stack.wait_ready()
             with redis.Redis.from_url(EmbeddedRedis(DataDir(folder).valkey).url, decode_responses=True) as state:
                 rig = Rig(stack.url, JobStore(state), S3ArtifactStore(client, BUCKET, ""))
-                print(HEADINGS)
                 for number in arguments.jobs:
-                    report(number, measure(rig, number, arguments.segments // number))
+                    report(wait_s, number, measure(rig, number, arguments.segments // number))
         client.close()
-
-
-HEADINGS = (
-    f"{'jobs':>5}{'segments':>10}{'/s and job':>12}{'PUTs alone':>12}{'PUTs':>7}{'packs':>7}{'packed':>8}"
-    f"{'MB alone':>10}{'MB':>8}{'indexes':>9}{'wall s':>8}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +112,9 @@ def measure(rig: Rig, num_jobs: int, num_segments: int) -> Figures:
     begun_s = time.monotonic()
     with httpx.Client(base_url=rig.url, timeout=60) as http:
         jobs = [submit(http, num_segments) for _ in range(num_jobs)]
-        for job in jobs:
-            wait(http, job)
+    middle_per_s = watched_to_their_ends(rig, jobs)
     wall_s = time.monotonic() - begun_s
-    segments = packed = objects = packs = alone_bytes = stored_bytes = 0
+    segments = packed = objects = packs = stored_bytes = 0
     for job in jobs:
         results = rig.jobs.segment_results(TENANT, job)
         entries = [
@@ -112,14 +123,12 @@ def measure(rig: Rig, num_jobs: int, num_segments: int) -> Figures:
         ]
         if {segment_key(TENANT, job, each) for each in results} != {entry.key for entry in entries}:
             raise RuntimeError(f"objects of {job} that no segment lies in")
-        in_packs = len({each.place.pack for each in results if each.place})
         segments += len(results)
         packed += sum(each.place is not None for each in results)
         objects += len(entries)
-        packs += in_packs
+        packs += len({each.place.pack for each in results if each.place})
         stored_bytes += sum(entry.bytes for entry in entries)
-        alone_bytes += sum(entry.bytes for entry in entries) - in_packs * INDEX_BYTES
-    return Figures(segments, packed, objects, packs, alone_bytes, stored_bytes, wall_s)
+    return Figures(segments, packed, objects, packs, stored_bytes, middle_per_s, wall_s)
 
 
 NUMBERS = count()
@@ -127,24 +136,39 @@ NUMBERS = count()
 
 
 def submit(http: httpx.Client, num_segments: int) -> JobId:
-    paragraphs = [f"{SENTENCE * SENTENCES_OF_SEGMENT}said {next(NUMBERS)}." for _ in range(num_segments)]
+    paragraphs = [paragraph(next(NUMBERS)) for _ in range(num_segments)]
     body = {"input": {"text": "\n\n".join(paragraphs)}, "voice": "ada", "seed": 1, "reuse": False}
     return JobId(http.post("/v1/jobs", json=body).raise_for_status().json()["id"])
 
 
-def wait(http: httpx.Client, job: JobId) -> None:
-    while (answer := http.get(f"/v1/jobs/{job}").raise_for_status().json())["state"] != "succeeded":
-        if answer["state"] in {"failed", "cancelled", "expired"}:
-            raise RuntimeError(f"a job did not succeed: {answer}")
+def paragraph(number: int) -> str:
+    """The same of every run."""
+    num_words = random.Random(number).randint(*WORDS_OF_SEGMENT)
+    return f"{' '.join(islice(cycle(SENTENCE.split()), num_words))} said {number}."
+
+
+def watched_to_their_ends(rig: Rig, jobs: list[JobId]) -> float:
+    """Segments finished in a second from a tenth to nine tenths of all: without plans, first words and assemblies."""
+    seen: list[tuple[float, int]] = []
+    while True:
+        records = [rig.jobs.get(TENANT, job) for job in jobs]
+        if wrong := [each for each in records if each.state.is_terminal and each.state is not JobState.SUCCEEDED]:
+            raise RuntimeError(f"a job did not succeed: {wrong[0].error}")
+        seen.append((time.monotonic(), sum(each.segments.done for each in records)))
+        if all(each.state.is_terminal for each in records):
+            break
         time.sleep(LOOK_S)
+    total = seen[-1][1]
+    middle = [(at_s, done) for at_s, done in seen if total / 10 <= done <= total * 9 / 10]
+    (first_s, first), (last_s, last) = middle[0], middle[-1]
+    return (last - first) / (last_s - first_s)
 
 
-def report(number: int, figures: Figures) -> None:
-    rate = figures.segments / figures.wall_s / number
+def report(wait_s: float, number: int, figures: Figures) -> None:
     print(
-        f"{number:>5}{figures.segments:>10,}{rate:>12.1f}{figures.segments:>12,}{figures.objects:>7,}"
-        f"{figures.packs:>7,}{figures.packed:>8,}{figures.alone_bytes / 1e6:>10.1f}{figures.stored_bytes / 1e6:>8.1f}"
-        f"{figures.packs * INDEX_BYTES / 1e6:>9.2f}{figures.wall_s:>8.1f}",
+        f"{wait_s:>6g}{number:>6}{figures.segments:>10,}{figures.middle_per_s:>9.1f}{figures.objects:>7,}{figures.packs:>7,}"
+        f"{figures.packed:>8,}{figures.stored_bytes / 1e6:>8.1f}{figures.packs * INDEX_BYTES / 1e6:>9.2f}"
+        f"{figures.wall_s:>8.1f}",
         flush=True,
     )
 

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 FIRST_SEGMENT = "0"
 
 PLACES_SHARE = 4
-"""One segment may wait for so many slots of the engine. A worker has threads for half as many segments again as it has
-slots, and those that wait must leave some to those that are being stored."""
+"""One segment may be in a pack for so many slots of the engine. A worker has threads for half as many segments again as
+it has slots, and packs must leave it as many of those as it needs without them."""
 
 StorePack = Callable[[Sequence[PackPart]], Sequence[StoredSpeech]]
 
@@ -62,7 +62,8 @@ class _JobHere:
 class SegmentPacker:
     """Any thread may call any method.
 
-    places: segments that may wait at the same time, over all jobs. A pack that takes the last is stored at once.
+    places: segments that may be in packs which are not stored yet, over all jobs. A pack that takes the last is stored
+    at once, and what comes meanwhile goes by itself: where storing is slow, packs hold nothing up.
     wait_s: how long the first of a pack waits; with 0, nothing is packed.
     """
 
@@ -75,7 +76,7 @@ class SegmentPacker:
 
     @property
     def waiting(self) -> int:
-        """Segments in packs that are open still."""
+        """Segments in packs that are not stored yet."""
         return self._waiting
 
     @property
@@ -113,9 +114,26 @@ class SegmentPacker:
             if number == 0:
                 self._wait_for_others(self._jobs[lease.job], pack)
         if number == 0:
-            _settle(pack, store)
+            self._settle(pack, store)
         stored = pack.stored.result()
         return None if stored is None else stored[number]
+
+    def _settle(self, pack: _Pack, store: StorePack) -> None:
+        """Store a closed pack, once. Whatever happens, nobody waits for it in vain."""
+        stored: Sequence[StoredSpeech] | None = None
+        try:
+            if len(pack.parts) > 1:
+                stored = store(pack.parts)
+                failpoint("pack.after_put")
+                _PACKS.labels("stored").inc()
+                _PACKED.inc(len(pack.parts))
+        except Exception as error:  # noqa: BLE001  (each segment is stored by itself then, and fails of its own error)
+            _PACKS.labels("failed").inc()
+            logger.warning("a pack was not stored", extra={"segments": len(pack.parts), "error": str(error)})
+        finally:
+            with self._changed:
+                self._waiting -= len(pack.parts)
+            pack.stored.set_result(stored)
 
     # ------------------------------------------------------------------------------------------ under the lock
 
@@ -152,21 +170,4 @@ class SegmentPacker:
         """Nothing joins it any more."""
         pack.is_closed = True
         job.pack = None
-        self._waiting -= len(pack.parts)
         self._changed.notify_all()
-
-
-def _settle(pack: _Pack, store: StorePack) -> None:
-    """Store a closed pack, once. Whatever happens, nobody waits for it in vain."""
-    stored: Sequence[StoredSpeech] | None = None
-    try:
-        if len(pack.parts) > 1:
-            stored = store(pack.parts)
-            failpoint("pack.after_put")
-            _PACKS.labels("stored").inc()
-            _PACKED.inc(len(pack.parts))
-    except Exception as error:  # noqa: BLE001  (each segment is stored by itself then, and fails of its own error)
-        _PACKS.labels("failed").inc()
-        logger.warning("a pack was not stored", extra={"segments": len(pack.parts), "error": str(error)})
-    finally:
-        pack.stored.set_result(stored)
