@@ -4,7 +4,8 @@
 
 An API and two GPU workers are processes of their own, on the engine without a model unless a checkpoint is given. Each
 listener asks for one text after the other, always with the same seed, and reads no faster than it hears, with half a
-second of buffer. Every so many seconds a worker gets kill -9, in turn, and is started again. What is told: streams that
+second of buffer. Every so many seconds a worker gets kill -9, in turn, and is started again; while one of them still
+starts the other is spared. What is told: streams that
 broke, the longest gap that was heard, and streams whose bytes were not those that the same text had before anything
 was killed, which only an engine without a model, or a strict one, promises.
 """
@@ -24,6 +25,7 @@ from benchmarks.live.listeners import Heard, Listening
 from benchmarks.live.listening import (
     TEXTS,
     add_engine,
+    all_speak,
     hear,
     speaking_workers,
     speech_order,
@@ -60,6 +62,8 @@ async def _measure(api: ServedApi, folder: Path, arguments: argparse.Namespace) 
         listening = asyncio.create_task(Listening(api, orders, until_s, heard, digests).run(arguments.listeners))
         while arguments.every and time.monotonic() + arguments.every < until_s:
             await asyncio.sleep(arguments.every)
+            if not all_speak(api, workers):
+                continue
             worker = workers[kills % len(workers)]
             worker.kill()
             worker.start()

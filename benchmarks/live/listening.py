@@ -80,6 +80,10 @@ class Worker:
             command = commands.gpu_worker("1")
             self._process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
 
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
@@ -106,7 +110,11 @@ async def speaking_workers(
     }
     engine = {"RHAPSODE_ENGINE": "fake"}
     if arguments.checkpoint is not None:
-        engine = {"RHAPSODE_CHECKPOINT": str(arguments.checkpoint.resolve())}
+        engine = {
+            "RHAPSODE_CHECKPOINT": str(arguments.checkpoint.resolve()),
+            "RHAPSODE_ENGINE_PROFILE": "latency",
+            "RHAPSODE_ENGINE_REPRODUCIBILITY": "strict",
+        }
     environment = without_settings(os.environ) | chosen | engine
     workers = [Worker(name, environment, folder / f"{name}.log") for name in names]
     async with AsyncExitStack() as stack:
@@ -128,7 +136,8 @@ async def spoken_names(api: ServedApi) -> tuple[str, str]:
 
 
 def speech_order(model: str, voice: str, text: str) -> dict[str, object]:
-    fields = {"model": model, "voice": voice, "input": text, "seed": 7}
+    """A stream of 20 s at most: random weights never end by themselves."""
+    fields = {"model": model, "voice": voice, "input": text, "seed": 7, "max_new_tokens": 250}
     return {**fields, "stream": True, "response_format": "pcm"}
 
 
@@ -143,6 +152,12 @@ async def until_served(api: ServedApi, order: dict[str, object], number: int) ->
     await asyncio.sleep(3)
     if isinstance(broken := await hear(api, order, None), str):
         sys.exit(broken)
+
+
+def all_speak(api: ServedApi, workers: Sequence[Worker]) -> bool:
+    """Each of them as it was started last."""
+    live = {each.report.pid for each in WorkerRegistry(api.state).list() if each.report.live is not None}
+    return live.issuperset(worker.pid for worker in workers)
 
 
 async def hear(api: ServedApi, order: dict[str, object], playback: Playback | None) -> bytes | str:

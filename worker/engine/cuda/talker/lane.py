@@ -32,6 +32,8 @@ _LOOK_S, _CALM_LOOK_S = 2e-4, 1e-3
 # An opening reads all weights for a row or two and takes that from the frames beside it. Behind one, none begins for
 # so many times as long as it took, so that openings have a fifth of the time at most; who comes then joins the others.
 _REST_BEHIND_OPENING = 4.0
+# An opening saves one stream the frames in flight and makes all others wait: with more that are heard, more is lost.
+_MOST_HEARD_BESIDE_OPENING = 16
 
 
 class Prefill(Protocol):
@@ -203,6 +205,8 @@ class SlotTalkerLane:
     def _slots_to_open(self, admissions: Sequence[SlotAdmission]) -> list[int]:
         """Of whom the first frame is made apart: those who are heard, while others' frames are in flight."""
         if self._openings is None or not self._in_flight or self._opening is not None:
+            return []
+        if len(self._streamed) > _MOST_HEARD_BESIDE_OPENING:
             return []
         heard = [admission for admission in admissions if admission.request.is_streamed]
         if not heard or time.monotonic() < self._next_opening_s:

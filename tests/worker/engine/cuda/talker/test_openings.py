@@ -172,6 +172,20 @@ def test_alone_it_is_no_step_of_its_own() -> None:
     assert rig.device.told == [("prompts", 2, "beside"), ("join",), ("frame", 2), ("frame", 2)]
 
 
+@pytest.mark.parametrize(("heard", "opens"), [(15, True), (16, False)])
+def test_beside_many_that_are_heard_nobody_begins_apart(heard: int, opens: bool) -> None:
+    rig = Rig(num_live=20)
+    for number in range(heard):
+        rig.begin(str(number))
+    rig.look()
+    rig.device.told.clear()
+
+    rig.begin("new")
+    rig.look()
+
+    assert (("opening", 2 + heard) in rig.device.told) == opens
+
+
 @pytest.mark.parametrize("fields", [{"is_open": True}, {"is_streamed": False}])
 def test_whoever_does_not_open_joins_the_next_frame_behind_its_prompt(fields: dict[str, bool]) -> None:
     rig = Rig()
