@@ -424,6 +424,8 @@ class StreamOptions(TypedDict, total=False):
     non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; `false`: as it
         speaks. Absent: whole, as all speech, but on a socket, where text is still being written
     seed: the same text and seed give the same speech; absent: at random
+    reproducibility: `strict`: as of `/v1/jobs`, and a stream that changes its worker has the bytes of one that does
+        not
     """
 
     do_sample: bool | None
@@ -448,6 +450,7 @@ class StreamOptions(TypedDict, total=False):
     speed: float | None
     non_streaming_mode: bool | None
     seed: int | None
+    reproducibility: Literal["best_effort", "strict"] | None
 
 
 class QuotaLimits(TypedDict, total=False):

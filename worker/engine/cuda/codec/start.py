@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
+from worker.engine.cuda.codec.convolution import convolution_for
 from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
 from worker.engine.cuda.codec.plan import serving_plan
@@ -31,7 +32,7 @@ def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: Servi
     plan = serving_plan(_NUM_STREAMS)
     parameters = PROFILES[profile]
     patience = Patience(_ENOUGH_FRAMES, parameters.codec_patience_s, _LEAST_COMPANY)
-    # Not `convolution_for` yet: Hopper's kernels are faster alone, and a whole engine on them has not been measured.
-    passes = CapturedPasses(weights, plan, causal_conv, parameters.codec_priority)
+    convolution = convolution_for(device, _DTYPE) if parameters.codec_chip_kernels else causal_conv
+    passes = CapturedPasses(weights, plan, convolution, parameters.codec_priority)
     beside_streams = parameters.codec_frames_beside_streams
     return BatchedCodecLane(passes, plan, decoder.samples_per_frame, patience, beside_streams)

@@ -97,7 +97,7 @@ class Rig:
         self.lane = SlotTalkerLane(
             Prompts(self.device),
             self.frames,
-            SlotScheduler(SLOTS, num_live, AdmissionPolicy(max_prefill_rows=64)),
+            SlotScheduler(SLOTS, num_live, AdmissionPolicy(max_prefill_rows=256)),
             capture_plan(SLOTS + num_live, 256, Reproducibility.BEST_EFFORT),
             LaneShape(SLOTS + num_live, 256, CODEBOOKS),
             max_in_flight=2,
