@@ -424,7 +424,6 @@ class StreamOptions(TypedDict, total=False):
     non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; `false`: as it
         speaks. Absent: whole, as all speech, but on a socket, where text is still being written
     seed: the same text and seed give the same speech; absent: at random
-    reproducibility: as of `/v1/jobs`; a `strict` stream that changes its worker has the bytes of one that does not
     """
 
     do_sample: bool | None
@@ -449,7 +448,6 @@ class StreamOptions(TypedDict, total=False):
     speed: float | None
     non_streaming_mode: bool | None
     seed: int | None
-    reproducibility: Literal["best_effort", "strict"] | None
 
 
 class QuotaLimits(TypedDict, total=False):

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Answer, Choice, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, Instructions
-from rhapsode.contract.jobs.options import Reproducibility, Sampling
+from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.output import Speed
 from rhapsode.contract.jobs.request import Consent, Embedding, ReferenceAudio
 
@@ -109,10 +109,6 @@ class SpeechOrder(VoiceOfCall, Sampling):
         default=None, ge=0, le=MAX_SEED, description="the same text and seed give the same speech; absent: at random"
     )
     reuse: bool = Field(default=True, description="as of `/v1/jobs`; a stream is always spoken")
-    reproducibility: Choice[Reproducibility] = Field(
-        default=Reproducibility.BEST_EFFORT,
-        description="as of `/v1/jobs`; a `strict` stream that changes its worker has the bytes of one that does not",
-    )
 
     @model_validator(mode="after")
     def _one_way_back(self) -> Self:

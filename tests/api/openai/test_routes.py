@@ -123,7 +123,6 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"instructions": "Whisper.\x07"}, 422, "instructions", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),
         ({"reuse": "no"}, 422, "reuse", "invalid_request"),
-        ({"reproducibility": "strict"}, 422, "reproducibility", "invalid_request"),
         ({"pitch": 2}, 422, "pitch", "invalid_request"),
     ],
 )
