@@ -8,27 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.engine.decoder_layers import PUBLISHED
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.convolution import convolution_for
 from worker.engine.cuda.codec.pass_runner import PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, serving_plan, uncaptured
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
-from worker.engine.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.stages.codec import CodecStage
 
 SMALL_VOICE = Path(__file__).parents[2] / "worker" / "small_voice"
-PUBLISHED = CodecDecoderConfig(
-    transformer=CodecTransformerConfig(512, 1024, 8, 16, 64, 72, 10_000.0, 1e-5),
-    codebook_size=2048,
-    num_quantizers=16,
-    codebook_dim=512,
-    latent_dim=1024,
-    upsampling_ratios=(2, 2),
-    decoder_dim=1536,
-    upsample_rates=(8, 5, 4, 3),
-)
 WHOLE, CHUNK, FRAME = PassShape(4, 60), PassShape(4, 13), PassShape(2, 1)
 SHAPES = (WHOLE, CHUNK, FRAME)
 PLAN = CodecPlan(SHAPES, frozenset(SHAPES), num_streams=4)

@@ -250,7 +250,7 @@ def test_of_a_pack_that_is_lost_or_damaged_what_is_affected_is_spoken_again_and_
 def test_a_store_that_takes_no_pack_costs_nobody_an_attempt_and_nothing_is_spoken_twice(
     crowd: Studio, studio: Studio, when: str, redis_client: redis.Redis
 ) -> None:
-    """Before it is written, and after: then it lies there and nobody points at it."""
+    """Before it is written, and after: then it lies there and nothing points at it."""
     failing = FailingStore(crowd.artifacts)
 
     def refuse(key: str) -> None:

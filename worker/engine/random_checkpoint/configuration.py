@@ -208,34 +208,3 @@ def codec_config(shape: Shape) -> dict[str, Any]:
             "vector_quantization_hidden_dimension": codec.encoder_codebook_dim,
         },
     }
-
-
-GENERATION = {
-    "do_sample": True,
-    "repetition_penalty": 1.05,
-    "temperature": 0.9,
-    "top_p": 1.0,
-    "top_k": 50,
-    "subtalker_dosample": True,
-    "subtalker_temperature": 0.9,
-    "subtalker_top_p": 1.0,
-    "subtalker_top_k": 50,
-    "max_new_tokens": 8192,
-}
-TEXT_PROCESSOR = {
-    "padding_side": "left",
-    "padding_value": 0.0,
-    "processor_class": "Qwen3TTSProcessor",
-    "return_attention_mask": True,
-}
-AUDIO_PROCESSOR = {
-    "chunk_length_s": None,
-    "feature_extractor_type": "EncodecFeatureExtractor",
-    "feature_size": 1,
-    "overlap": None,
-    "padding_side": "right",
-    "padding_value": 0.0,
-    "return_attention_mask": True,
-    "sampling_rate": SAMPLE_RATE_HZ,
-}
-CODEC_FRAMEWORK = {"framework": "pytorch", "task": "feature-extraction", "allow_remote": True}

@@ -41,7 +41,7 @@ _PACKED = counter("rhapsode_packed_segments")
 
 @dataclass(slots=True, eq=False)
 class _Pack:
-    """Open, until somebody closes it; then its first segment's thread stores it. stored: None for one that was not."""
+    """Open, until a thread closes it; then its first segment's thread stores it. stored: None for one that was not."""
 
     until_s: float
     parts: list[PackPart] = field(default_factory=list[PackPart])
@@ -119,7 +119,7 @@ class SegmentPacker:
         return None if stored is None else stored[number]
 
     def _settle(self, pack: _Pack, store: StorePack) -> None:
-        """Store a closed pack, once. Whatever happens, nobody waits for it in vain."""
+        """Store a closed pack, once. Whatever happens, no thread waits for it in vain."""
         stored: Sequence[StoredSpeech] | None = None
         try:
             if len(pack.parts) > 1:

@@ -1,4 +1,4 @@
-"""Who is stored together: those of a job that come within a second, and nobody waits where nobody comes."""
+"""Who is stored together: those of a job that come within a second, and none waits where none comes."""
 
 from __future__ import annotations
 
