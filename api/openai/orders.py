@@ -69,6 +69,7 @@ def job_request(order: SpeechOrder, names: SpokenNames) -> JobRequest:
         "sampling": order.sampling.model_dump(exclude_none=True),
         "seed": order.seed,
         "reuse": order.reuse,
+        **order.repeatability.model_dump(),
         "output": {"formats": [{"type": stored_as(order.response_format)}], "speed": order.speed},
         "priority": "high",
         "retention_s": RETENTION_S,

@@ -7,7 +7,7 @@ listener asks for one text after the other, always with the same seed, and reads
 second of buffer. Every so many seconds a worker gets kill -9, in turn, and is started again; while one of them still
 starts the other is spared. What is told: streams that
 broke, the longest gap that was heard, and streams whose bytes were not those that the same text had before anything
-was killed, which only an engine without a model promises: a call cannot ask for strict speech yet.
+was killed: orders are strict, and workers' engines too.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 async def _measure(api: ServedApi, folder: Path, arguments: argparse.Namespace) -> dict[str, object]:
     async with speaking_workers(api, folder, ("gpu-0", "gpu-1"), arguments) as workers:
         model, voice = await spoken_names(api)
-        orders = [speech_order(model, voice, text) for text in TEXTS]
+        orders = [{**speech_order(model, voice, text), "reproducibility": "strict"} for text in TEXTS]
         await until_served(api, orders[0], len(workers))
         print("undisturbed", file=sys.stderr, flush=True)
         digests = [await _digest(api, order) for order in orders]

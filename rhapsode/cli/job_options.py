@@ -79,6 +79,13 @@ Seed = Annotated[
     typer.Option(help="The same text and seed give the same speech; else drawn at random and told in the job."),
     JobField("seed", wanted="between 0 and 9007199254740991"),
 ]
+Reproducibility = Annotated[
+    Literal["best_effort", "strict"] | None,
+    typer.Option(
+        help="strict: equal requests give equal speech, whatever else the workers speak at the time; else best_effort."
+    ),
+    JobField("reproducibility"),
+]
 PausesSentenceS = Annotated[
     float | None,
     typer.Option(help="0 to 10: silence after a sentence that is a segment's last, in seconds."),
@@ -165,13 +172,6 @@ SamplingMaxNewTokens = Annotated[
         help="1 to 8192: no more frames of 80 ms for one segment: speech is cut there; else as its text suggests."
     ),
     JobField("sampling.max_new_tokens", wanted="between 1 and 8192"),
-]
-Reproducibility = Annotated[
-    Literal["best_effort", "strict"] | None,
-    typer.Option(
-        help="strict: equal requests give equal speech, whatever else the workers speak at the time; else best_effort."
-    ),
-    JobField("reproducibility"),
 ]
 Reuse = Annotated[
     bool | None,

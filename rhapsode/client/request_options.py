@@ -336,9 +336,9 @@ class JobOptions(TypedDict, total=False):
     normalization: Literal["off", "basic"] | None
     pronunciation_dictionaries: Sequence[str] | None
     seed: int | None
+    reproducibility: Literal["best_effort", "strict"] | None
     pauses: Pauses | None
     sampling: Sampling | None
-    reproducibility: Literal["best_effort", "strict"] | None
     reuse: bool | None
     emoji: Literal["dropped", "named"] | None
     quality: Quality | None
@@ -399,6 +399,7 @@ class SegmentChanges(TypedDict, total=False):
 class StreamOptions(TypedDict, total=False):
     """How a text is spoken while somebody listens; what is left out, or None, is the server's choice.
 
+    reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time
     do_sample: `false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws
     temperature: how freely it is drawn; 0 always takes the likeliest
     top_p: draw among the likeliest of this share
@@ -426,6 +427,7 @@ class StreamOptions(TypedDict, total=False):
     seed: the same text and seed give the same speech; absent: at random
     """
 
+    reproducibility: Literal["best_effort", "strict"] | None
     do_sample: bool | None
     temperature: float | None
     top_p: float | None

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Answer, Choice, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, Instructions
-from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.options import Repeatability, Sampling
 from rhapsode.contract.jobs.output import Speed
 from rhapsode.contract.jobs.request import Consent, Embedding, ReferenceAudio
 
@@ -85,7 +85,7 @@ class VoiceOfCall(RequestBody):
         return self.ref_audio is not None or self.speaker_embedding is not None
 
 
-class SpeechOrder(VoiceOfCall, Sampling):
+class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
     """What is said, and how it comes back.
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
@@ -123,6 +123,12 @@ class SpeechOrder(VoiceOfCall, Sampling):
     @property
     def is_streamed(self) -> bool:
         return self.stream_format is not None if self.stream is None else self.stream
+
+    @property
+    def repeatability(self) -> Repeatability:
+        return Repeatability.model_construct(
+            **{name: getattr(self, name) for name in Repeatability.model_fields},
+        )
 
     @property
     def sampling(self) -> Sampling:

@@ -85,15 +85,25 @@ class Sampling(RequestBody):
         return self.do_sample is False or self.temperature == 0
 
 
-class SpeechOptions(RequestBody):
-    """A field that is added here is accepted, stored, answered and written into the manifest without another line."""
+class Repeatability(RequestBody):
+    """Whether speech can be had again, byte by byte."""
 
-    pauses: Pauses = Pauses()
-    sampling: Sampling = Sampling()
     reproducibility: Choice[Reproducibility] = Field(
         default=Reproducibility.BEST_EFFORT,
         description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
     )
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether equal requests are to give equal speech."""
+        return self.reproducibility is Reproducibility.STRICT
+
+
+class SpeechOptions(Repeatability):
+    """A field that is added here is accepted, stored, answered and written into the manifest without another line."""
+
+    pauses: Pauses = Pauses()
+    sampling: Sampling = Sampling()
     reuse: bool = Field(
         default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
     )
@@ -105,8 +115,3 @@ class SpeechOptions(RequestBody):
     quality: Quality = Quality()
     output: Output = Output()
     validate_only: ValidateOnly = False
-
-    @property
-    def is_strict(self) -> bool:
-        """Whether equal requests are to give equal speech."""
-        return self.reproducibility is Reproducibility.STRICT

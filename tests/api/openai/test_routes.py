@@ -123,6 +123,7 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"instructions": "Whisper.\x07"}, 422, "instructions", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),
         ({"reuse": "no"}, 422, "reuse", "invalid_request"),
+        ({"reproducibility": "strict"}, 422, "reproducibility", "invalid_request"),
         ({"pitch": 2}, 422, "pitch", "invalid_request"),
     ],
 )
@@ -169,6 +170,16 @@ def test_a_text_that_is_too_long_to_wait_for_is_sent_to_jobs(api: ServedApi) -> 
     answer = api.http.post("/v1/audio/speech", json=ORDER | {"input": "a" * 5_000})
 
     assert "/v1/jobs" in answer.json()["error"]["message"]
+
+
+def test_strict_speech_is_asked_for_as_of_jobs(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, is_strict=True))
+    order = ORDER | {"reproducibility": "strict"}
+
+    answer = api.http.post("/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
+
+    assert answer.status_code == 202
+    assert answer.json()["request"]["reproducibility"] == "strict"
 
 
 def test_one_header_makes_it_a_job(api: ServedApi) -> None:
