@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 ID = re.compile(r"\b(?:bat|con|evt|job|pd|req|upl|voc|whd|whe)_[0-9a-z]{12,}")
 _PROGRESS = re.compile(
-    r"(queued|planning|joining|(waiting|speaking|preparing|joining|succeeded:).*|\d+/\d+ jobs ended.*)"
+    r"(queued(:.*)?|planning|(waiting|speaking|preparing|joining|succeeded:).*|\d+/\d+ jobs ended.*)"
 )
 _MASKS = (
     (ID, "<id>"),

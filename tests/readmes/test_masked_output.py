@@ -12,7 +12,8 @@ speaking: 0/1 segments (1 at once), 0:00 spoken
 hello.wav: 1 min 2 s of speech in 1.3 s (job_01m7yj4egmh4qv6tk9s2v5c52g)
 "sha256":"85021122aeff...", ... "end"
 """
-PRINTED = """speaking: 1/9 segments
+PRINTED = """queued: 0/9 segments, 0:02 left
+speaking: 1/9 segments
 hello.wav: 0.9 s of speech in 12 s (job_01aaaaaaaaaaaaaaaaaaaaaaaa)
 "sha256":"11112222333344445555", "more": [1, {}], "end"
 """
