@@ -45,7 +45,7 @@ from worker.engine.loading import device_named
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint
-from worker.engine.serving.parts import SlotMemory
+from worker.engine.serving.parts import DeviceMemory
 from worker.engine.settings import NativeEngineSettings, Precision
 
 CARDS_GIB = (8, 16, 24, 48)
@@ -158,7 +158,7 @@ def start(task: EngineTask) -> tuple[NativeEngine, Started]:
         start_s=round(time.perf_counter() - written_s, 1),
         slots=engine.info.slots,
         memory_bytes=memory_bytes(task.device),
-        cards=cards(engine.slot_memory, task.slots),
+        cards=cards(engine.memory, task.slots),
     )
 
 
@@ -169,7 +169,7 @@ def draw(folder: Path, size: str, device: str) -> None:
     partial.rename(folder)
 
 
-def cards(here: SlotMemory | None, wanted: int) -> tuple[Card, ...]:
+def cards(here: DeviceMemory | None, wanted: int) -> tuple[Card, ...]:
     """By the function that planned this engine's own slots, from what lay beside them here."""
     if here is None:
         return ()

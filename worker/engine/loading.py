@@ -26,8 +26,7 @@ from worker.engine.requests.budget import max_text_tokens
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.codec_lane import CodecLane
-from worker.engine.serving.parts import EngineParts, StartedTalker
+from worker.engine.serving.parts import DeviceMemory, EngineParts, StartedCodec, StartedTalker
 from worker.engine.serving.voice_encoder import VoiceEncoder
 from worker.engine.serving.voice_lane import VoiceLane
 from worker.engine.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
@@ -74,17 +73,17 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     codec = CodecStage.load(checkpoint, str(device))
     _require_same_codebooks(config, codec, checkpoint)
     # The codec first: the talker's slots are planned from the memory that is left.
-    codec_lane = _codec_lane(codec, device, settings.profile)
+    decoding = _start_codec(codec, device, settings.profile)
     talker = start_talker(config, capacity)
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
     return EngineParts(
         info=_describe(checkpoint, talker, config, prompts, codec, speaker),
         prompts=prompts,
         talker=talker.lane,
-        codec_lane=codec_lane,
+        codec_lane=decoding.lane,
         voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
         capacity=talker.capacity,
-        slot_memory=talker.slot_memory,
+        memory=_memory(talker, decoding),
     )
 
 
@@ -93,7 +92,7 @@ def device_named(name: str) -> torch.device:
     return torch.device("cuda:0" if name == "cuda" else name)
 
 
-def _codec_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> CodecLane:
+def _start_codec(codec: CodecStage, device: torch.device, profile: ServingProfile) -> StartedCodec:
     """The lane that the device can run."""
     if device.type == "cuda":
         from worker.engine.cuda.capability import DevicePath, path_on
@@ -103,7 +102,13 @@ def _codec_lane(codec: CodecStage, device: torch.device, profile: ServingProfile
             from worker.engine.cuda.codec.start import start_codec_lane
 
             return start_codec_lane(codec.decoder, device, profile)
-    return ThreadedCodecLane(codec, chunks_on_cpu(profile))
+    return StartedCodec(ThreadedCodecLane(codec, chunks_on_cpu(profile)), bytes_on=lambda _: 0)
+
+
+def _memory(talker: StartedTalker, codec: StartedCodec) -> DeviceMemory | None:
+    if talker.slot_memory is None:
+        return None
+    return DeviceMemory(talker.slot_memory, codec.bytes_on)
 
 
 def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:

@@ -23,7 +23,7 @@ _PLAIN_BYTES_OF_A_BYTE = 2
 class NativeEngine(LaneEngine):
     """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used.
 
-    slot_memory: what its slots were planned from; None on a CPU.
+    memory: what its slots and the codec's passes were planned from; None on a CPU.
     """
 
     def __init__(self, settings: NativeEngineSettings) -> None:
@@ -33,7 +33,7 @@ class NativeEngine(LaneEngine):
         device = device_named(settings.device)
         stages = StageSettings(settings.checkpoint, device, settings.profile)
         parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
-        self.slot_memory = parts.slot_memory
+        self.memory = parts.memory
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 
 

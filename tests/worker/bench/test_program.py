@@ -13,7 +13,7 @@ import pytest
 from worker.bench.__main__ import cards
 from worker.bench.messages import Card, EngineTask
 from worker.engine.random_checkpoint.directory import make_checkpoint
-from worker.engine.serving.parts import SlotMemory
+from worker.engine.serving.parts import DeviceMemory, SlotMemory
 
 GIB = 1 << 30
 
@@ -67,10 +67,15 @@ def test_what_is_no_checkpoint_is_said_once_and_for_all(tmp_path: Path) -> None:
     assert "there is no checkpoint directory" in str(last["error"])
 
 
+def memory(free_bytes: int) -> DeviceMemory:
+    """Of a device of 80 GiB, with a codec that takes the same on all."""
+    return DeviceMemory(SlotMemory(80 * GIB, free_bytes, 2048, 114_692), lambda _: GIB)
+
+
 def test_slots_of_other_cards_are_those_that_an_engine_would_plan() -> None:
     beside = 6 * GIB
-    here = SlotMemory(80 * GIB, 80 * GIB - beside, 2048, 114_692)
+    here = memory(80 * GIB - beside)
 
     assert cards(here, 516) == (Card(8, 12, 1024), Card(16, 63, 1024), Card(24, 115, 1024), Card(48, 268, 1024))
-    assert cards(SlotMemory(80 * GIB, 71 * GIB, 2048, 114_692), 516)[0] == Card(8, 0, 0)
+    assert cards(memory(71 * GIB), 516)[0] == Card(8, 0, 0)
     assert cards(None, 516) == ()

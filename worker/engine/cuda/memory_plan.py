@@ -8,7 +8,7 @@ import torch
 
 from worker.engine.errors import CheckpointError
 from worker.engine.model.config import ModelConfig
-from worker.engine.serving.parts import SlotMemory
+from worker.engine.serving.parts import DeviceMemory
 
 # For what is not slots: the graphs' intermediate values, passes over prompts, and the codec beside the talker.
 _SHARE_FOR_SLOTS = 0.7
@@ -40,12 +40,13 @@ def plan_slots(wanted: int, capacity: int, bytes_per_position: int, free_bytes: 
     return MemoryPlan(min(wanted, room // positions), positions)
 
 
-def plan_slots_of_card(total_bytes: int, wanted: int, here: SlotMemory) -> MemoryPlan:
-    """The plan of an engine on a card of another size: what lies beside the slots takes as much there as here.
+def plan_slots_of_card(total_bytes: int, wanted: int, here: DeviceMemory) -> MemoryPlan:
+    """The plan of an engine on a card of another size, with the codec that is planned for it.
 
     Raises CheckpointError when there is not room for one.
     """
-    return plan_slots(wanted, here.capacity, here.bytes_per_position, total_bytes - here.beside_bytes)
+    free_bytes = total_bytes - here.beside_slots(total_bytes)
+    return plan_slots(wanted, here.slots.capacity, here.slots.bytes_per_position, free_bytes)
 
 
 def bytes_per_position(config: ModelConfig, dtype: torch.dtype) -> int:

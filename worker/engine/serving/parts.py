@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from worker.engine.interface import EngineInfo
@@ -24,10 +25,23 @@ class SlotMemory:
     capacity: int
     bytes_per_position: int
 
-    @property
-    def beside_bytes(self) -> int:
-        """Weights, the codec with its graphs, CUDA's own, and what others have on the device."""
-        return self.total_bytes - self.free_bytes
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """codec_bytes_on: what the codec takes on a device with so many bytes in all; weights apart."""
+
+    slots: SlotMemory
+    codec_bytes_on: Callable[[int], int]
+
+    def beside_slots(self, total_bytes: int) -> int:
+        """Bytes that lie beside the slots on a device with so many in all, which has what this one has.
+
+        Weights, the codec with its graphs, CUDA's own, and what others have here. Only the codec's part is another on
+        a device of another size.
+        """
+        here = self.slots.total_bytes
+        beside_here = here - self.slots.free_bytes
+        return beside_here - self.codec_bytes_on(here) + self.codec_bytes_on(total_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,15 @@ class EngineParts:
     codec_lane: CodecLane
     voices: VoiceLane
     capacity: int
-    slot_memory: SlotMemory | None = None
+    memory: DeviceMemory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartedCodec:
+    """bytes_on: as in `DeviceMemory`; 0 of a lane that takes the same on every device."""
+
+    lane: CodecLane
+    bytes_on: Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ utterance longer than a pass simply comes back for the rest, and nothing is too 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -73,8 +73,13 @@ def uncaptured(plan: CodecPlan) -> CodecPlan:
 
 def within(plan: CodecPlan, most_frames: int) -> CodecPlan:
     """The plan without passes of more frames than that, over all streams; the smallest shape stays in any case."""
+    return keeping(plan, lambda shape: shape.size <= most_frames)
+
+
+def keeping(plan: CodecPlan, may_run: Callable[[PassShape], bool]) -> CodecPlan:
+    """The plan without the passes that may not run; the smallest shape stays in any case."""
     smallest = min(plan.shapes, key=lambda shape: shape.size)
-    shapes = tuple(shape for shape in plan.shapes if shape.size <= most_frames or shape == smallest)
+    shapes = tuple(shape for shape in plan.shapes if may_run(shape) or shape == smallest)
     return CodecPlan(shapes, plan.captured.intersection(shapes), plan.num_streams)
 
 

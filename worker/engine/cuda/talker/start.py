@@ -63,6 +63,8 @@ def start_slot_lane(
     weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
     if settings.mlp_precision is Precision.FLOAT8:
         weights = weights.with_float8_mlps()
+    # Copies that the loading made are free memory too.
+    torch.cuda.empty_cache()
     cache_bytes = bytes_per_position(config, CACHE_DTYPES[settings.kv_precision])
     memory = SlotMemory(*total_and_free_bytes(device), capacity, cache_bytes)
     plan = _planned(settings.slots + settings.live_slots, memory)

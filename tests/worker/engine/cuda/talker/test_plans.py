@@ -15,7 +15,7 @@ from worker.engine.interface import SamplingParams
 from worker.engine.profiles import Reproducibility
 from worker.engine.requests.prompt import PromptLayout
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.parts import SlotMemory
+from worker.engine.serving.parts import DeviceMemory, SlotMemory
 
 CAPACITY = 2048
 
@@ -117,10 +117,15 @@ BYTES_OF_17B = 114_692
 """Of a position of the published 1.7B model with its cache in 16 bits."""
 
 
+def eighth(total_bytes: int) -> int:
+    """What the codec takes."""
+    return total_bytes // 8
+
+
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     card_gib=st.floats(6, 200),
-    beside_gib=st.floats(0.5, 5),
+    beside_gib=st.floats(10.5, 14),
     wanted=st.integers(1, 1024),
     bytes_per_position=st.sampled_from((BYTES_OF_17B, BYTES_OF_17B // 2)),
 )
@@ -128,24 +133,25 @@ def test_what_is_planned_for_a_card_fits_beside_the_weights(
     card_gib: float, beside_gib: float, wanted: int, bytes_per_position: int
 ) -> None:
     total, beside = int(card_gib * GIB), int(beside_gib * GIB)
-    here = SlotMemory(80 * GIB, 80 * GIB - beside, CAPACITY, bytes_per_position)
+    here = DeviceMemory(SlotMemory(80 * GIB, 80 * GIB - beside, CAPACITY, bytes_per_position), eighth)
 
     plan = plan_slots_of_card(total, wanted, here)
 
     assert 1 <= plan.num_slots <= wanted
     assert plan.capacity in {CAPACITY, CAPACITY // 2}
-    assert plan.num_slots * plan.capacity * bytes_per_position + beside <= total
+    beside_there = beside - eighth(80 * GIB) + eighth(total)
+    assert plan.num_slots * plan.capacity * bytes_per_position + beside_there <= total
     assert plan_slots_of_card(total + GIB, wanted, here).num_slots >= plan.num_slots
 
 
 def test_a_card_of_the_same_size_has_the_plan_of_this_one() -> None:
-    here = SlotMemory(24 * GIB, 18 * GIB, CAPACITY, BYTES_OF_17B)
+    here = DeviceMemory(SlotMemory(24 * GIB, 18 * GIB, CAPACITY, BYTES_OF_17B), eighth)
 
     assert plan_slots_of_card(24 * GIB, 512, here) == plan_slots(512, CAPACITY, BYTES_OF_17B, 18 * GIB)
 
 
 def test_a_card_that_the_weights_fill_is_refused() -> None:
-    here = SlotMemory(80 * GIB, 74 * GIB, CAPACITY, BYTES_OF_17B)
+    here = DeviceMemory(SlotMemory(80 * GIB, 64 * GIB, CAPACITY, BYTES_OF_17B), eighth)
 
     with pytest.raises(CheckpointError, match="one slot of 1024 positions"):
         plan_slots_of_card(5 * GIB, 16, here)
