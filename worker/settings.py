@@ -140,8 +140,10 @@ class WorkerSettings(ItemSettings):
 
     @property
     def num_places(self) -> int:
-        """Segments that are under way at the same time: as many threads as the worker's command line gives it."""
-        return self.slots + self.slots // 2
+        """Segments that are under way at the same time. More than slots: while one leaves the engine, or is stored, the
+        next already waits for its slot.
+        """
+        return max(2, self.slots + self.slots // 2)
 
     @property
     def queue(self) -> WorkQueue:

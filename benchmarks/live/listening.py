@@ -77,7 +77,7 @@ class Worker:
 
     def start(self) -> None:
         with self._log.open("ab") as log:
-            command = commands.gpu_worker("1")
+            command = commands.gpu_worker()
             self._process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
 
     @property

@@ -19,7 +19,7 @@ from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects import keys
 from storage.voices.plan import encode_voice_plan
 from worker.items.cpu_ticket import run_cpu_ticket
-from worker.items.dispatch import run_gpu_ticket
+from worker.items.gpu_ticket import GpuTickets
 
 IDLE_S = 0.005
 """Between two tickets of a thread that found nothing to do; in a worker, a ticket comes when there is."""
@@ -44,10 +44,11 @@ def build_all(rig: Bench, voices: Sequence[VoiceReference], threads: int) -> Bui
     worker_s, start_s = time.process_time(), time.perf_counter()
     rig.services.jobs.submit(wanted)
     run_cpu_ticket(rig.planner())
-    ended = threading.Event()
-    with ThreadPoolExecutor(threads) as pool:
-        for each in [pool.submit(_work, rig, job, ended) for _ in range(threads)]:
-            each.result()
+    tickets = GpuTickets(rig.services, threads)
+    while not rig.services.jobs.get(TENANT, job).state.is_terminal:
+        tickets.answer()
+        time.sleep(IDLE_S)
+    tickets.close()
     wall_s, worker_s = time.perf_counter() - start_s, time.process_time() - worker_s
     record = rig.services.jobs.get(TENANT, job)
     if record.state is not JobState.SUCCEEDED:
@@ -67,14 +68,6 @@ def decoder_cpu() -> Generator[Callable[[], float]]:
     yield lambda: after_s - before_s
     DECODERS.close()
     after_s = _ended_children_s()
-
-
-def _work(rig: Bench, job: JobId, ended: threading.Event) -> None:
-    while not ended.is_set():
-        run_gpu_ticket(rig.services)
-        if rig.services.jobs.get(TENANT, job).state.is_terminal:
-            ended.set()
-        ended.wait(IDLE_S)
 
 
 def _ended_children_s() -> float:

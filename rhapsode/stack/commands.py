@@ -31,13 +31,9 @@ def one_of_several_apis(listener_fds: Sequence[int], number: int, metrics: Path)
     return python("-m", "api.one_of_several", *shared, "--fd", str(own), "--others", *map(str, others))
 
 
-def gpu_worker(slots: str) -> tuple[str, ...]:
-    """More threads than slots: while one request leaves the engine the next already waits for its slot.
-
-    What is no number the worker refuses itself, with the name of the setting.
-    """
-    threads = max(2, int(slots) * 3 // 2) if slots.isdecimal() else 2
-    return _celery("gpu", "worker.app", "--concurrency", str(threads))
+def gpu_worker() -> tuple[str, ...]:
+    """One ticket at a time: it wakes the worker, whose items have threads of their own, as many as its slots need."""
+    return _celery("gpu", "worker.app", "--concurrency", "1")
 
 
 def cpu_worker() -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedPro
         environment[DEVICE_SETTING] = planned.device
     if (port := shared.get(LIVE_PORT, "")).isdecimal() and int(port):
         environment[LIVE_PORT] = str(int(port) + planned.number)
-    return _spec(planned, commands.gpu_worker(shared["RHAPSODE_SLOTS"]), environment, data_dir, grace_s=25.0)
+    return _spec(planned, commands.gpu_worker(), environment, data_dir, grace_s=25.0)
 
 
 def cpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_CPU_WORKER) -> ProcessSpec:

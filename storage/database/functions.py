@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeAlias, cast
+from typing import Self, TypeAlias, cast
 
 import redis
 import redis.asyncio
@@ -41,8 +41,12 @@ _measures = cache(redis_call)
 class Reply:
     """The answer of a function: its status, and what it says besides, by name."""
 
-    def __init__(self, text: str) -> None:
-        self._values = cast("dict[str, object]", json.loads(text))
+    def __init__(self, values: dict[str, object]) -> None:
+        self._values = values
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        return cls(cast("dict[str, object]", json.loads(text)))
 
     @property
     def status(self) -> str:
@@ -79,6 +83,10 @@ class Reply:
 
     def rows(self, name: str) -> list[dict[str, object]]:
         return cast("list[dict[str, object]]", self._list(name))
+
+    def parts(self, name: str) -> list[Reply]:
+        """Those of an answer that has several of a kind."""
+        return [Reply(row) for row in self.rows(name)]
 
     def table(self, name: str) -> dict[str, object]:
         return cast("dict[str, object]", self._values[name])
@@ -123,7 +131,7 @@ class Functions:
         for function, arguments in calls:
             pipeline.fcall(library().function(function), 1, self._root, self._encoded(arguments))
         try:
-            replies = [Reply(cast("str", text)) for text in self._executed(pipeline, replicas)]
+            replies = [Reply.read(cast("str", text)) for text in self._executed(pipeline, replicas)]
         except ResponseError as error:
             if not _is_unknown(error):
                 _measures(calls[0][0])[1].inc()
@@ -158,7 +166,7 @@ class Functions:
                 raise
             self._client.function_load(library().text, replace=True)
             text = self._client.fcall(name, 1, self._root, encoded)
-        return Reply(cast("str", text))
+        return Reply.read(cast("str", text))
 
     def _encoded(self, arguments: Arguments) -> str:
         return _encoded(arguments, self._clock)
@@ -181,7 +189,7 @@ class AsyncFunctions:
                 raise
             await self._client.function_load(library().text, replace=True)
             text = await self._client.fcall(name, 1, self._root, encoded)
-        return Reply(cast("str", text))
+        return Reply.read(cast("str", text))
 
 
 def _encoded(arguments: Arguments, clock: Clock | None) -> str:

@@ -27,7 +27,9 @@ FAMILIES = {
     "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",
     "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
     "newcomers": "sorted set per queue and class: tenant -> inf while its turn is ahead of time, or a number of turns",
-    "claims": "string per claim call: job|item|fence|wait in ms it was given, for 20 s, to answer a repeated call",
+    "claims": "string per claim call: job|item|fence|wait in ms of each item given, for 20 s, to answer a repeated call",
+    "awake": "hash per queue whose workers claim several items at a time: until when (Unix ms) one "
+    "looks for items by itself (looking, and its name), and one may be woken by the last ticket (rung)",
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
     "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
     "quotas": "hash per tenant: its own limits by name, where they are not those for all",
@@ -112,6 +114,9 @@ class RedisKeys:
 
     def parked(self, queue: WorkQueue, job: JobId) -> str:
         return self._family("parked", queue, job)
+
+    def awake(self, queue: WorkQueue) -> str:
+        return self._family("awake", queue)
 
     def jobs(self, tenant: TenantId) -> str:
         return self._family("jobs", tenant)

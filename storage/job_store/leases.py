@@ -47,6 +47,25 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """One look of a worker for items. room: how many it can take, at least one. is_woken: whether a ticket sent it.
+
+    is_last: whether it looks no more if this is in vain; else it does soon, unless there were as many as it has room for.
+    """
+
+    queue: WorkQueue
+    room: int
+    is_woken: bool
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    items: tuple[ClaimedItem, ...]
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
 class WholeResult:
     """What became of a whole job: its segment and its files, which all lie in the store. warnings: of the files."""
 
@@ -86,6 +105,28 @@ class WorkLedger(JobCalls):
             call=uuid4().hex,
         )
         return Claim(None if reply.status == "empty" else _item(reply), tickets_of(reply))
+
+    def claim_several(self, look: Look, worker: WorkerIdentity, lease_s: float) -> Claims:
+        """The next items of the queue in the order of `claim`, as many as there is room for.
+
+        What becomes ready sends no ticket while the worker looks again by itself.
+        """
+        reply = self._call(
+            "claim_several",
+            queue=look.queue,
+            most=look.room,
+            is_woken=look.is_woken,
+            is_last=look.is_last,
+            worker=worker.name,
+            boot_id=worker.boot_id,
+            lease_ms=milliseconds(lease_s),
+            call=uuid4().hex,
+        )
+        return Claims(tuple(_item(each) for each in reply.parts("items")), tickets_of(reply))
+
+    def look_away(self, queue: WorkQueue, worker: WorkerIdentity) -> Tickets:
+        """The worker waits for a ticket: it has just come, or leaves what is ready to others."""
+        return tickets_of(self._call("look_away", queue=queue, worker=worker.name))
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> builtins.list[LeaseStatus]:
         """One status per lease. Work that is not `HELD` is dropped: nobody will take its result."""

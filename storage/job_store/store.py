@@ -85,10 +85,18 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
         return float(audio_ms) / max(1.0, float(busy_ms)) if audio_ms and busy_ms else None
 
     def ready_counts(self) -> Counter[WorkQueue]:
-        """Items that may be claimed now, by queue; as many tickets should be on their way."""
+        """Items that may be claimed now, by queue."""
         with redis_errors_named():
             counts = cast("dict[str, str]", self._redis.hgetall(self._keys.single("counters")))
         return Counter({WorkQueue(queue): int(count) for queue, count in counts.items()})
+
+    def wanted_tickets(self) -> Counter[WorkQueue]:
+        """How many should be on their way, by queue: one for each item, or one where workers claim several at a time."""
+        counts = self.ready_counts()
+        with redis_errors_named():
+            return Counter(
+                {queue: 1 if self._redis.exists(self._keys.awake(queue)) else ready for queue, ready in counts.items()}
+            )
 
     def _transition(self, function: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
         reply = self._call(function, job=job_id, tenant=tenant)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, WorkQueue, new_job_id
+from storage.job_store.leases import Look
 from storage.job_store.plan_cache import PlanCache
 from storage.job_store.store import JobStore
 from storage.job_store.submit import Submitted
@@ -20,7 +21,7 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.text.whole import whole_plan
 from worker.items.cpu_ticket import run_cpu_ticket
-from worker.items.dispatch import run_gpu_ticket
+from worker.items.gpu_ticket import run_speech_item
 from worker.services import SpeechServices
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 
@@ -74,7 +75,7 @@ class Studio:
         if queue == CPU_QUEUE:
             run_cpu_ticket(replace(self.services, queue=CPU_QUEUE))
         else:
-            run_gpu_ticket(self.services)
+            run_gpu_item(self.services)
 
     def record(self, job: JobRecord) -> JobRecord:
         return self.jobs.get(TENANT, job.id)
@@ -92,6 +93,17 @@ class Studio:
             postprocessor=InProcessPostProcessor(artifacts),
         )
         return Studio(services, self.jobs, self.artifacts)
+
+
+def run_gpu_item(services: SpeechServices) -> None:
+    """One item, in this thread."""
+    if not services.claims:
+        return
+    look = Look(services.queue, room=1, is_woken=True, is_last=True)
+    claims = services.jobs.claim_several(look, services.identity, services.lease_s)
+    services.tickets.send(claims.tickets)
+    for item in claims.items:
+        services.tickets.send(run_speech_item(item, services))
 
 
 def submit_narration(

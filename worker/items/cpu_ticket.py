@@ -6,8 +6,6 @@ start.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 from storage.jobs.batches import BatchSpec
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, ClaimedItem
@@ -16,7 +14,7 @@ from storage.narration.voice_reference import VoiceCacheSpec
 from worker.assembly.delivery import run_delivery
 from worker.assembly.item import run_assembly
 from worker.items.batches import run_batch_item
-from worker.items.dispatch import claim, run_ticket
+from worker.items.dispatch import run_ticket
 from worker.items.voices import run_voice_plan
 from worker.leases.keeper import HeldLease
 from worker.planning.item import run_plan
@@ -27,7 +25,7 @@ _RUNS = {PLAN_ITEM: run_plan, ASSEMBLE_ITEM: run_assembly, DELIVER_ITEM: run_del
 
 def run_cpu_ticket(services: WorkerServices) -> None:
     """Plan, assemble or deliver whatever is next."""
-    run_ticket(services, lambda _: nullcontext(claim(services)), lambda item, held: _run_cpu_item(item, held, services))
+    run_ticket(services, lambda item, held: _run_cpu_item(item, held, services))
 
 
 def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:

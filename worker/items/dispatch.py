@@ -1,39 +1,30 @@
-"""One ticket: claim an item, run it, and say what became of it; every outcome has one line here. Then the next item."""
+"""Run a claimed item and say what became of it; every outcome has one line here. And the ticket for one such item."""
 
 from __future__ import annotations
 
 import logging
 import random
 import time
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 
-from rhapsode.contract.jobs.options import Reproducibility
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.job_store.object_folders import destination_of
 from storage.job_store.store import JobStore
-from storage.jobs.batches import BatchSpec
 from storage.jobs.failure_codes import CALLERS_FAULTS
 from storage.jobs.record import JobError
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
-from storage.narration.spec import NarrationSpec
-from storage.narration.voice_reference import VoiceCacheSpec
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import item_fields
 from storage.runtime.observability.tracing import span
 from worker.engine.errors import EngineDied, EngineUnavailable
-from worker.engine.profiles import Reproducibility as EngineReproducibility
 from worker.errors import FAULT, NotYet, NoVoiceSlot, PermanentItemError
-from worker.items.voices import run_voice_item
-from worker.items.whole import ending_of
 from worker.leases.keeper import DropReason, HeldLease, WorkDropped
 from worker.leases.persistence import settle
 from worker.metrics import ItemMeter
-from worker.services import SpeechServices, WorkerServices
+from worker.services import WorkerServices
 from worker.speech.postprocessing.dispatch import PostProcessorsClosed
-from worker.synthesis.item import run_segment
 
 logger = logging.getLogger(__name__)
 
@@ -46,82 +37,25 @@ attempt is charged, however long that lasts: a job's deadline ends it, or its ow
 
 SHUTDOWN_PATIENCE_S = 2.0
 
-OTHER_WORKER_S = 5.0
-"""When an item is offered again that this worker could not take; only a fleet of unequal workers comes to that."""
-
 TICKET_LIFE_S = 60.0
 """How long one ticket goes on with items: far below the broker's visibility timeout, after which it would be restored.
 A message costs three times what claiming an item does, so a busy worker does without."""
 
 Run = Callable[[ClaimedItem, HeldLease], Tickets]
-Next = Callable[[float], AbstractContextManager[ClaimedItem | None]]
-"""Claims an item for the time of the block; given is until when, on the monotonic clock, it may wait with that."""
 
 
-def run_gpu_ticket(services: SpeechServices) -> None:
-    """Speak, or prepare, whatever is next of this worker's model, once the engine is about to have room for it."""
-    run_ticket(
-        services,
-        lambda until_s: _next_with_room(services, until_s),
-        lambda item, held: _run_gpu_item(item, held, services),
-    )
-
-
-def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
-    match item.spec:
-        case VoiceCacheSpec() as spec:
-            # It takes none of the slots.
-            services.ahead.give_back(item.lease)
-            return run_voice_item(item, spec, held, services)
-        case BatchSpec():
-            raise RuntimeError("batches are no work of a GPU")
-        case NarrationSpec() as spec:
-            _leave_to_strict_workers(spec, services)
-            with services.packer.under_way(item.lease):
-                return run_segment(item, held, services, ending_of(item, services))
-
-
-def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:
-    """Raises `NotYet` where this worker's engine cannot keep what was promised: another one of the model can."""
-    is_strict = services.engine.info.reproducibility is EngineReproducibility.STRICT
-    if spec.request.reproducibility is Reproducibility.STRICT and not is_strict:
-        raise NotYet(OTHER_WORKER_S)
-
-
-def run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:
+def run_ticket(services: WorkerServices, run: Run) -> None:
     """One item; and as long as an item has made another one ready in this queue, this is that one's ticket too."""
     until_s = time.monotonic() + TICKET_LIFE_S
     while services.claims:
-        with claimed(until_s) as item:
-            if item is None:
-                return
-            made = _run_item(item, services, run)
+        item = claim(services)
+        if item is None:
+            return
+        made = run_item(item, services, run)
         if not made.by_queue.get(services.queue) or not services.claims or time.monotonic() > until_s:
             services.tickets.send(made)
             return
         services.tickets.send(made.without_one(services.queue))
-
-
-@contextmanager
-def _next_with_room(services: SpeechServices, until_s: float) -> Generator[ClaimedItem | None]:
-    """None also if there was no room until then: the item is for a worker that has some, and the janitor sends a
-    ticket.
-    """
-    if not services.ahead.take(lambda: services.claims, until_s - time.monotonic()):
-        yield None
-        return
-    item: ClaimedItem | None = None
-    try:
-        item = claim(services)
-    finally:
-        services.ahead.claimed(item.lease if item else None)
-    if item is None:
-        yield None
-        return
-    try:
-        yield item
-    finally:
-        services.ahead.give_back(item.lease)
 
 
 def claim(services: WorkerServices) -> ClaimedItem | None:
@@ -136,7 +70,7 @@ def claim(services: WorkerServices) -> ClaimedItem | None:
     return claim.item
 
 
-def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
+def run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
     lease, began_s = item.lease, time.monotonic()
     with (

@@ -101,13 +101,13 @@ class Janitor:
         self._patient_until = time.monotonic() + PATIENCE_AFTER_OUTAGE_S
 
     def top_up(self) -> Tickets:
-        """Replace lost tickets: as many as there are ready items (up to the cap) should wait in the broker.
+        """Replace lost tickets: as many as are wanted (up to the cap) should wait in the broker.
 
         A queue without ready items has no entry and is not asked about: an idle system costs the broker nothing.
         """
         missing: dict[WorkQueue, int] = {}
-        for queue, ready in self._jobs.ready_counts().items():
-            number = min(ready, self._ticket_cap) - self._tickets.waiting(queue)
+        for queue, wanted in self._jobs.wanted_tickets().items():
+            number = min(wanted, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
                 topped_up(queue, number)

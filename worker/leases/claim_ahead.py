@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from storage.jobs.work_items import Lease
@@ -26,7 +26,7 @@ LOOK_AGAIN_S = 0.5
 class ClaimAhead:
     """Places for what is claimed and not yet spoken. Any thread may call any method.
 
-    A place is taken before a claim, belongs to the lease that the claim brought, and is free again once the engine has
+    Places are taken before a claim, belong to the leases that the claim brought, and are free again once the engine has
     answered for the first time: what is spoken anew finds the slot that it leaves.
     """
 
@@ -43,28 +43,29 @@ class ClaimAhead:
     def taken(self) -> int:
         return self._claiming + len(self._unspoken)
 
-    def take(self, claims: Callable[[], bool], patience_s: float) -> bool:
-        """Wait for a place; False if nothing shall be claimed any more, or `patience_s` is over."""
+    def take(self, most: int, claims: Callable[[], bool], patience_s: float) -> int:
+        """Wait for a place and take it, and what else is free of `most`; 0 if nothing shall be claimed any more, or
+        `patience_s` is over.
+        """
         until_s = time.monotonic() + patience_s
         with self._changed:
             while claims():
                 if self.taken < self.most:
-                    self._claiming += 1
-                    return True
+                    number = min(self.most - self.taken, most)
+                    self._claiming += number
+                    return number
                 left_s = until_s - time.monotonic()
                 if left_s <= 0:
-                    return False
+                    return 0
                 self._changed.wait(min(left_s, LOOK_AGAIN_S))
-        return False
+        return 0
 
-    def claimed(self, lease: Lease | None) -> None:
-        """What became of the place: it is this lease's, or free because nothing was claimed."""
+    def claimed(self, number: int, leases: Collection[Lease]) -> None:
+        """What became of so many places: these leases have theirs, and the others are free."""
         with self._changed:
-            self._claiming -= 1
-            if lease is not None:
-                self._unspoken.add(lease)
-            else:
-                self._changed.notify()
+            self._claiming -= number
+            self._unspoken.update(leases)
+            self._changed.notify()
 
     def give_back(self, lease: Lease) -> None:
         """The lease needs its place no more. It may say so several times."""

@@ -43,7 +43,7 @@ from worker.bucket_access import bucket_access
 from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
-from worker.items.dispatch import run_gpu_ticket
+from worker.items.gpu_ticket import GpuTickets
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import DropReason, LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
@@ -123,6 +123,7 @@ class WorkerProcess:
         self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
         self._services: WorkerServices | SpeechServices | None = None
         self._answer: Callable[[], None] | None = None
+        self._gpu_tickets: GpuTickets | None = None
         self._meter: EngineMeter | None = None
         self._consumption: TicketConsumption | None = None
         self._places = 0
@@ -193,8 +194,10 @@ class WorkerProcess:
         threading.Thread(target=self._drain, name="drain", daemon=True).start()
 
     def stop(self) -> None:
-        """After the last task."""
+        """After the last ticket; returns behind the last item."""
         self._closing.set()
+        if self._gpu_tickets is not None:
+            self._gpu_tickets.close()
         self._leases.close()
         if self._live is not None:
             self._live.close(self._live_grace_left_s())
@@ -239,7 +242,8 @@ class WorkerProcess:
                 return common
             case Lane.GPU:
                 services = self._with_engine(common)
-                self._answer = partial(run_gpu_ticket, services)
+                self._gpu_tickets = GpuTickets(services, self._settings.num_places)
+                self._answer = self._gpu_tickets.answer
                 return services
             case _:
                 assert_never(self._settings.lane)
@@ -332,6 +336,7 @@ class WorkerProcess:
         if isinstance(services, SpeechServices):
             self._places = services.engine.info.slots
             self._announce()
+            self._tickets.send(self._jobs.look_away(services.queue, services.identity))
 
     def _refuse_live(self) -> None:
         if self._live is not None:

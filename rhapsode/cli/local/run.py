@@ -46,7 +46,7 @@ def run(
     if api_processes > 1:
         _serve_together(host, port, api_processes, environment)
         return
-    command = _command(process, host, port, environment["RHAPSODE_SLOTS"])
+    command = _command(process, host, port)
     os.execve(command[0], command, environment)  # noqa: S606  # signals must reach the process itself
 
 
@@ -87,7 +87,7 @@ def _lane(process: ProcessKind) -> dict[str, str]:
             return {}
 
 
-def _command(process: ProcessKind, host: str, port: int, slots: str) -> tuple[str, ...]:
+def _command(process: ProcessKind, host: str, port: int) -> tuple[str, ...]:
     from rhapsode.stack import commands
 
     match process:
@@ -96,7 +96,7 @@ def _command(process: ProcessKind, host: str, port: int, slots: str) -> tuple[st
         case ProcessKind.CPU_WORKER:
             return commands.cpu_worker()
         case ProcessKind.GPU_WORKER:
-            return commands.gpu_worker(slots)
+            return commands.gpu_worker()
         case ProcessKind.HOOKS_WORKER:
             return commands.hooks_worker()
         case ProcessKind.JANITOR:

@@ -65,8 +65,25 @@ local function answer(status, fields)
   return reply
 end
 
+-- Tickets. Where workers run one item for a ticket, each item that becomes ready needs one. Where they claim several at a
+-- time (see `claim_several`) one wakes a worker, which then looks by itself until it has found nothing for a while: none
+-- is sent while one looks, nor as long as the last may be on its way. What that loses the janitor finds.
+
+local RUNG_MS = 5000 -- a ticket is taken within milliseconds, unless all workers are busy or it was lost
+
+local function is_rung(queue)
+  local key = K.awake .. queue
+  local looking, rung = unpack(redis.call('HMGET', key, 'looking', 'rung'))
+  if not looking then return false end
+  if tonumber(looking) > now or tonumber(rung) > now then return true end
+  redis.call('HSET', key, 'rung', text(now + RUNG_MS))
+  tickets[queue] = 1
+  return true
+end
+
 local function add_tickets(queue, count)
-  if count > 0 then tickets[queue] = (tickets[queue] or 0) + count end
+  if count <= 0 or queue ~= 'cpu' and is_rung(queue) then return end
+  tickets[queue] = (tickets[queue] or 0) + count
 end
 
 -- The hash there as a table; an empty one if there is none.

@@ -26,7 +26,7 @@ local function next_job(queue, class)
     local credit = tonumber(redis.call('HGET', deficits, tenant)) or 0
     if credit >= item_cost(queue, job.cost_ms) or is_overdue(job) then return job end
     redis.call('HINCRBY', deficits, tenant, QUANTUM_MS)
-    end_turn(job, queue)
+    end_turn(job, queue, is_newcomer(job, queue))
     redis.call('LMOVE', ring, ring, 'LEFT', 'RIGHT')
   end
 end
@@ -43,20 +43,21 @@ local function set_aside(job, queue)
   await_reading_place(job)
 end
 
--- Returns the item, and for how long the job had waited for its turn.
+-- Returns the item, for how long the job had waited for its turn, and how many of the queue are ready now.
 local function take_item(job, queue)
   local since = tonumber(redis.call('ZSCORE', waiting_key(job, queue), job.id)) or now
   local ready = ready_key(job, queue)
   local item = redis.call('LPOP', ready)
-  count_ready(job, queue, -1)
+  local left = count_ready(job, queue, -1)
   redis.call('HINCRBY', deficit_key(job, queue), job.tenant, text(0 - item_cost(queue, job.cost_ms)))
-  if redis.call('EXISTS', ready) == 0 then
+  -- What is not planned has one item.
+  if is_unplanned(job) or redis.call('EXISTS', ready) == 0 then
     leave_ring(job, queue)
   else
     redis.call('LMOVE', line_key(job, queue), line_key(job, queue), 'LEFT', 'RIGHT')
     redis.call('ZADD', waiting_key(job, queue), text(now), job.id)
   end
-  return item, math.max(0, now - since)
+  return item, math.max(0, now - since), left
 end
 
 local function begin_job(job, item)
@@ -84,58 +85,120 @@ local function lease(call, job, item)
 end
 
 local function work_of(job, item, fence, waited_ms)
-  local attempts, suspicions = read_tries(job.id, item)
+  local attempts, suspicions, _, rejected = read_tries(job.id, item)
   local spec, input_key, plan_key, deadline_ms, trace, recovered, plan, warnings = unpack(redis.call('HMGET',
     K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered', 'plan', 'warnings'))
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
-  local rejected = redis.call('HGET', K.tries .. job.id, 'rejected_attempts:' .. item)
-  return answer('item', {
+  return {
     job = job.id, tenant = job.tenant, item = item, fence = fence, attempt = attempts + 1, suspicions = suspicions,
     spec = spec, input_key = input_key, plan_key = plan_key or '', deadline_ms = deadline_ms or '', edit = edit or '',
-    take = (take_of(job.id, item)), class = job.class, rejected = rejected or '0', waited_ms = waited_ms,
+    take = (take_of(job.id, item)), class = job.class, rejected = rejected, waited_ms = waited_ms,
     trace = trace or '', recovered = recovered == '1', plan = plan or '', warnings = job.whole and warnings or '',
-  })
+  }
 end
 
--- The answer to a repeated call, whose item is under lease still.
+-- What a claim gave, as its repetition finds it: one word for each item.
+local function given_word(job, item, fence, waited_ms) return lease_name(job.id, item, fence) .. '|' .. text(waited_ms) end
+
+-- The work of a repeated call that is under lease still.
 local function given_before(name)
-  local known = redis.call('GET', name)
-  if not known then return nil end
-  -- A claim of a release before waits were told has three parts.
-  local id, item, fence, waited_ms = string.match(known, '^([^|]*)|([^|]*)|(%d+)|?(%d*)$')
-  local job, verdict = resolve(id, item, fence)
-  return verdict == 'held' and work_of(job, item, fence, tonumber(waited_ms) or 0) or nil
+  local works = {}
+  for word in string.gmatch(redis.call('GET', name) or '', '%S+') do
+    -- A claim of a release before waits were told has three parts.
+    local id, item, fence, waited_ms = string.match(word, '^([^|]*)|([^|]*)|(%d+)|?(%d*)$')
+    local job, verdict = resolve(id, item, fence)
+    if verdict == 'held' then works[#works + 1] = work_of(job, item, fence, tonumber(waited_ms) or 0) end
+  end
+  return works
+end
+
+-- The next items of the queue, at most so many. -> their works, and whether more may be ready than were looked at or
+-- taken
+local function take_items(call, most)
+  local queue, works, words, dropped, left = call.queue, {}, {}, 0, 0
+  while #works < most and dropped < MOST_DROPS do
+    local class = next_class(queue)
+    if not class then break end
+    local job = next_job(queue, class)
+    if job.state ~= 'gone' and not is_overdue(job) and not is_kept_waiting(job, queue) then
+      local item, waited_ms
+      item, waited_ms, left = take_item(job, queue)
+      local fence = lease(call, job, item)
+      words[#words + 1] = given_word(job, item, fence, waited_ms)
+      works[#works + 1] = work_of(job, item, fence, waited_ms)
+    else
+      dropped = dropped + 1
+      if job.state == 'gone' then
+        -- A job that ends takes its items along; should the two ever disagree, the queue must not stop at it.
+        close_queue(job, queue)
+        redis.call('DEL', ready_key(job, queue))
+      elseif is_overdue(job) then
+        expire_job(job)
+      else
+        set_aside(job, queue)
+      end
+    end
+  end
+  if #works > 0 then redis.call('SET', K.claims .. call.call, table.concat(words, ' '), 'EX', CALL_KEPT_S) end
+  return works, dropped == MOST_DROPS or #works == most and left > 0
+end
+
+-- What a call gave before, or gives now; nothing from a Redis that lost something.
+local function claim_items(call, most)
+  local before = given_before(K.claims .. call.call)
+  if #before > 0 then return before, false end
+  if redis.call('EXISTS', K.held) == 1 then return {}, false end
+  return take_items(call, most)
 end
 
 -- call: queue, worker (its name), boot_id, lease_ms, call (an id of this call)
 -- -> item + what its work needs; empty
 register('claim', function(call)
-  local queue, name = call.queue, K.claims .. call.call
-  local before = given_before(name)
-  if before then return before end
-  if redis.call('EXISTS', K.held) == 1 then return answer('empty') end
-
-  for _ = 1, MOST_DROPS do
-    local class = next_class(queue)
-    if not class then return answer('empty') end
-    local job = next_job(queue, class)
-    if job.state == 'gone' then
-      -- A job that ends takes its items along; should the two ever disagree, the queue must not stop at it.
-      close_queue(job, queue)
-      redis.call('DEL', ready_key(job, queue))
-    elseif is_overdue(job) then
-      expire_job(job)
-    elseif is_kept_waiting(job, queue) then
-      set_aside(job, queue)
-    else
-      local item, waited_ms = take_item(job, queue)
-      local fence = lease(call, job, item)
-      redis.call('SET', name, lease_name(job.id, item, fence) .. '|' .. text(waited_ms), 'EX', CALL_KEPT_S)
-      return work_of(job, item, fence, waited_ms)
-    end
-  end
-  add_tickets(queue, 1)
+  local works, may_have_more = claim_items(call, 1)
+  if works[1] then return answer('item', works[1]) end
+  if may_have_more then add_tickets(call.queue, 1) end
   return answer('empty')
+end)
+
+-- Workers that are awake. One that claims several items at a time looks again until it has found nothing for a while, and
+-- what becomes ready meanwhile sends no ticket. The last look, if it is in vain, says in the same call that it was the
+-- last: whatever comes behind it finds that none looks.
+
+local LOOKS_MS = 1000 -- far longer than from one look to the next; a worker that died is believed to look for so long
+local AWAKE_KEPT_MS = 600000 -- after which the workers of the queue may be others, which take an item for a ticket
+
+local function note_look(call, looks_again)
+  local key = K.awake .. call.queue
+  local name = redis.call('HGET', key, 'name')
+  local fields = {}
+  if call.is_woken or not name then fields.rung = '0' end
+  if looks_again then
+    fields.looking, fields.name = text(now + LOOKS_MS), call.worker
+  elseif not name or name == call.worker then
+    fields.looking, fields.name = '0', call.worker
+  end
+  write_hash(key, fields)
+  if not name then redis.call('PEXPIRE', key, AWAKE_KEPT_MS) end
+end
+
+-- call: as of `claim`; most (how many items it has room for), is_woken (whether a ticket sent it), is_last (whether it
+--       looks no more if this is in vain)
+-- -> ok + items (what the work of each needs)
+-- While some are left another worker is woken, which may have room for them.
+register('claim_several', function(call)
+  local works, may_have_more = claim_items(call, call.most)
+  note_look(call, #works < call.most and (#works > 0 or not call.is_last))
+  if may_have_more then add_tickets(call.queue, 1) end
+  return answer('ok', {items = works})
+end)
+
+-- A worker waits for a ticket, although there may be items: it has just come, or leaves them to others.
+-- call: queue, worker (its name)
+-- -> ok
+register('look_away', function(call)
+  note_look({queue = call.queue, worker = call.worker, is_woken = true}, false)
+  if redis.call('HEXISTS', K.counters, call.queue) == 1 then add_tickets(call.queue, 1) end
+  return answer('ok')
 end)
 
 -- call: lease_ms, leases (job, item, fence of each)

@@ -36,7 +36,7 @@ from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobChanges
 from storage.job_store.counter_audit import Difference
 from storage.job_store.events import EventLog
-from storage.job_store.leases import WholeResult
+from storage.job_store.leases import Look, WholeResult
 from storage.jobs.record import JobError, JobRecord, SpokenBy
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey, Submission
 from storage.jobs.tickets import Tickets
@@ -44,6 +44,7 @@ from storage.jobs.whole import WHOLE_ITEM, WholePlan
 from storage.jobs.work_items import (
     PLAN_ITEM,
     QUARANTINE_SUSPICIONS,
+    ClaimedItem,
     Lease,
     LeaseStatus,
     PlanResult,
@@ -163,10 +164,10 @@ class JobMachine(RuleBasedStateMachine):
         elif refusal := self._refusal(wanted.tenant, wanted.estimated_audio_ms):
             self._expect(refusal, lambda: self.store.submit(wanted))
         else:
+            awake = self._awake()
             answer = self.store.submit(wanted)
             self.model.submit(wanted, self.clock.now_ms)
-            job = self.model.jobs[wanted.id]
-            tickets = Tickets({queue_of(job, item): 1 for item in job.ready})
+            tickets = self._tickets(self.model.jobs[wanted.id], awake)
             assert (answer.job.id, answer.replayed, answer.tickets) == (wanted.id, False, tickets)
             self.submissions.append(wanted)
 
@@ -199,6 +200,9 @@ class JobMachine(RuleBasedStateMachine):
             assert not claimable
             return
         assert (item.lease.job, item.lease.item) in claimable
+        self._note_claim(item, worker)
+
+    def _note_claim(self, item: ClaimedItem, worker: WorkerIdentity) -> None:
         job = self.model.jobs[item.lease.job]
         assert item.attempt == job.attempts.get(item.lease.item, 0) + 1
         assert item.suspicions == job.suspicions.get(item.lease.item, 0)
@@ -206,6 +210,34 @@ class JobMachine(RuleBasedStateMachine):
         assert item.take == job.take_of(item.lease.item)[0]
         self.model.claim(item.lease, worker, self.clock.now_ms + LEASE_S * 1000)
         self.leases.append(item.lease)
+
+    @rule(
+        queue=st.sampled_from(QUEUES),
+        name=st.sampled_from(["w1", "w2"]),
+        room=st.sampled_from([1, 2, 5, 16]),
+        is_woken=st.booleans(),
+        is_last=st.booleans(),
+    )
+    def claim_several(self, queue: WorkQueue, name: str, room: int, is_woken: bool, is_last: bool) -> None:
+        """As many as one claim after the other would bring, and each as they would."""
+        worker = WorkerIdentity(name, str(self.boot_ids[name]))
+        due = self.model.claimable(queue, self.clock.now_ms)
+
+        items = self.store.claim_several(Look(queue, room, is_woken, is_last), worker, LEASE_S).items
+
+        self._expire_what_the_claim_met()
+        assert len(items) == min(room, len(due))
+        for item in items:
+            assert (item.lease.job, item.lease.item) in self.model.claimable(queue, self.clock.now_ms)
+            self._note_claim(item, worker)
+
+    @rule(queue=st.sampled_from(QUEUES), name=st.sampled_from(["w1", "w2"]))
+    def look_away(self, queue: WorkQueue, name: str) -> None:
+        before = self.store.ready_counts()[queue]
+
+        tickets = self.store.look_away(queue, WorkerIdentity(name, str(self.boot_ids[name])))
+
+        assert tickets.total <= min(before, 1)
 
     @rule(
         queues=st.lists(SOME_QUEUE, min_size=2, max_size=8),
@@ -443,9 +475,10 @@ class JobMachine(RuleBasedStateMachine):
             self._expect(StateConflict, lambda: self.store.resume(job.tenant, job.id))
             return
         was_paused = job.state is JobState.PAUSED
+        awake = self._awake()
         tickets = self.store.resume(job.tenant, job.id).tickets
         self.model.resume(job)
-        assert tickets.total == (len(job.ready) if was_paused else 0)
+        assert tickets == (self._tickets(job, awake) if was_paused else Tickets())
 
     @precondition(lambda self: self.model.jobs)
     @rule(pick=PICK)
@@ -457,10 +490,11 @@ class JobMachine(RuleBasedStateMachine):
         elif job.state.is_terminal and (refusal := self._refusal(job.tenant, left_ms)):
             self._expect(refusal, lambda: self.control.retry(job.tenant, job.id))
         else:
+            awake = self._awake()
             answer = self.control.retry(job.tenant, job.id)
             if job.state.is_terminal:
                 self.model.reopen(job, self.clock.now_ms)
-                assert answer.tickets.total == len(job.ready)
+                assert answer.tickets == self._tickets(job, awake)
             assert (answer.job.state, answer.job.run) == (job.state, job.runs)
 
     @precondition(lambda self: self.planned())
@@ -603,10 +637,11 @@ class JobMachine(RuleBasedStateMachine):
         elif job.deadline_ms is not None and job.deadline_ms <= start_ms:
             self._expect(StartTooLate, call)
         else:
+            awake = self._awake()
             answer = call()
             self.model.reschedule(job, start_ms, self.clock.now_ms)
             assert answer.job.is_scheduled == (job.sleeps_until_ms is not None)
-            assert answer.tickets.total == (len(job.ready) if job.is_claimable else 0)
+            assert answer.tickets == (self._tickets(job, awake) if job.is_claimable else Tickets())
 
     @precondition(lambda self: self.model.jobs)
     @rule(pick=PICK, is_meant=RARELY)
@@ -708,6 +743,12 @@ class JobMachine(RuleBasedStateMachine):
         assert scheduled == {job.id: job.sleeps_until_ms for job in unfinished if job.sleeps_until_ms}
 
     @invariant()
+    def a_worker_looks_or_was_sent_a_ticket_for_what_is_ready(self) -> None:
+        ready = self.store.ready_counts()
+        for queue, known in self._awake().items():
+            assert not ready[queue] or not known or known["looking"] != "0" or known["rung"] != "0"
+
+    @invariant()
     def a_job_ends_with_one_event_a_run(self) -> None:
         log = EventLog(self.client)
         for job in self.model.jobs.values():
@@ -730,6 +771,18 @@ class JobMachine(RuleBasedStateMachine):
         assert self.store.audit_counters().differences == ()
 
     # Helpers
+
+    def _awake(self) -> dict[WorkQueue, dict[str, str]]:
+        return {queue: fields_of(self.client, self.keys.awake(queue)) for queue in QUEUES}
+
+    def _tickets(self, job: ModelJob, awake: dict[WorkQueue, dict[str, str]]) -> Tickets:
+        """For all that is ready of the job, which was not before. awake: before that."""
+        ready = Counter(queue_of(job, item) for item in job.ready)
+        for queue, known in awake.items():
+            if ready[queue] and known:
+                is_needless = max(int(known["looking"]), int(known["rung"])) > self.clock.now_ms
+                ready[queue] = 0 if is_needless else 1
+        return Tickets({queue: count for queue, count in ready.items() if count})
 
     def planned(self) -> list[ModelJob]:
         return [job for job in self.model.jobs.values() if job.total]

@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 
 from rhapsode.contract.jobs.input import Pauses
-from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
@@ -21,7 +20,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import job_prefix
 from storage.segments.file import SegmentHeader
 from tests.worker.failing_store import FailingStore, fail_times
-from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
+from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio, run_gpu_item
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import (
@@ -34,7 +33,6 @@ from worker.engine.interface import (
     VoicePrompt,
 )
 from worker.engine.settings import FakeEngineSettings
-from worker.items.dispatch import run_gpu_ticket
 from worker.leases.keeper import DropReason, LeaseKeeper
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
@@ -118,35 +116,6 @@ def test_an_idle_queue_ends_the_ticket(studio: Studio) -> None:
     studio.run_one(GPU_QUEUE)
 
     assert studio.services.leases.num_held == 0
-
-
-def test_a_ticket_goes_on_as_long_as_its_items_make_others_ready(studio: Studio) -> None:
-    """A window of 32: the first nine results open the nine segments behind it, the tenth opens none."""
-    spec = SPEC.asking(segmentation=SegmentLengths(target_chars=10, max_chars=40))
-    job = studio.submit(" ".join(f"This is {number}." for number in range(10, 51)), spec)
-    studio.run_one(CPU_QUEUE)
-    sent = studio.services.tickets.waiting(GPU_QUEUE)
-
-    studio.run_one(GPU_QUEUE)
-
-    assert studio.record(job).segments.total == 41
-    assert studio.record(job).segments.done == 10
-    assert studio.jobs.ready_counts()[GPU_QUEUE] == 31
-    assert studio.services.tickets.waiting(GPU_QUEUE) == sent == 32
-
-
-def test_a_ticket_ends_in_time_and_leaves_one_for_what_it_made_ready(
-    studio: Studio, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worker.items.dispatch.TICKET_LIFE_S", 0.0)
-    spec = SPEC.asking(segmentation=SegmentLengths(target_chars=10, max_chars=40))
-    job = studio.submit(" ".join(f"This is {number}." for number in range(10, 51)), spec)
-    studio.run_one(CPU_QUEUE)
-
-    studio.run_one(GPU_QUEUE)
-
-    assert studio.record(job).segments.done == 1
-    assert studio.services.tickets.waiting(GPU_QUEUE) == 33
 
 
 def test_a_short_outage_of_the_store_costs_no_synthesis(studio: Studio) -> None:
@@ -287,7 +256,7 @@ def test_an_unexpected_error_is_tried_again_and_then_reported(studio: Studio, mo
 def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) -> None:
     job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
     slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
+    ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
 
@@ -351,7 +320,7 @@ def test_a_narration_of_more_than_250_hours_fails_before_anything_is_spoken(stud
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
     job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
     slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
+    ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
 
@@ -380,7 +349,7 @@ def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
     services = replace(slow_studio.services, lease_s=3.0, leases=keeper)
     slow_studio.submit("These are rather more than ten words.", SPEC.asking(seed=1))
     slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_ticket, args=(services,))
+    ticket = threading.Thread(target=run_gpu_item, args=(services,))
 
     ticket.start()
     while ticket.is_alive():
@@ -394,7 +363,7 @@ def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
 def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Studio) -> None:
     job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
     slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
+    ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
 

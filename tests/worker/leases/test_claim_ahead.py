@@ -16,7 +16,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
-from worker.items.dispatch import run_gpu_ticket
+from worker.items.gpu_ticket import GpuTickets
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import DropReason
 
@@ -32,30 +32,41 @@ def test_one_claim_ahead_for_sixteen_slots(slots: int, most: int) -> None:
 def test_a_place_is_free_once_the_engine_has_answered_or_nothing_was_claimed() -> None:
     ahead = ClaimAhead(slots=1)
     for lease in LEASES:
-        assert ahead.take(lambda: True, patience_s=0)
-        ahead.claimed(lease)
-        assert not ahead.take(lambda: True, patience_s=0)
+        assert ahead.take(1, lambda: True, patience_s=0) == 1
+        ahead.claimed(1, [lease])
+        assert ahead.take(1, lambda: True, patience_s=0) == 0
         ahead.give_back(lease)
         ahead.give_back(lease)
-    assert ahead.take(lambda: True, patience_s=0)
-    ahead.claimed(None)
+    assert ahead.take(1, lambda: True, patience_s=0) == 1
+    ahead.claimed(1, [])
 
     assert ahead.taken == 0
+
+
+def test_several_places_are_taken_together_as_far_as_there_are_any() -> None:
+    ahead = ClaimAhead(slots=4)
+
+    taken = [ahead.take(3, lambda: True, patience_s=0) for _ in range(3)]
+    ahead.claimed(3, LEASES[:2])
+    ahead.claimed(1, [])
+
+    assert taken == [3, 1, 0]
+    assert ahead.taken == 2
 
 
 def test_who_waits_for_a_place_gets_the_next_and_goes_when_nothing_shall_be_claimed() -> None:
     ahead, open_for_claims = ClaimAhead(slots=1), threading.Event()
     open_for_claims.set()
-    assert ahead.take(open_for_claims.is_set, patience_s=0)
-    ahead.claimed(LEASES[0])
+    assert ahead.take(1, open_for_claims.is_set, patience_s=0) == 1
+    ahead.claimed(1, LEASES[:1])
     with ThreadPoolExecutor(2) as threads:
-        waiting = [threads.submit(ahead.take, open_for_claims.is_set, 60.0) for _ in range(2)]
+        waiting = [threads.submit(ahead.take, 1, open_for_claims.is_set, 60.0) for _ in range(2)]
         ahead.give_back(LEASES[0])
         while not any(each.done() for each in waiting):
             time.sleep(0.005)
         open_for_claims.clear()
 
-    assert sorted(each.result() for each in waiting) == [False, True]
+    assert sorted(each.result() for each in waiting) == [0, 1]
 
 
 def test_what_the_engine_has_no_room_for_stays_in_the_queue(studio: Studio) -> None:
@@ -66,9 +77,9 @@ def test_what_the_engine_has_no_room_for_stays_in_the_queue(studio: Studio) -> N
     studio.run_one(CPU_QUEUE)
     total = studio.record(job).segments.total
 
-    with ThreadPoolExecutor(2 * SLOTS) as threads:
-        for _ in range(2 * SLOTS):
-            threads.submit(run_gpu_ticket, services)
+    tickets = GpuTickets(services, 2 * SLOTS)
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(tickets.answer)
         while studio.record(job).segments.running < services.ahead.most:
             time.sleep(0.005)
         # One more would be claimed within it; a segment takes the engine many times as long.
@@ -76,6 +87,7 @@ def test_what_the_engine_has_no_room_for_stays_in_the_queue(studio: Studio) -> N
         ready, running = studio.jobs.ready_counts()[GPU_QUEUE], studio.record(job).segments.running
         services.closing.set()
         services.leases.drop_all(DropReason.SHUTDOWN)
+    tickets.close()
     engine.close()
 
     assert (running, ready) == (SLOTS + 1, total - SLOTS - 1)

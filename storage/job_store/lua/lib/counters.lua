@@ -10,9 +10,12 @@ local function tally(job, name, change)
   if job.audit and job.audit == current_audit() then redis.call('HINCRBY', K.audit, name, text(change)) end
 end
 
+-- -> how many of the queue are ready now
 local function count_ready(job, queue, change)
-  if redis.call('HINCRBY', K.counters, queue, text(change)) == 0 then redis.call('HDEL', K.counters, queue) end
+  local count = redis.call('HINCRBY', K.counters, queue, text(change))
+  if count == 0 then redis.call('HDEL', K.counters, queue) end
   tally(job, 'ready:' .. queue, change)
+  return count
 end
 
 local function count_flow(job, direction, change)
@@ -44,16 +47,20 @@ local function begin_ends(scope)
   redis.call('EXPIRE', K.ends .. scope, ENDS_KEPT_S)
 end
 
+-- -> how many jobs the tenant has now
 local function count_admission(job, jobs, audio_ms)
+  local of_tenant
   for scope, key in pairs({[job.tenant] = K.admission .. job.tenant, [EVERYBODY] = K.total}) do
     local held = redis.call('HINCRBY', key, 'jobs', text(jobs))
     redis.call('HINCRBY', key, 'audio_ms', text(audio_ms))
     if jobs > 0 and held == jobs then begin_ends(scope) end
+    if scope == job.tenant then of_tenant = held end
   end
   for _, scope in ipairs({'tenant:' .. job.tenant, 'total'}) do
     tally(job, 'jobs:' .. scope, jobs)
     tally(job, 'audio_ms:' .. scope, audio_ms)
   end
+  return of_tenant
 end
 
 -- Bytes of the job's objects, which go when its record does.

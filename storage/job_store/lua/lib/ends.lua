@@ -2,11 +2,10 @@
 
 local function give_back_admission(job)
   local held = job.estimated_audio_ms - job.credit_ms
-  count_admission(job, -1, 0 - held)
+  local jobs_left = count_admission(job, -1, 0 - held)
   count_end(job.tenant, K.admission .. job.tenant, held)
   count_end(EVERYBODY, K.total, held)
-  local tenant = K.admission .. job.tenant
-  if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
+  if jobs_left == 0 then redis.call('DEL', K.admission .. job.tenant) end
   local left = audio_in_flow(job)
   if left ~= 0 then count_flow(job, 'out', left) end
 end

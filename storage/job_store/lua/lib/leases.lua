@@ -74,10 +74,9 @@ end
 -- Tries. tries[item] = attempts:suspicions:fence, for items that went back at least once.
 
 local function read_tries(job_id, item)
-  local value = redis.call('HGET', K.tries .. job_id, item)
-  if not value then return 0, 0, '' end
-  local attempts, suspicions, fence = string.match(value, '^(%d+):(%d+):(%d*)$')
-  return tonumber(attempts), tonumber(suspicions), fence
+  local value, rejected = unpack(redis.call('HMGET', K.tries .. job_id, item, 'rejected_attempts:' .. item))
+  local attempts, suspicions, fence = string.match(value or '0:0:', '^(%d+):(%d+):(%d*)$')
+  return tonumber(attempts), tonumber(suspicions), fence, rejected or '0'
 end
 
 local function write_tries(job_id, item, attempts, suspicions, fence)

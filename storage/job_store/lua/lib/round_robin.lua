@@ -46,10 +46,12 @@ local function activate_tenant(job, queue)
   redis.call('HSET', deficit_key(job, queue), job.tenant, QUANTUM_MS)
 end
 
+local function is_newcomer(job, queue) return redis.call('ZSCORE', newcomers_key(job, queue), job.tenant) == 'inf' end
+
 -- Of the tenant in front. Only turns that had been waited for bring the others nearer to being new again.
-local function end_turn(job, queue)
+local function end_turn(job, queue, is_new)
   local newcomers = newcomers_key(job, queue)
-  if redis.call('ZSCORE', newcomers, job.tenant) == 'inf' then
+  if is_new then
     redis.call('ZREM', newcomers, job.tenant)
   else
     local turns = redis.call('HINCRBY', K.turns, queue .. ':' .. job.class, 1)
@@ -59,8 +61,8 @@ end
 
 local function deactivate_tenant(job, queue)
   local ring, newcomers = ring_key(job, queue), newcomers_key(job, queue)
-  local is_new = redis.call('ZSCORE', newcomers, job.tenant) == 'inf'
-  if is_new or redis.call('LINDEX', ring, 0) == job.tenant then end_turn(job, queue) end
+  local is_new = is_newcomer(job, queue)
+  if is_new or redis.call('LINDEX', ring, 0) == job.tenant then end_turn(job, queue, is_new) end
   redis.call('LREM', ring, 1, job.tenant)
   redis.call('HDEL', deficit_key(job, queue), job.tenant)
   local others = redis.call('LLEN', ring)
