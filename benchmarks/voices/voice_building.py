@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import resource
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmarks.voices.voice_rig import MODEL, TENANT, Bench
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.audio.recordings import DECODERS
-from storage.ids import JobId, new_job_id
+from storage.ids import new_job_id
 from storage.jobs.submissions import Submission
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects import keys

@@ -27,7 +27,7 @@ FAMILIES = {
     "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",
     "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
     "newcomers": "sorted set per queue and class: tenant -> inf while its turn is ahead of time, or a number of turns",
-    "claims": "string per claim call: job|item|fence|wait in ms of each item given, for 20 s, to answer a repeated call",
+    "claims": "string per claim call: job|item|fence|wait in ms of each item given, for 20 s, to answer it again",
     "awake": "hash per queue whose workers claim several items at a time: until when (Unix ms) one "
     "looks for items by itself (looking, and its name), and one may be woken by the last ticket (rung)",
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",

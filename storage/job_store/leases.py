@@ -50,7 +50,7 @@ class Claim:
 class Look:
     """One look of a worker for items. room: how many it can take, at least one. is_woken: whether a ticket sent it.
 
-    is_last: whether it looks no more if this is in vain; else it does soon, unless there were as many as it has room for.
+    is_last: whether it looks no more if this is in vain; else it does soon, unless it has no room left.
     """
 
     queue: WorkQueue

@@ -91,7 +91,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
         return Counter({WorkQueue(queue): int(count) for queue, count in counts.items()})
 
     def wanted_tickets(self) -> Counter[WorkQueue]:
-        """How many should be on their way, by queue: one for each item, or one where workers claim several at a time."""
+        """How many should be on their way, by queue: one for each item; one where workers claim several at a time."""
         counts = self.ready_counts()
         with redis_errors_named():
             return Counter(

@@ -1,7 +1,7 @@
 """A ticket of the lane that speaks: it wakes this worker, which looks for items by itself until it finds none.
 
-A look claims as many items as the engine is about to have room for, in one call, and each runs in a thread of its own. So
-a busy worker takes no tickets, and needs none: what becomes ready while one looks sends none (`claim_several`).
+A look claims as many items as the engine is about to have room for, in one call, and each runs in a thread of its own.
+So a busy worker takes no tickets, and needs none: what becomes ready while one looks sends none (`claim_several`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_CLAIMED = 16
 """Items of one look: a millisecond or two of the server's time, and a share that leaves others theirs."""
 
 PAUSE_S = 0.005
-"""From one look to the next; twice as long after each that was in vain. What becomes ready meanwhile is claimed together."""
+"""From one look to the next; twice as long after each in vain. What becomes ready meanwhile is claimed together."""
 
 VAIN_LOOKS = 3
 """One behind the other, after which the worker waits for a ticket."""

@@ -172,6 +172,7 @@ def test_an_item_that_found_no_place_gets_that_of_the_next_voice_that_leaves(stu
     assert cache_of(store, voices[0]).state is CacheState.PENDING
 
     studio.run_one(GPU_QUEUE)
+    studio.run_one(GPU_QUEUE)
 
     assert [cache_of(store, voice).state for voice in voices] == [CacheState.READY] * 2
     assert studio.record(job).state is JobState.SUCCEEDED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -29,7 +28,7 @@ from tests.worker.studio import SPEC, TENANT, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.items import dispatch
-from worker.items.dispatch import run_gpu_ticket
+from worker.items.gpu_ticket import GpuTickets
 from worker.leases.claim_ahead import ClaimAhead
 from worker.speech.audio.segment_audio import decode_segment
 from worker.speech.postprocessing.packing import SegmentPacker
@@ -55,13 +54,12 @@ def crowd(studio: Studio) -> Iterator[Studio]:
 
 def drain(studio: Studio) -> None:
     """Run every ready item, those that speak in many threads."""
-    with ThreadPoolExecutor(2 * SLOTS) as threads:
-        while any(ready := studio.jobs.ready_counts().values()):
-            while studio.jobs.ready_counts()[CPU_QUEUE]:
-                studio.run_one(CPU_QUEUE)
-            tickets = [threads.submit(run_gpu_ticket, studio.services) for _ in range(min(2 * SLOTS, sum(ready)))]
-            for ticket in tickets:
-                ticket.result(60)
+    while any(studio.jobs.ready_counts().values()):
+        while studio.jobs.ready_counts()[CPU_QUEUE]:
+            studio.run_one(CPU_QUEUE)
+        tickets = GpuTickets(studio.services, 2 * SLOTS)
+        tickets.answer()
+        tickets.close()
 
 
 def finished(studio: Studio, text: str = TEXT) -> JobRecord:
