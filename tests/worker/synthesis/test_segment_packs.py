@@ -27,7 +27,7 @@ from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
-from worker.items import dispatch
+from worker.items import gpu_ticket
 from worker.items.gpu_ticket import GpuTickets
 from worker.leases.claim_ahead import ClaimAhead
 from worker.speech.audio.segment_audio import decode_segment
@@ -282,12 +282,12 @@ def test_what_lies_in_packs_is_found_by_a_job_whose_record_was_lost(
     control = JobControl(redis_client, storage_settings.key_prefix)
     for each in results(crowd, job):
         control.regenerate(TENANT, job.id, each.index, None, None)
-    run = dispatch.run_segment
+    run = gpu_ticket.run_segment
 
     def recovered(item: ClaimedItem, *rest: object) -> object:
         return run(replace(item, recovered=True, take=1), *rest)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(dispatch, "run_segment", recovered)
+    monkeypatch.setattr(gpu_ticket, "run_segment", recovered)
     drain(again)
 
     assert engine.requests == []
