@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from generators.files import ROOT, Files
-from rhapsode.bench.report import BenchReport, ModelReport
+from rhapsode.bench.engine.report import BenchReport, ModelReport
 from rhapsode.bench.statistics import percentile
 
 PAGE = Path("README.md")

@@ -74,7 +74,7 @@ COMMANDS = {
     "quotas": "operators.quotas:app",
     "usage": "operators.usage:usage",
     "check": "local.check:check",
-    "bench": "local.bench:bench",
+    "bench": "bench.bench:bench",
     "calibrate": "local.calibrate:calibrate",
     "workers": "operators.operations:workers",
     "queues": "operators.operations:queues",
@@ -86,7 +86,7 @@ COMMANDS = {
 }
 """Where each is, below `rhapsode.cli`; in the order of `rhapsode --help`."""
 
-WITH_HEADINGS = frozenset({"narrate"})
+WITH_HEADINGS = frozenset({"bench", "narrate"})
 """Commands whose options are `grouped`."""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from generators.files import ROOT
 from generators.speed_table import BEGIN, END, PAGE, speed_table, table, with_table
-from tests.rhapsode.bench.measured import report
+from tests.rhapsode.bench.engine.measured import report
 
 
 def test_every_figure_of_a_result_is_in_its_row() -> None:

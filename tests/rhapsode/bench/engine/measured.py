@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from rhapsode.bench.engine.report import BenchReport, ModelReport
 from rhapsode.bench.environment import Environment
-from rhapsode.bench.report import BenchReport, ModelReport
 from worker.bench.messages import Card, ClosedLoop, Device, Failed, FirstAudio, LeftOut, Started
 
 GIB = 1 << 30

@@ -17,8 +17,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from rhapsode import system_packages
-from rhapsode.bench.plan import EngineRun
-from rhapsode.bench.report import BenchReport, ModelReport
+from rhapsode.bench.engine.plan import EngineRun
+from rhapsode.bench.engine.report import BenchReport, ModelReport
 from worker.bench.messages import (
     START_STAGE,
     Begins,
@@ -35,7 +35,7 @@ from worker.bench.messages import (
 )
 
 COMMAND = (sys.executable, "-m", "worker.bench")
-WORDS = Path(__file__).resolve().parents[1] / "demo" / "fables.txt"
+WORDS = Path(__file__).resolve().parents[2] / "demo" / "fables.txt"
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 _LEAST_RUN_S = 5.0

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from rhapsode.bench.cost import cost_of_audio_hour
+from rhapsode.bench.engine.report import BenchReport
+from rhapsode.bench.engine.text_report import plot, text_report
 from rhapsode.bench.environment import read_environment
-from rhapsode.bench.report import BenchReport, cost_of_audio_hour
 from rhapsode.bench.statistics import percentile
-from rhapsode.bench.text_report import plot, text_report
-from tests.rhapsode.bench.measured import loop, report
+from tests.rhapsode.bench.engine.measured import loop, report
 
 
 def test_a_report_is_the_same_after_it_was_written(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`rhapsode bench`: what this machine's GPU speaks a second, how soon, and for how much."""
+"""`rhapsode bench` without --url: what this machine's GPU speaks a second, how soon, and for how much."""
 
 from __future__ import annotations
 
@@ -9,84 +9,76 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rhapsode.cli.bench.shared import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
 from rhapsode.cli.local.requirements import require_packages
 from rhapsode.cli.options import check_choices, choose_checkpoint
 
 if TYPE_CHECKING:
-    from rhapsode.bench.plan import EngineRun, Model
-    from rhapsode.bench.report import BenchReport
+    from rhapsode.bench.engine.plan import EngineRun, Model
+    from rhapsode.bench.engine.report import BenchReport
     from worker.bench.messages import Message
 
 SIZES = ("0.6b", "1.7b")
 PrecisionName = Literal["bfloat16", "float8"]
+DEFAULT_MINUTES = 5.0
 
 _MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 # Weights of 1.7B and their codec, and as much again for what else wants memory there.
 _ROOM_WANTED = 10 * 1024**3
 
 
-def bench(
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The engine of this machine, where no --url is given."""
+
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="A checkpoint of yours, instead of random weights of a published size."),
-    ] = None,
+    ] = None
     size: Annotated[
         list[str] | None,
         typer.Option(metavar="SIZE", help=f"Of the random weights: {' or '.join(SIZES)}, several times; else 1.7b."),
-    ] = None,
+    ] = None
     device: Annotated[
         str | None, typer.Option(help="cpu, or one GPU such as cuda:1; else the first GPU, if there is one.")
-    ] = None,
+    ] = None
     precision: Annotated[
-        PrecisionName, typer.Option(help="Of the language model's cache and MLPs; float8 on GPUs that have it.")
-    ] = "bfloat16",
-    streams: Annotated[
-        str | None, typer.Option(metavar="N,N...", help="Requests in flight; one measurement for each number.")
-    ] = None,
-    minutes: Annotated[
-        float, typer.Option(min=0.2, max=120, help="For all of it; what does not fit is left out.")
-    ] = 5.0,
-    price: Annotated[
-        float | None, typer.Option(min=0, help="Of an hour of the device: then the cost of an hour of audio is told.")
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write every figure there as JSON.")
-    ] = None,
-) -> None:
-    """Measure this machine: speech a second by streams, first audio, memory, cost. No weights are needed.
+        PrecisionName | None,
+        typer.Option(help="Of the language model's cache and MLPs, else bfloat16; float8 on GPUs that have it."),
+    ] = None
 
-    Takes five minutes on a GPU. Without one it measures the small voice on the CPU, in short, which says nothing of a
-    published model. A stage that fails is a line of the report, and so is what there was no time for; Ctrl-C gives the
-    report so far.
-    """
+
+def bench_engine(options: EngineOptions, shared: SharedOptions) -> None:
     require_packages("worker")
+    from rhapsode.bench.engine.plan import plan_runs
+    from rhapsode.bench.engine.report import BenchReport
     from rhapsode.bench.environment import read_environment
-    from rhapsode.bench.plan import plan_runs
-    from rhapsode.bench.report import BenchReport
 
-    check_choices("--size", size or (), SIZES)
-    place = _choose_device(device)
-    if size and (checkpoint or place == "cpu"):
+    check_choices("--size", options.size or (), SIZES)
+    place = _choose_device(options.device)
+    if options.size and (options.checkpoint or place == "cpu"):
         raise Misuse("--size is of random weights on a GPU; it goes with neither --checkpoint nor a CPU")
-    report = BenchReport(environment=read_environment(["rhapsode", *sys.argv[1:]]), price_per_gpu_hour=price)
+    report = BenchReport(environment=read_environment(["rhapsode", *sys.argv[1:]]), price_per_gpu_hour=shared.price)
     with _scratch(place) as folder:
-        models = _models(choose_checkpoint(checkpoint), size, place, folder)
-        status = _measure(report, plan_runs(models, place, precision, _choose_streams(streams, place)), 60 * minutes)
-    _show(report, json)
+        models = _models(choose_checkpoint(options.checkpoint), options.size, place, folder)
+        runs = plan_runs(models, place, options.precision or "bfloat16", _choose_streams(shared.streams, place))
+        status = _measure(report, runs, 60 * (DEFAULT_MINUTES if shared.minutes is None else shared.minutes))
+    _show(report, shared.json)
     if status or not any(model.closed_loop or model.first_audio for model in report.models):
         raise typer.Exit(status or FAILED)
 
 
 def _measure(report: BenchReport, runs: list[EngineRun], seconds: float) -> int:
     """0, or the exit status of somebody's Ctrl-C."""
-    from rhapsode.bench.run import run_all
+    from rhapsode.bench.engine.run import run_all
 
     began_s = time.monotonic()
 
@@ -121,7 +113,7 @@ def _progress(message: Message) -> str:
 
 
 def _show(report: BenchReport, json: Path | None) -> None:
-    from rhapsode.bench.text_report import text_report
+    from rhapsode.bench.engine.text_report import text_report
 
     typer.echo(text_report(report), nl=False)
     if json is not None:
@@ -150,21 +142,15 @@ def _choose_device(option: str | None) -> str:
 
 
 def _choose_streams(option: str | None, device: str) -> tuple[int, ...]:
-    from rhapsode.bench.plan import CPU_STREAMS, GPU_STREAMS
+    from rhapsode.bench.engine.plan import CPU_STREAMS, GPU_STREAMS
 
     if option is None:
         return GPU_STREAMS if device.startswith("cuda") else CPU_STREAMS
-    try:
-        numbers = tuple(sorted({int(part) for part in option.split(",")}))
-    except ValueError:
-        raise Misuse(f"--streams: {option!r} is no list of numbers such as 1,64,256") from None
-    if numbers[0] < 1 or numbers[-1] > 1024:
-        raise Misuse("--streams: from 1 to 1024")
-    return numbers
+    return read_streams(option, most=1024)
 
 
 def _models(checkpoint: Path | None, sizes: list[str] | None, device: str, scratch: Path) -> list[Model]:
-    from rhapsode.bench.plan import Model
+    from rhapsode.bench.engine.plan import Model
 
     if checkpoint is not None:
         return [Model(checkpoint.name, "given", checkpoint)]

@@ -54,8 +54,3 @@ class BenchReport(BaseModel):
     def read(cls, path: Path) -> BenchReport:
         """Raises pydantic's `ValidationError` for what is none, or of another schema."""
         return cls.model_validate_json(path.read_text(encoding="utf-8"))
-
-
-def cost_of_audio_hour(price_per_gpu_hour: float, audio_s_per_s: float) -> float:
-    """In the currency of the price, with the device busy all the time."""
-    return price_per_gpu_hour / audio_s_per_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rhapsode.bench.report import BenchReport
+from rhapsode.bench.engine.report import BenchReport
 from tests.rhapsode.conftest import RunCli
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rhapsode.bench.report import BenchReport, ModelReport, cost_of_audio_hour
+from rhapsode.bench.cost import cost_of_audio_hour
+from rhapsode.bench.engine.report import BenchReport, ModelReport
 from rhapsode.bench.statistics import percentile
+from rhapsode.bench.text_table import table
 from worker.bench.messages import ClosedLoop, Device
 
 _GIB = 1 << 30
@@ -73,9 +75,7 @@ def _table(model: ModelReport, price: float | None) -> Iterator[str]:
         heads.append("cost of an hour of audio")
         for row, cells in zip(_sorted(model.closed_loop), rows, strict=True):
             cells.append(f"{cost_of_audio_hour(price, row.audio_s_per_s):.4f}")
-    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    for cells in (heads, *rows):
-        yield "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    yield from table([heads, *rows])
 
 
 def _cells(row: ClosedLoop) -> list[str]:

@@ -1,0 +1,130 @@
+"""The requests of one client process: when each begins, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from rhapsode.bench.server.listening.ear import Ear, Window
+from rhapsode.bench.server.load.arrivals import arrivals
+from rhapsode.bench.server.load.messages import ClientTask, ClosedLoad, Message, OpenLoad, Outcome, Stall
+from rhapsode.bench.server.targets.catalogue import TARGETS
+from rhapsode.bench.server.texts.bank import TextBank
+from rhapsode.bench.server.wire.errors import RequestFailed
+
+PAUSE_AFTER_FAILURE_S = 0.5
+"""Of a stream of a closed loop, so that a server that refuses at once is not asked thousands of times a second."""
+
+_LOOK_EVERY_S = 0.02
+_TELL_EVERY_S = 1.0
+
+
+class Client:
+    """begins_s: of the stage, on the monotonic clock, which all processes of a machine share."""
+
+    def __init__(self, task: ClientTask, begins_s: float, say: Callable[[Message], None]) -> None:
+        self._task = task
+        self._begins_s = begins_s
+        self._say = say
+        self._target = TARGETS[task.target](task.speaking)
+        self._texts = TextBank(task.texts)
+        self._window = Window(begins_s + task.warm_up_s, begins_s + task.ends_s)
+
+    async def run(self) -> None:
+        """Until the last answer has come or was waited for long enough."""
+        watching = asyncio.create_task(self._watch_itself())
+        try:
+            match self._task.load:
+                case OpenLoad():
+                    await self._run_open(self._task.load)
+                case ClosedLoad():
+                    await self._run_closed(self._task.load)
+        finally:
+            watching.cancel()
+
+    async def _run_open(self, load: OpenLoad) -> None:
+        task = self._task
+        due = arrivals(load.pattern, load.rate, task.ends_s, task.texts.seed)
+        async with asyncio.TaskGroup() as requests:
+            for number in range(task.which, len(due), task.of):
+                await self._sleep_until(due[number])
+                requests.create_task(self._request(number, due[number]))
+
+    async def _run_closed(self, load: ClosedLoad) -> None:
+        async with asyncio.TaskGroup() as streams:
+            for first in range(self._task.which, load.streams, self._task.of):
+                streams.create_task(self._stream(first, load.streams))
+
+    async def _stream(self, number: int, streams: int) -> None:
+        """One request after the other. They begin spread over the warm-up: together they would stay together."""
+        due_s = self._task.warm_up_s / 2 * number / streams
+        await self._sleep_until(due_s)
+        while (due_s := max(due_s, self._now_s())) < self._task.ends_s:
+            if not await self._request(number, due_s):
+                await asyncio.sleep(PAUSE_AFTER_FAILURE_S)
+            number += streams
+
+    async def _request(self, number: int, due_s: float) -> bool:
+        """Whether it was heard whole."""
+        order = self._texts.order(number)
+        ear = Ear(self._window)
+        began_s = time.monotonic()
+        error: str | None = None
+        try:
+            async with asyncio.timeout(self._task.timeout_s):
+                await self._target.speak(order, ear)
+        except TimeoutError:
+            error = f"not whole after {self._task.timeout_s:g} s"
+        except RequestFailed as failure:
+            error = str(failure)
+        playback, since_s = ear.playback, ear.sent_s or began_s
+        self._say(
+            Outcome(
+                number=number,
+                level=order.level,
+                language=order.language,
+                chars=len(order.text),
+                due_s=_rounded(due_s),
+                is_counted=due_s >= self._task.warm_up_s,
+                lag_s=_rounded(began_s - self._begins_s - due_s),
+                connect_s=_after(began_s, ear.sent_s),
+                first_byte_s=_after(since_s, ear.first_byte_s),
+                playable_s=_after(since_s, playback.first_s),
+                audible_s=_after(since_s, ear.audible_s),
+                total_s=_after(since_s, ear.end_s) if error is None else None,
+                audio_s=_rounded(playback.audio_s),
+                window_audio_s=_rounded(ear.window_audio_s),
+                gaps=playback.gaps,
+                gap_s=_rounded(playback.gap_s),
+                longest_gap_s=_rounded(playback.longest_gap_s),
+                buffer_s=_rounded(playback.buffer_s),
+                error=error,
+            )
+        )
+        return error is None
+
+    async def _watch_itself(self) -> None:
+        worst_s, told_s = 0.0, time.monotonic()
+        while True:
+            before_s = time.monotonic()
+            await asyncio.sleep(_LOOK_EVERY_S)
+            now_s = time.monotonic()
+            worst_s = max(worst_s, now_s - before_s - _LOOK_EVERY_S)
+            if now_s - told_s >= _TELL_EVERY_S:
+                self._say(Stall(_rounded(worst_s)))
+                worst_s, told_s = 0.0, now_s
+
+    def _now_s(self) -> float:
+        return time.monotonic() - self._begins_s
+
+    async def _sleep_until(self, due_s: float) -> None:
+        await asyncio.sleep(max(0.0, due_s - self._now_s()))
+
+
+def _after(since_s: float, moment_s: float | None) -> float | None:
+    return None if moment_s is None else _rounded(moment_s - since_s)
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 6)

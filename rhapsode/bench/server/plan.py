@@ -1,0 +1,46 @@
+"""What a measurement does, in order: a stage for each number of streams and for each rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rhapsode.bench.server.load.arrivals import Pattern
+from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad
+from rhapsode.bench.server.orders import Speaking
+from rhapsode.bench.server.texts.bank import TextChoice
+
+STREAMS = (1, 4, 16)
+RATES = (0.5, 2.0)
+WINDOW_S = 20.0
+WARM_UP_S = 5.0
+
+TIMEOUT_S = 120.0
+
+QUICK_STREAMS = (1, 4)
+QUICK_RATES = (0.5,)
+QUICK_WINDOW_S = 12.0
+QUICK_WARM_UP_S = 2.0
+QUICK_S = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """warm_up_s, window_s: of each stage. timeout_s: of a request. seconds: of all; a stage that would not fit is left
+    out. clients: processes that the requests are divided among."""
+
+    target: str
+    speaking: Speaking
+    texts: TextChoice
+    loads: tuple[Load, ...]
+    warm_up_s: float
+    window_s: float
+    timeout_s: float
+    seconds: float
+    clients: int
+
+
+def plan_loads(streams: Sequence[int], rates: Sequence[float], pattern: Pattern) -> tuple[Load, ...]:
+    """Closed loops first, from few to many: what they find is what a rate can be judged by."""
+    closed: list[Load] = [ClosedLoad(number) for number in sorted(set(streams))]
+    return (*closed, *(OpenLoad(rate, pattern) for rate in sorted(set(rates))))

@@ -1,0 +1,88 @@
+"""What a measurement of a server found, as it stands in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from rhapsode.bench.environment import Environment
+from rhapsode.bench.server.load.messages import ClosedLoad, OpenLoad, Outcome
+from rhapsode.bench.server.orders import Language, Level
+from rhapsode.bench.server.summary import Summary, is_carried
+
+SCHEMA = "rhapsode.bench.server/1"
+
+
+class Asked(BaseModel):
+    """Of which server what was asked; never the key. frame_s: of a codec frame, where that is known of its kind."""
+
+    target: str
+    url: str
+    model: str | None
+    voice: str | None
+    instructions: str | None
+    parameters: dict[str, JsonValue]
+    seed: int
+    levels: tuple[Level, ...]
+    languages: tuple[Language, ...]
+    timeout_s: float
+    clients: int
+    frame_s: float | None
+
+
+class StageReport(BaseModel):
+    """One load. begins_s, ends_s: of what is counted, from the stage's beginning; it ends early where the run did.
+
+    stall_s: the longest that a client's own loop came too late. failed: why the stage broke off, "" if it did not.
+    """
+
+    load: Annotated[OpenLoad | ClosedLoad, Field(discriminator="kind")]
+    begins_s: float
+    ends_s: float
+    stall_s: float
+    failed: str = ""
+    summary: Summary
+    requests: list[Outcome]
+
+    @property
+    def is_carried(self) -> bool:
+        return is_carried(self.load, self.summary)
+
+
+class Skipped(BaseModel):
+    stage: str
+    why: str
+
+
+class ServerReport(BaseModel):
+    """ended: whether all that was asked for was tried. wall_s: of all of it."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    schema_: Literal["rhapsode.bench.server/1"] = Field(default=SCHEMA, alias="schema")
+    environment: Environment
+    asked: Asked
+    price_per_hour: float | None = None
+    stages: list[StageReport] = []
+    left_out: list[Skipped] = []
+    ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
+    wall_s: float = 0.0
+
+    def write(self, path: Path) -> None:
+        path.write_text(self.model_dump_json(by_alias=True, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> ServerReport:
+        """Raises pydantic's `ValidationError` for what is none, or of another schema."""
+        return cls.model_validate_json(path.read_text(encoding="utf-8"))
+
+    @property
+    def most_audio_s_per_s(self) -> float:
+        return max((stage.summary.audio_s_per_s for stage in self.stages), default=0.0)
+
+    @property
+    def carried(self) -> int:
+        """The most streams that were spoken as fast as they are heard; 0 if none were."""
+        return max((s.load.streams for s in self.stages if isinstance(s.load, ClosedLoad) and s.is_carried), default=0)

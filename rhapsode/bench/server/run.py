@@ -1,0 +1,151 @@
+"""Runs the stages of a plan one after the other against a server, and keeps what was seen until then."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rhapsode.bench.server.listening.ear import Ear, Window
+from rhapsode.bench.server.load.clients import COMMAND, ClientLost, begun_clients
+from rhapsode.bench.server.load.messages import ClientTask, Load, Outcome, Ready, Stall
+from rhapsode.bench.server.orders import Speaking
+from rhapsode.bench.server.plan import Plan
+from rhapsode.bench.server.report import ServerReport, Skipped, StageReport
+from rhapsode.bench.server.summary import summarize
+from rhapsode.bench.server.targets.catalogue import TARGETS
+from rhapsode.bench.server.texts.bank import TextBank, TextChoice
+from rhapsode.bench.server.wire.errors import RequestFailed
+from rhapsode.errors import RhapsodeError
+
+TELL_EVERY_S = 2.0
+_DRAIN_S = 10.0
+"""What a stage is thought to take beyond its window, where it is asked whether it fits."""
+
+
+class NoSpeech(RhapsodeError):
+    """The server did not speak the first text, so that there is nothing to measure."""
+
+
+Tell = Callable[[str], None]
+
+
+def check_speaks(plan: Plan) -> None:
+    """Has one short text spoken. Raises NoSpeech saying why it was not."""
+    order = TextBank(TextChoice(plan.texts.seed, plan.texts.levels[:1], plan.texts.languages[:1])).order(0)
+
+    async def speak(target: str, speaking: Speaking) -> None:
+        async with asyncio.timeout(plan.timeout_s):
+            await TARGETS[target](speaking).speak(order, Ear(Window(0.0, 0.0)))
+
+    try:
+        asyncio.run(speak(plan.target, plan.speaking))
+    except TimeoutError:
+        raise NoSpeech(f"{plan.speaking.url}: no speech in {plan.timeout_s:g} s") from None
+    except RequestFailed as error:
+        others = ", ".join(name for name in TARGETS if name != plan.target)
+        raise NoSpeech(f"{plan.speaking.url} does not speak as {plan.target}: {error} (--target: {others})") from error
+
+
+def run_all(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str] = COMMAND) -> None:
+    """Fills the report as stages end, so that whoever interrupts it has what there was until then.
+
+    tell: is called with a line of progress every few seconds.
+    """
+    began_s = time.monotonic()
+    try:
+        _run_stages(report, plan, tell, command, began_s + plan.seconds)
+        report.ended = "complete"
+    except KeyboardInterrupt:
+        report.ended = "interrupted"
+        raise
+    finally:
+        report.wall_s = round(time.monotonic() - began_s, 1)
+
+
+def _run_stages(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str], until_s: float) -> None:
+    for number, load in enumerate(plan.loads):
+        if time.monotonic() + plan.warm_up_s + plan.window_s + _DRAIN_S > until_s:
+            report.left_out.append(Skipped(stage=load.name, why="the time was over"))
+            continue
+        stage = _Stage(plan, load, report.asked.frame_s, tell)
+        try:
+            stage.run(command, until_s)
+        finally:
+            report.stages.append(stage.report())
+        if not any(each.error is None for each in stage.outcomes):
+            why = f"nothing was heard at {load.name}"
+            report.left_out += [Skipped(stage=left.name, why=why) for left in plan.loads[number + 1 :]]
+            return
+
+
+@dataclass
+class _Stage:
+    plan: Plan
+    load: Load
+    frame_s: float | None
+    tell: Tell
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    _failed: str = ""
+    _stall_s: float = 0.0
+    _begins_s: float = 0.0
+    _ends_s: float | None = None
+
+    def run(self, command: Sequence[str], until_s: float) -> None:
+        """To its last answer, or to `until_s`, whichever is earlier."""
+        self.tell(f"{self.load.name} ...")
+        tasks = [self._task(which, until_s) for which in range(self.plan.clients)]
+        try:
+            with begun_clients(tasks, command) as (begins_s, messages):
+                self._begins_s = told_s = begins_s
+                for message in messages:
+                    match message:
+                        case Outcome():
+                            self.outcomes.append(message)
+                        case Stall():
+                            self._stall_s = max(self._stall_s, message.worst_s)
+                        case Ready():
+                            pass
+                    if time.monotonic() - told_s > TELL_EVERY_S:
+                        told_s = time.monotonic()
+                        self.tell(f"{self.load.name}: {self._so_far()}")
+        except ClientLost as error:
+            self._failed = str(error)
+            self.tell(f"{self.load.name} failed: {error}")
+        finally:
+            self._ends_s = time.monotonic() - self._begins_s if self._begins_s else 0.0
+
+    def report(self) -> StageReport:
+        plan = self.plan
+        begins_s, planned_s = plan.warm_up_s, plan.warm_up_s + plan.window_s
+        ends_s = max(begins_s, planned_s if self._ends_s is None else min(planned_s, self._ends_s))
+        return StageReport(
+            load=self.load,
+            begins_s=begins_s,
+            ends_s=round(ends_s, 3),
+            stall_s=self._stall_s,
+            failed=self._failed,
+            summary=summarize(self.outcomes, begins_s, ends_s, self.frame_s),
+            requests=sorted(self.outcomes, key=lambda each: each.due_s),
+        )
+
+    def _task(self, which: int, until_s: float) -> ClientTask:
+        plan = self.plan
+        ends_s = plan.warm_up_s + plan.window_s
+        return ClientTask(
+            target=plan.target,
+            speaking=plan.speaking,
+            texts=plan.texts,
+            load=self.load,
+            which=which,
+            of=plan.clients,
+            warm_up_s=plan.warm_up_s,
+            ends_s=ends_s,
+            timeout_s=min(plan.timeout_s, max(_DRAIN_S, until_s - time.monotonic() - ends_s)),
+        )
+
+    def _so_far(self) -> str:
+        failed = sum(each.error is not None for each in self.outcomes)
+        audio_s = sum(each.audio_s for each in self.outcomes)
+        return f"{len(self.outcomes)} ended, {failed} of them failed, {audio_s:,.0f} s of speech"

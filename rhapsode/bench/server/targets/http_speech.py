@@ -1,0 +1,47 @@
+"""`POST /v1/audio/speech` with the whole text, and its audio while it comes: what servers of OpenAI's shape share."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from rhapsode.bench.server.listening.ear import Ear
+from rhapsode.bench.server.orders import Order, Speaking
+from rhapsode.bench.server.targets.target import authorization
+from rhapsode.bench.server.wire.http import connected, read_origin
+
+PATH = "/v1/audio/speech"
+
+
+class HttpSpeech(ABC):
+    """A kind of server says what its request has in it and what its answer says of the audio."""
+
+    frame_s: float | None = None
+
+    def __init__(self, speaking: Speaking) -> None:
+        self.speaking = speaking
+        self._origin = read_origin(speaking.url)
+        self._headers = {"Content-Type": "application/json", **authorization(speaking)}
+
+    @abstractmethod
+    def fields(self, order: Order) -> Mapping[str, JsonValue]:
+        """Of the request; the parameters that the caller named go before them."""
+
+    @abstractmethod
+    def prepare(self, headers: Mapping[str, str], ear: Ear) -> None:
+        """Tells the ear what comes. Raises NotHeard where the answer does not say what it has to."""
+
+    async def speak(self, order: Order, ear: Ear) -> None:
+        body = json.dumps({**self.fields(order), **self.speaking.parameters}).encode()
+        async with connected(self._origin) as connection:
+            ear.sent()
+            answer = await connection.ask("POST", PATH, self._headers, body)
+            if not answer.is_success:
+                raise await connection.refused(answer)
+            self.prepare(answer.headers, ear)
+            async for piece in connection.pieces():
+                ear.hear(piece)
+        ear.end()

@@ -1,0 +1,32 @@
+"""Rhapsode's `POST /v1/audio/speech` as a stream: the whole text in, samples while they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from rhapsode.bench.server.listening.ear import Ear
+from rhapsode.bench.server.orders import Order
+from rhapsode.bench.server.targets.audio_answers import check_is_bare, read_rate
+from rhapsode.bench.server.targets.http_speech import HttpSpeech
+from rhapsode.bench.server.targets.target import FRAME_S, present
+
+
+class RhapsodeSpeech(HttpSpeech):
+    """The language is left to the model, which says itself what it has."""
+
+    frame_s = FRAME_S
+
+    def fields(self, order: Order) -> Mapping[str, JsonValue]:
+        speaking = self.speaking
+        return {
+            "input": order.text,
+            "response_format": "pcm",
+            "stream": True,
+            **present(model=speaking.model, voice=speaking.voice, instructions=speaking.instructions),
+        }
+
+    def prepare(self, headers: Mapping[str, str], ear: Ear) -> None:
+        check_is_bare(headers)
+        ear.form(read_rate(headers))

@@ -1,0 +1,125 @@
+"""A measurement of a server as a person reads it: a row a load, one a length of text, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rhapsode.bench.cost import cost_of_audio_hour
+from rhapsode.bench.server.orders import Level
+from rhapsode.bench.server.report import ServerReport, StageReport
+from rhapsode.bench.server.summary import Spread, rtf, spread
+from rhapsode.bench.text_table import table
+
+_NOTHING = "-"
+_NOTICED_S = 0.01
+"""Of a client's own delay: below that it is lost among what is measured."""
+
+
+def text_report(report: ServerReport) -> str:
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: ServerReport) -> Iterator[str]:
+    asked = report.asked
+    who = ", ".join(part for part in (asked.model, asked.voice) if part)
+    yield f"{asked.url} as {asked.target}{f' ({who})' if who else ''}"
+    if report.stages:
+        yield ""
+        yield from _loads(report)
+        yield ""
+        yield from _lengths(report)
+        yield ""
+        yield from _verdicts(report)
+    for stage in report.stages:
+        yield from _failures(stage)
+    for left in report.left_out:
+        yield f"left out  {left.stage}: {left.why}"
+    if report.ended != "complete":
+        yield f"The run was {report.ended} after {report.wall_s:.0f} s: this is what there was."
+
+
+def _loads(report: ServerReport) -> Iterable[str]:
+    heads = ["load", "requests", "failed", "first byte", "audible", "p95", "whole", "p95", "RTF", "p95", "holes"]
+    heads += ["audio s/s", "requests/s", "frames/s"]
+    return table([heads, *map(_cells, report.stages)])
+
+
+def _cells(stage: StageReport) -> list[str]:
+    said = stage.summary
+    return [
+        stage.load.name,
+        f"{said.requests}",
+        f"{said.requests - said.whole}",
+        _median_ms(said.first_byte),
+        _median_ms(said.audible),
+        _p95_ms(said.audible),
+        _median_ms(said.total),
+        _p95_ms(said.total),
+        _median(said.rtf),
+        _p95(said.rtf),
+        f"{said.with_gaps}",
+        f"{said.audio_s_per_s:,.1f}",
+        f"{said.requests_per_s:.2f}",
+        _NOTHING if said.frames_per_s is None else f"{said.frames_per_s:,.0f}",
+    ]
+
+
+def _lengths(report: ServerReport) -> Iterable[str]:
+    rows = [["text", "heard", "characters", "s of speech", "audible", "whole", "RTF"]]
+    heard = [each for stage in report.stages for each in stage.requests if each.is_counted and each.error is None]
+    for level in Level:
+        if of_level := [each for each in heard if each.level is level]:
+            chars = spread(float(each.chars) for each in of_level)
+            audio = spread(each.audio_s for each in of_level)
+            rows.append(
+                [
+                    level,
+                    f"{len(of_level)}",
+                    _NOTHING if chars is None else f"{chars.mean:.0f}",
+                    _NOTHING if audio is None else f"{audio.mean:.1f}",
+                    _median_ms(spread(each.audible_s for each in of_level)),
+                    _median_ms(spread(each.total_s for each in of_level)),
+                    _median(spread(rtf(each) for each in of_level)),
+                ]
+            )
+    return table(rows)
+
+
+def _verdicts(report: ServerReport) -> Iterator[str]:
+    yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
+    if report.carried:
+        yield f"{report.carried} streams at once were spoken faster than they are heard, without a hole in any."
+    if report.price_per_hour is not None and report.most_audio_s_per_s:
+        cost = cost_of_audio_hour(report.price_per_hour, report.most_audio_s_per_s)
+        yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."
+    late = [stage for stage in report.stages if max(stage.stall_s, _worst_lag_s(stage)) > _NOTICED_S]
+    for stage in late:
+        worst_ms = 1000 * max(stage.stall_s, _worst_lag_s(stage))
+        yield f"At {stage.load.name} the client itself was late by up to {worst_ms:.0f} ms: so much may be its own."
+
+
+def _worst_lag_s(stage: StageReport) -> float:
+    return 0.0 if stage.summary.lag is None else stage.summary.lag.most
+
+
+def _failures(stage: StageReport) -> Iterator[str]:
+    if stage.failed:
+        yield f"FAILED  {stage.load.name}: {stage.failed}"
+    for error, times in stage.summary.errors.items():
+        yield f"FAILED  {stage.load.name}: {times} × {error}"
+
+
+def _median_ms(values: Spread | None) -> str:
+    return _NOTHING if values is None else f"{1000 * values.p50:,.0f}"
+
+
+def _p95_ms(values: Spread | None) -> str:
+    return _NOTHING if values is None else f"{1000 * values.p95:,.0f}"
+
+
+def _median(values: Spread | None) -> str:
+    return _NOTHING if values is None else f"{values.p50:.3f}"
+
+
+def _p95(values: Spread | None) -> str:
+    return _NOTHING if values is None else f"{values.p95:.3f}"
