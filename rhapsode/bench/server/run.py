@@ -16,7 +16,7 @@ from rhapsode.bench.server.report import ServerReport, Skipped, StageReport
 from rhapsode.bench.server.summary import summarize
 from rhapsode.bench.server.targets.catalogue import TARGETS
 from rhapsode.bench.server.texts.bank import TextBank, TextChoice
-from rhapsode.bench.server.wire.errors import RequestFailed
+from rhapsode.bench.server.wire.errors import RequestFailed, Unreachable
 from rhapsode.errors import RhapsodeError
 
 TELL_EVERY_S = 2.0
@@ -41,6 +41,8 @@ def check_speaks(plan: Plan) -> None:
 
     try:
         asyncio.run(speak(plan.target, plan.speaking))
+    except Unreachable as error:
+        raise NoSpeech(f"{plan.speaking.url}: {error}") from error
     except TimeoutError:
         raise NoSpeech(f"{plan.speaking.url}: no speech in {plan.timeout_s:g} s") from None
     except RequestFailed as error:

@@ -88,7 +88,8 @@ def _lengths(report: ServerReport) -> Iterable[str]:
 def _verdicts(report: ServerReport) -> Iterator[str]:
     yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
     if report.carried:
-        yield f"{report.carried} streams at once were spoken faster than they are heard, without a hole in any."
+        at_once = f"{report.carried} streams at once were" if report.carried > 1 else "One stream at a time was"
+        yield f"{at_once} spoken faster than it is heard, without a hole."
     if report.price_per_hour is not None and report.most_audio_s_per_s:
         cost = cost_of_audio_hour(report.price_per_hour, report.most_audio_s_per_s)
         yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."

@@ -70,7 +70,7 @@ class ServerOptions:
         None
     )
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of texts and arrivals, else 0; another one gives texts of no run before.")
+        int | None, typer.Option(min=0, help="Of texts and arrivals, else 0; another one gives other texts.")
     ] = None
     clients: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes that ask, else one for each two cores, four at most.")

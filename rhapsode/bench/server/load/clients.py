@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from typing import Annotated
@@ -41,10 +41,9 @@ def begun_clients(
     """
     said: SimpleQueue[Message | int] = SimpleQueue()
     with ExitStack() as stack:
-        clients = [stack.enter_context(_process(command)) for _ in tasks]
+        clients = [stack.enter_context(_heard_process(command, said)) for _ in tasks]
         for client, task in zip(clients, tasks, strict=True):
             _tell(client, json.dumps(asdict(task)))
-            threading.Thread(target=_read, args=(client, said), daemon=True).start()
         for _ in clients:
             if not isinstance(_next(said, _START_S), Ready):
                 raise ClientLost("a client did not start")
@@ -80,6 +79,8 @@ def _tell(client: subprocess.Popen[str], line: str) -> None:
         client.stdin.write(line + "\n")
         client.stdin.flush()
     except BrokenPipeError:
+        with suppress(BrokenPipeError):
+            client.stdin.close()  # now: Popen would try to write the rest once more
         raise ClientLost("a client ended before it began") from None
 
 
@@ -94,19 +95,19 @@ def _read(client: subprocess.Popen[str], said: SimpleQueue[Message | int]) -> No
 
 
 @contextmanager
-def _process(command: Sequence[str]) -> Generator[subprocess.Popen[str]]:
+def _heard_process(command: Sequence[str], said: SimpleQueue[Message | int]) -> Generator[subprocess.Popen[str]]:
     """In a session of its own, so that Ctrl-C reaches this process alone, which ends it and tells what there is."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
+    ) as process:
+        reader = threading.Thread(target=_read, args=(process, said))
+        reader.start()
         try:
-            process.wait(_TERMINATION_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(_TERMINATION_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            reader.join()

@@ -19,7 +19,7 @@ BOUNDS = {Level.SHORT: (1, 49), Level.MEDIUM: (50, 200), Level.LONG: (201, 600)}
 class TextChoice:
     """Which texts are drawn. Levels and languages come in turns, so that any few requests have all of them.
 
-    seed: another one gives texts that were in no earlier run: other sentences together, with other numbers in them.
+    seed: another one gives other sentences together, with other numbers in them: texts that no server was tuned with.
     """
 
     seed: int = 0

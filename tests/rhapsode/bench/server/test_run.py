@@ -1,0 +1,184 @@
+"""Whole measurements with client processes: servers that speak, that fail in the middle, and clients that are lost."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rhapsode.bench.server.load.clients import COMMAND
+from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad
+from rhapsode.bench.server.orders import Language, Level, Speaking
+from rhapsode.bench.server.plan import Plan, plan_loads
+from rhapsode.bench.server.report import Asked, ServerReport
+from rhapsode.bench.server.run import NoSpeech, check_speaks, run_all
+from rhapsode.bench.server.text_report import text_report
+from rhapsode.bench.server.texts.bank import TextBank, TextChoice
+from tests.rhapsode.bench.engine.measured import environment
+from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
+
+TEXTS = TextChoice(levels=(Level.SHORT, Level.MEDIUM))
+
+
+def plan(url: str, *loads: Load, window_s: float = 1.0, seconds: float = 120.0, clients: int = 2) -> Plan:
+    return Plan("nari", Speaking(url, key="hush"), TEXTS, loads, 0.4, window_s, 20.0, seconds, clients)
+
+
+def report() -> ServerReport:
+    asked = Asked(
+        target="nari",
+        url="http://there",
+        model=None,
+        voice="v",
+        instructions=None,
+        parameters={},
+        seed=0,
+        levels=TEXTS.levels,
+        languages=TEXTS.languages,
+        timeout_s=20,
+        clients=2,
+        frame_s=0.08,
+    )
+    return ServerReport(environment=environment(), asked=asked, price_per_hour=2.0)
+
+
+def run(chosen: Plan, tell: Callable[[str], None] = lambda _: None, command: tuple[str, ...] = COMMAND) -> ServerReport:
+    found = report()
+    run_all(found, chosen, tell, command)
+    return found
+
+
+def test_every_load_is_a_stage_and_every_request_asks_for_its_text() -> None:
+    manner = Manner(pause_s=0.02)
+    with speech_server("nari", manner) as url:
+        found = run(plan(url, ClosedLoad(3), OpenLoad(8.0, "even")))
+
+    closed, opened = found.stages
+    assert (found.ended, found.left_out) == ("complete", [])
+    assert [each.error for stage in found.stages for each in stage.requests] == [None] * len(manner.heard)
+    bank = TextBank(TEXTS)
+    asked = [bank.order(each.number).text for stage in found.stages for each in stage.requests]
+    assert sorted(asked) == sorted(str(body["input"]) for body in manner.heard)
+    assert sorted(each.number for each in opened.requests) == list(range(12))
+    assert [each.is_counted for each in opened.requests] == [False] * 4 + [True] * 8
+    assert len({each.number for each in closed.requests}) == len(closed.requests)
+    assert closed.summary.audio_s_per_s > 0
+    assert closed.summary.frames_per_s == pytest.approx(closed.summary.audio_s_per_s / 0.08)
+
+
+def test_a_report_is_the_same_after_it_was_written_and_has_no_key(tmp_path: Path) -> None:
+    with speech_server("nari", Manner()) as url:
+        found = run(plan(url, ClosedLoad(1)))
+    file = tmp_path / "report.json"
+
+    found.write(file)
+
+    assert ServerReport.read(file) == found
+    assert "hush" not in file.read_text()
+
+
+def test_a_listener_of_slow_speech_hears_its_holes() -> None:
+    with speech_server("nari", Manner(pieces=3, pause_s=0.25)) as url:
+        found = run(plan(url, ClosedLoad(1), window_s=2.0, clients=1))
+
+    (stage,) = found.stages
+    assert stage.summary.with_gaps == stage.summary.whole > 0
+    assert stage.summary.rtf is not None
+    assert stage.summary.rtf.p50 > 1
+    assert all(each.gaps == 3 and each.buffer_s > 0.4 for each in stage.requests)
+    assert not stage.is_carried
+
+
+def test_of_a_server_that_fails_in_the_middle_there_is_what_was() -> None:
+    with speech_server("nari", Manner(fails_after=30)) as url:
+        found = run(plan(url, ClosedLoad(2), ClosedLoad(4), ClosedLoad(8)))
+
+    heard = sum(each.error is None for stage in found.stages for each in stage.requests)
+    assert heard == 30
+    (failed,) = found.stages[-1].summary.errors
+    assert failed.startswith("503")
+    assert "out of memory" in failed
+    assert len(found.stages) + len(found.left_out) == 3
+    assert "FAILED" in text_report(found)
+
+
+def test_a_load_at_which_nothing_is_heard_is_the_last() -> None:
+    with speech_server("nari", Manner(fails_after=0)) as url:
+        found = run(plan(url, ClosedLoad(1), ClosedLoad(2), OpenLoad(1.0)))
+
+    assert [stage.summary.whole for stage in found.stages] == [0]
+    assert [left.why for left in found.left_out] == ["nothing was heard at 1 stream"] * 2
+    assert len(found.stages[0].requests) < 10, "a server that refuses at once is not asked in a busy loop"
+
+
+def test_what_there_is_no_time_for_is_left_out() -> None:
+    with speech_server("nari", Manner()) as url:
+        found = run(plan(url, ClosedLoad(1), seconds=1.0))
+
+    assert [(left.stage, left.why) for left in found.left_out] == [("1 stream", "the time was over")]
+
+
+def test_a_client_that_is_lost_is_said_and_the_rest_goes_on() -> None:
+    ready = 'import sys; sys.stdin.readline(); print(\'{"kind": "ready"}\', flush=True)'
+    dying = (sys.executable, "-c", f"{ready}; sys.stdin.readline(); sys.exit(3)")
+    with speech_server("nari", Manner()) as url:
+        found = run(plan(url, ClosedLoad(1), clients=1), command=dying)
+
+    assert found.stages[0].failed == "a client ended with status 3"
+    assert "FAILED  1 stream: a client ended with status 3" in text_report(found)
+
+
+def test_a_client_that_ends_before_it_begins_is_said() -> None:
+    with speech_server("nari", Manner()) as url:
+        found = run(
+            plan(url, ClosedLoad(1), clients=1), command=(sys.executable, "-c", "print('a library that prints')")
+        )
+
+    assert found.stages[0].failed in {"a client did not start", "a client ended before it began"}
+
+
+def test_ctrl_c_leaves_what_there_was() -> None:
+    found = report()
+    timer = threading.Timer(3.0, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with speech_server("nari", Manner(pause_s=0.02)) as url, pytest.raises(KeyboardInterrupt):
+        run_all(found, plan(url, ClosedLoad(2), ClosedLoad(4), window_s=60.0), lambda _: None)
+
+    (stage,) = found.stages
+    assert found.ended == "interrupted"
+    assert stage.summary.whole > 0
+    assert stage.ends_s < 10
+    assert "The run was interrupted" in text_report(found)
+
+
+def test_a_server_of_another_kind_is_refused_before_anything_is_measured() -> None:
+    with (
+        speech_server("openai", Manner()) as url,
+        pytest.raises(NoSpeech, match=r"does not speak as nari: 422 .*--target"),
+    ):
+        check_speaks(plan(url, ClosedLoad(1)))
+    with pytest.raises(NoSpeech, match=r"^http://127.0.0.1:9: 127.0.0.1:9: "):
+        check_speaks(plan("http://127.0.0.1:9", ClosedLoad(1)))
+
+
+def test_loads_are_closed_loops_first_each_once_and_from_few_to_many() -> None:
+    assert plan_loads([8, 1, 8], [2.0, 0.5], "even") == (
+        ClosedLoad(1),
+        ClosedLoad(8),
+        OpenLoad(0.5, "even"),
+        OpenLoad(2.0, "even"),
+    )
+
+
+def test_languages_are_told_to_those_who_ask_for_them() -> None:
+    manner = Manner()
+    with speech_server("nari", manner) as url:
+        chosen = plan(url, ClosedLoad(1))
+        texts = TextChoice(languages=(Language.ENGLISH, Language.CHINESE, Language.MIXED))
+        run(Plan("nari", chosen.speaking, texts, (OpenLoad(9.0, "even"),), 0.0, 1.0, 20.0, 60.0, 1))
+
+    assert {str(body["language"]) for body in manner.heard} == {"English", "Chinese", "Auto"}

@@ -1,0 +1,81 @@
+"""`rhapsode bench --url`: what is typed, what is told, and how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rhapsode.bench.server.report import ServerReport
+from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
+from tests.rhapsode.conftest import RunCli
+
+SHORT = ("--seconds", "1", "--warm-up", "0.2")
+
+
+def test_a_server_is_measured_and_told_of_as_a_table_and_as_json(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    manner = Manner()
+    loads = ("--streams", "1,2", "--rates", "4", "--arrivals", "even")
+
+    with speech_server("vllm-omni", manner) as url:
+        asked = ("--url", f"{url}/v1", "--target", "vllm-omni", "--param", "seed=7", "--voice", "ryan", "--price", "2")
+        told = run_cli("bench", *asked, *loads, *SHORT, "--json", str(file))
+
+    report = ServerReport.read(file)
+    assert told.returncode == 0, told.stderr
+    assert [stage.load.name for stage in report.stages] == ["1 stream", "2 streams", "4 a second"]
+    assert (report.ended, report.asked.url, report.asked.parameters) == ("complete", url, {"seed": 7})
+    assert report.environment.command.startswith("rhapsode bench --url")
+    assert {(body["seed"], body["voice"]) for body in manner.heard} == {(7, "ryan")}
+    assert "2 streams ..." in told.stderr
+    assert f"{url} as vllm-omni (ryan)" in told.stdout
+    assert "An hour of audio costs" in told.stdout
+
+
+def test_a_server_that_is_not_there_is_one_line(run_cli: RunCli) -> None:
+    told = run_cli("bench", "--url", "http://127.0.0.1:9", "--quick")
+
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith("rhapsode: http://127.0.0.1:9: ")
+    assert len(told.stderr.splitlines()) == 1
+
+
+def test_a_server_without_speech_is_one_line(run_cli: RunCli) -> None:
+    with speech_server("nari", Manner(fails_after=0)) as url:
+        told = run_cli("bench", "--url", url, "--target", "nari")
+
+    assert (told.returncode, told.stdout) == (1, "")
+    assert "does not speak as nari: 503" in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+
+
+def test_a_key_goes_to_whom_it_is_named_for_and_into_no_report(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    with speech_server("openai", Manner()) as url:
+        asked = ("bench", "--url", url, "--target", "openai", "--streams", "1", *SHORT, "--json", str(file))
+        told = run_cli(*asked, "--key-from", "THEIRS", env={"THEIRS": "hush", "RHAPSODE_API_KEY": "ours"})
+
+    assert told.returncode == 0, told.stderr
+    assert "hush" not in file.read_text() + told.stdout + told.stderr
+
+
+def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
+    there = ("--url", "http://127.0.0.1:9")
+    for arguments, said in (
+        (("--url", "localhost:8765"), "--url: the server's URL is http(s)://host[:port]"),
+        (("--rates", "3"), "--rates needs --url"),
+        ((*there, "--device", "cpu"), "--device does not go with --url"),
+        ((*there, "--target", "piper"), "--target: 'piper' is none of rhapsode,"),
+        ((*there, "--rates", "0"), "--rates: above 0"),
+        ((*there, "--rates", "nan"), "--rates: above 0"),
+        ((*there, "--rates", "many"), "is no list of numbers"),
+        ((*there, "--streams", "0"), "--streams: from 1 to 10000"),
+        ((*there, "--lengths", "huge"), "--lengths: 'huge' is none of short, medium, long"),
+        ((*there, "--languages", "de"), "--languages: 'de' is none of en, zh, mixed"),
+        ((*there, "--param", "seed"), "--param: 'seed' is not NAME=VALUE"),
+        ((*there, "--key-from", "NOWHERE"), "--key-from: NOWHERE is not set"),
+    ):
+        told = run_cli("bench", *arguments)
+
+        assert told.returncode == 2, told.stderr
+        assert said in told.stderr
+        assert len(told.stderr.splitlines()) == 1
