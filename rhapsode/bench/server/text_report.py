@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rhapsode.bench.cost import cost_of_audio_hour
 from rhapsode.bench.server.orders import Level
@@ -25,23 +25,37 @@ def _lines(report: ServerReport) -> Iterator[str]:
     yield f"{asked.url} as {asked.target}{f' ({who})' if who else ''}"
     if report.stages:
         yield ""
-        yield from _loads(report)
+        yield from table(load_rows(report))
         yield ""
-        yield from _lengths(report)
+        yield from table(length_rows(report))
         yield ""
-        yield from _verdicts(report)
+        yield from verdicts(report)
     for stage in report.stages:
-        yield from _failures(stage)
+        yield from failures(stage)
     for left in report.left_out:
         yield f"left out  {left.stage}: {left.why}"
     if report.ended != "complete":
         yield f"The run was {report.ended} after {report.wall_s:.0f} s: this is what there was."
 
 
-def _loads(report: ServerReport) -> Iterable[str]:
-    heads = ["load", "requests", "failed", "first byte", "audible", "p95", "whole", "p95", "RTF", "p95", "holes"]
+def load_rows(report: ServerReport) -> list[list[str]]:
+    """Heads first."""
+    heads = [
+        "load",
+        "requests",
+        "failed",
+        "first byte",
+        "audible",
+        "p95",
+        "whole",
+        "p95",
+        "RTF",
+        "p95",
+        "holes",
+        "buffer p95",
+    ]
     heads += ["audio s/s", "requests/s", "frames/s"]
-    return table([heads, *map(_cells, report.stages)])
+    return [heads, *map(_cells, report.stages)]
 
 
 def _cells(stage: StageReport) -> list[str]:
@@ -58,13 +72,15 @@ def _cells(stage: StageReport) -> list[str]:
         _median(said.rtf),
         _p95(said.rtf),
         f"{said.with_gaps}",
+        _p95_ms(said.buffer),
         f"{said.audio_s_per_s:,.1f}",
         f"{said.requests_per_s:.2f}",
         _NOTHING if said.frames_per_s is None else f"{said.frames_per_s:,.0f}",
     ]
 
 
-def _lengths(report: ServerReport) -> Iterable[str]:
+def length_rows(report: ServerReport) -> list[list[str]]:
+    """Heads first; of what was heard whole."""
     rows = [["text", "heard", "characters", "s of speech", "audible", "whole", "RTF"]]
     heard = [each for stage in report.stages for each in stage.requests if each.is_counted and each.error is None]
     for level in Level:
@@ -82,10 +98,11 @@ def _lengths(report: ServerReport) -> Iterable[str]:
                     _median(spread(rtf(each) for each in of_level)),
                 ]
             )
-    return table(rows)
+    return rows
 
 
-def _verdicts(report: ServerReport) -> Iterator[str]:
+def verdicts(report: ServerReport) -> Iterator[str]:
+    """What the figures mean, and how far they can be trusted."""
     yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
     if report.carried:
         at_once = f"{report.carried} streams at once were" if report.carried > 1 else "One stream at a time was"
@@ -103,7 +120,7 @@ def _worst_lag_s(stage: StageReport) -> float:
     return 0.0 if stage.summary.lag is None else stage.summary.lag.most
 
 
-def _failures(stage: StageReport) -> Iterator[str]:
+def failures(stage: StageReport) -> Iterator[str]:
     if stage.failed:
         yield f"FAILED  {stage.load.name}: {stage.failed}"
     for error, times in stage.summary.errors.items():

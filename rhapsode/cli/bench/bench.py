@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rhapsode.cli.bench.comparison import show_comparison
 from rhapsode.cli.bench.engine import EngineOptions, bench_engine
 from rhapsode.cli.bench.server import ServerOptions, bench_server
 from rhapsode.cli.bench.shared import SharedOptions
@@ -22,6 +24,10 @@ def bench(
     url: Annotated[
         str | None, typer.Option("--url", metavar="URL", help="Measure the speech server there, of whatever kind.")
     ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option("--compare", metavar="A.json B.json", help="Two reports of servers; nothing is measured."),
+    ] = None,
 ) -> None:
     """Measure this machine: speech a second by streams, first audio, memory, cost. No weights are needed.
 
@@ -30,11 +36,22 @@ def bench(
     holes, speech a second, by streams and by rate. A stage that fails is a line of the report, and so is what there was
     no time for; Ctrl-C gives the report so far.
     """
+    if compare is not None:
+        _refuse_beside_compare(shared, engine, server, url)
+        show_comparison(*compare)
+        return
     _refuse_given(engine if url is not None else server, "does not go with" if url is not None else "needs")
     if url is None:
         bench_engine(engine, shared)
     else:
         bench_server(url, server, shared)
+
+
+def _refuse_beside_compare(
+    shared: SharedOptions, engine: EngineOptions, server: ServerOptions, url: str | None
+) -> None:
+    if (shared, engine, server, url) != (SharedOptions(), EngineOptions(), ServerOptions(), None):
+        raise Misuse("--compare goes with no other option: it reads two reports")
 
 
 def _refuse_given(options: EngineOptions | ServerOptions, how: str) -> None:

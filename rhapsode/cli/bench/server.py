@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -75,6 +76,9 @@ class ServerOptions:
     clients: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes that ask, else one for each two cores, four at most.")
     ] = None
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page there, with plots; it needs no network.")
+    ] = None
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter measurements: 90 seconds.")] = False
 
 
@@ -106,7 +110,7 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     )
     check_speaks(plan)
     status = _measure(report, plan)
-    _show(report, shared)
+    _show(report, shared.json, options.html)
     if status or not any(stage.summary.whole for stage in report.stages):
         raise typer.Exit(status or FAILED)
 
@@ -124,12 +128,15 @@ def _measure(report: ServerReport, plan: Plan) -> int:
     return 0
 
 
-def _show(report: ServerReport, shared: SharedOptions) -> None:
+def _show(report: ServerReport, json: Path | None, html: Path | None) -> None:
+    from rhapsode.bench.server.page.page import write_page
     from rhapsode.bench.server.text_report import text_report
 
     typer.echo(text_report(report), nl=False)
-    if shared.json is not None:
-        report.write(shared.json)
+    if json is not None:
+        report.write(json)
+    if html is not None:
+        write_page(report, html)
 
 
 def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:

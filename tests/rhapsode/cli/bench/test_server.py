@@ -58,6 +58,39 @@ def test_a_key_goes_to_whom_it_is_named_for_and_into_no_report(run_cli: RunCli, 
     assert "hush" not in file.read_text() + told.stdout + told.stderr
 
 
+def test_a_page_is_written_and_two_reports_are_compared(run_cli: RunCli, tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    html = tmp_path / "a.html"
+    with speech_server("nari", Manner()) as url:
+        asked = ("bench", "--url", url, "--target", "nari", "--streams", "1", *SHORT)
+        for file in files:
+            told = run_cli(*asked, "--json", file, "--html", str(html))
+            assert told.returncode == 0, told.stderr
+
+    compared = run_cli("bench", "--compare", *files)
+
+    assert html.read_text().startswith("<!doctype html>")
+    assert compared.returncode == 0, compared.stderr
+    assert "first sound, median" in compared.stdout
+    assert "1 stream" in compared.stdout
+
+
+def test_what_is_no_report_is_not_compared(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"\xff{}")
+
+    for arguments, said in (
+        (("--compare", "a.json", "a.json"), "--compare: a.json is no report of a server (rhapsode.bench.server/1)"),
+        (("--compare", "a.json", "a.json", "--price", "2"), "--compare goes with no other option"),
+        (("--compare", "a.json"), "2 arguments"),
+    ):
+        told = run_cli("bench", *arguments)
+        assert told.returncode == 2
+        assert said in told.stderr
+        assert len(told.stderr.splitlines()) == 1
+    absent = run_cli("bench", "--compare", "nowhere.json", "a.json")
+    assert (absent.returncode, absent.stderr) == (1, "rhapsode: nowhere.json: No such file or directory\n")
+
+
 def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
     there = ("--url", "http://127.0.0.1:9")
     for arguments, said in (
