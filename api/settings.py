@@ -48,6 +48,8 @@ class ApiSettings(StorageSettings):
         no request any more.
     live_resume_s: how long the listener of a live stream whose worker was lost may hear nothing before it ends.
     live_drain_s: how long live streams may go on once the process is told to stop.
+    live_lateness_s: of the event loop, on average, beyond which no live stream and no WebSocket is taken.
+    live_slowest_pace: seconds of speech that a listener takes in a second, else the stream ends; 0 is any.
     metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
     cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
@@ -70,6 +72,8 @@ class ApiSettings(StorageSettings):
     live_connection_s: float = Field(default=86_400.0, gt=0)
     live_resume_s: float = Field(default=60.0, ge=0, le=600)
     live_drain_s: float = Field(default=15.0, ge=0, le=3600)
+    live_lateness_s: float = Field(default=0.25, gt=0, le=60)
+    live_slowest_pace: float = Field(default=0.25, ge=0, le=1)
     metrics_access: MetricsAccess = MetricsAccess.ADMIN
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     cors_origins: str = ""

@@ -33,6 +33,12 @@ def server_stopping() -> Problem:
     return Problem(503, "server_stopping", "This server stops", detail, headers=headers, retryable=True)
 
 
+def server_late() -> Problem:
+    detail = "this server has as much to do as it can do in time, and takes no more live speech"
+    headers = {"Retry-After": "2"}
+    return Problem(503, "server_busy", "This server is busy", detail, headers=headers, retryable=True)
+
+
 def not_live(model: str) -> Problem:
     detail = f"no worker speaks {model!r} live now"
     headers = {"Retry-After": "2"}

@@ -12,6 +12,7 @@ _UNDERRUNS = counter("rhapsode_live_underruns")
 _AUDIO = counter("rhapsode_live_audio_seconds")
 _LOST = counter("rhapsode_live_lost_workers")
 _RESUMED = counter("rhapsode_live_resumed_streams")
+_LATENESS = gauge("rhapsode_live_lateness_seconds")
 
 
 def opened(tenant_class: str) -> None:
@@ -24,6 +25,10 @@ def lost(reason: str) -> None:
 
 def resumed(reason: str) -> None:
     _RESUMED.labels(reason).inc()
+
+
+def late(mean_s: float) -> None:
+    _LATENESS.set(mean_s)
 
 
 def over(tenant_class: str, stream: LiveStream) -> None:

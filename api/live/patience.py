@@ -1,4 +1,4 @@
-"""For how long live streams are waited for, as operators set it."""
+"""For how long live streams and their listeners are waited for, as operators set it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class LivePatience:
     """resume_s: how long the listener of a stream that lost its worker may hear nothing before it ends; a worker that
-    starts again takes half a minute. drain_s: how long streams go on once this process is told to stop.
+    starts again takes half a minute. drain_s: how long streams go on once this process is told to stop. lateness_s: of
+    this process' event loop, beyond which it takes no more of them. slowest_pace: seconds of speech that a listener
+    takes in a second, over the whole stream; slower ones hold an engine's place for ever.
     """
 
     resume_s: float
     drain_s: float
+    lateness_s: float
+    slowest_pace: float

@@ -13,7 +13,8 @@ from ulid import ULID
 from api.http.problems.problem import Problem, storage_unavailable
 from api.live import measures
 from api.live.accounts import Account, Accounts
-from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal, server_stopping
+from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal, server_late, server_stopping
+from api.live.lateness import Lateness
 from api.live.link import WorkerLink
 from api.live.opening import HeardOpening
 from api.live.patience import LivePatience
@@ -61,6 +62,7 @@ class LiveSpeech:
         self._workers = workers
         self._accounts = accounts
         self._patience = patience
+        self._lateness = Lateness(patience.lateness_s)
         self._class_of = class_of
         self._is_stopping = False
         self._streams: dict[str, LiveStream] = {}
@@ -81,7 +83,9 @@ class LiveSpeech:
         with span("live open", model=order.narration.model, stream=stream_id) as opening:
             account = Account(tenant, stream_id, key)
             traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
-            stream = LiveStream(stream_id, traced, account, self._events, asked_s)
+            stream = LiveStream(
+                stream_id, traced, account, self._events, asked_s, slowest_pace=self._patience.slowest_pace
+            )
             self._streams[stream_id] = stream
             measures.opened(self._class_of(tenant))
             try:
@@ -138,6 +142,13 @@ class LiveSpeech:
         if self._workers.is_store_away:
             raise storage_unavailable()
 
+    def refuse_newcomers(self) -> None:
+        """As `refuse_in_vain`, and the `Problem` that this process cannot keep up with those whom it has taken. Asked
+        of a connection and of an order before anything is promised: who was taken is served. From any thread."""
+        self.refuse_in_vain()
+        if self._lateness.is_late:
+            raise server_late()
+
     async def run(self) -> None:
         """Look after links and listeners, until cancelled."""
         loop = asyncio.get_running_loop()
@@ -145,6 +156,8 @@ class LiveSpeech:
         while True:
             await asyncio.sleep(TICK_S)
             now_s = loop.time()
+            self._lateness.note(now_s - looked_s - TICK_S, now_s - looked_s)
+            measures.late(self._lateness.mean_s)
             # While this process stood still itself, the workers were not silent.
             passed_s = min(now_s - looked_s, 2 * TICK_S)
             looked_s = now_s

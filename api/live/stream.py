@@ -48,6 +48,9 @@ LONGEST_CHUNK_S = 2.0
 LISTENER_PATIENCE_S = 30.0
 """For which a listener may leave what is there untaken."""
 
+LISTENER_GRACE_S = 60.0
+"""In which a listener of whatever pace is waited for: a phone between two cells, a player that is paused."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveChunk:
@@ -125,7 +128,16 @@ class LiveStream:
     places at which it was tried in vain.
     """
 
-    def __init__(self, stream_id: str, order: LiveOrder, account: Account, events: StreamEvents, now_s: float) -> None:
+    def __init__(
+        self,
+        stream_id: str,
+        order: LiveOrder,
+        account: Account,
+        events: StreamEvents,
+        now_s: float,
+        *,
+        slowest_pace: float,
+    ) -> None:
         self.id = stream_id
         self.model = order.narration.model
         self.account = account
@@ -147,6 +159,8 @@ class LiveStream:
         self._has_news = asyncio.Event()
         self._num_came = self._num_taken = self._num_told = 0
         self._untaken_since_s: float | None = None
+        self._untaken_s = 0.0
+        self._slowest_pace = slowest_pace
         self._problem: LiveBroken | None = None
         self._chunk_asked_s: float | None = None
         self._segment_chars = 0
@@ -253,12 +267,25 @@ class LiveStream:
         return self.heard.lead_s(now_s) if self.heard else 0.0
 
     def check_listener(self, now_s: float) -> None:
-        """Ends the stream of a listener who takes nothing of what is there, also where no more comes."""
+        """Ends the stream of a listener who takes nothing of what is there, also where no more comes, and of one who
+        takes it far more slowly than it is heard: that one still has what is there.
+        """
         if self._untaken_since_s is not None and now_s - self._untaken_since_s > LISTENER_PATIENCE_S:
             self._ready.clear()
             self._untaken_since_s = None
             self._problem = LiveBroken(LISTENER_TOO_SLOW, f"nothing was read for {LISTENER_PATIENCE_S:.0f} s")
             self._end(LISTENER_TOO_SLOW)
+        elif not self.is_over and self._is_taken_too_slowly(now_s):
+            self.findings = (*self.findings, LISTENER_TOO_SLOW)
+            self._end(LISTENER_TOO_SLOW)
+
+    def _is_taken_too_slowly(self, now_s: float) -> bool:
+        """Time in which there was nothing to take, for want of text or of an engine, is not the listener's."""
+        untaken_s = (
+            self._untaken_s if self._untaken_since_s is None else self._untaken_s + now_s - self._untaken_since_s
+        )
+        taken_s = self._num_taken / self.sample_rate_hz if self._num_taken else 0.0
+        return untaken_s > LISTENER_GRACE_S and (untaken_s - LISTENER_GRACE_S) * self._slowest_pace > taken_s
 
     def take(self, place: Place, head: FromWorker, payload: bytes) -> None:
         """From the worker where the stream is."""
@@ -323,7 +350,10 @@ class LiveStream:
 
     def _taken(self, chunk: LiveChunk) -> LiveChunk:
         self._num_taken += len(chunk.pcm) // 2
-        self._untaken_since_s = asyncio.get_running_loop().time() if self._ready else None
+        now_s = asyncio.get_running_loop().time()
+        if self._untaken_since_s is not None:
+            self._untaken_s += now_s - self._untaken_since_s
+        self._untaken_since_s = now_s if self._ready else None
         if self._place is not None and self._num_taken - self._num_told >= CONSUMED_STEP_S * self.sample_rate_hz:
             self._num_told = self._num_taken
             head = Consumed(stream=self._place.wire_id, num_samples=self._num_taken - self._place.before)

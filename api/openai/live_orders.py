@@ -24,7 +24,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
 
     Raises a `Problem` or a `StorageError`, as a job's submission does.
     """
-    services.live.refuse_in_vain()
+    services.live.refuse_newcomers()
     services = _with_recent_models(services, order)
     request = job_request(order, spoken_names(services, tenant, order))
     try:

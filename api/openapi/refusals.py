@@ -46,7 +46,7 @@ _SPEECH = (
     *((504, "deadline_exceeded"), *_DAMAGED),
 )
 
-_LIVE = ((400, "invalid_request"), (429, "live_full"), (503, "server_stopping"))
+_LIVE = ((400, "invalid_request"), (429, "live_full"), (503, "server_stopping"), (503, "server_busy"))
 
 OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "submit_job": _SUBMISSION,

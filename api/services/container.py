@@ -150,7 +150,12 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     recent_models = RecentModels(client, settings.key_prefix)
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
     try:
-        patience = LivePatience(settings.live_resume_s, settings.live_drain_s)
+        patience = LivePatience(
+            resume_s=settings.live_resume_s,
+            drain_s=settings.live_drain_s,
+            lateness_s=settings.live_lateness_s,
+            slowest_pace=settings.live_slowest_pace,
+        )
         live_speech = open_live(
             worker_registry, recent_models, streams, settings.tls_files, patience, settings.class_of
         )

@@ -74,6 +74,13 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             # A handshake that was answered otherwise is over too; uvicorn takes it for one that was forgotten.
             self.handshake_complete = True
 
+    def keepalive_timeout(self) -> None:
+        if self.read_paused:
+            # The application has not come round to the last message yet, and the pong lies behind that.
+            self.pong_timer = self.loop.call_later(PONG_S, self.keepalive_timeout)
+        else:
+            super().keepalive_timeout()
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)

@@ -172,6 +172,12 @@ CODES = (
     ProblemCode(
         "backlog_full", (503,), "the whole system has as much waiting as it takes", "repeat after `Retry-After`"
     ),
+    ProblemCode(
+        "server_busy",
+        (503,),
+        "the server takes no more live speech, so that it keeps up with what it has taken",
+        "repeat after `Retry-After`",
+    ),
     ProblemCode("too_many_connections", (503,), "this server has no room for another", "repeat after `Retry-After`"),
     ProblemCode(
         "model_not_available",

@@ -64,7 +64,7 @@ async def speak_over_socket(socket: WebSocket) -> None:
         protocol = chosen_protocol(socket.scope["subprotocols"])
         caller = await identify(socket, services)
         with services.sockets.place(caller.tenant) as place:
-            services.live.refuse_in_vain()
+            services.live.refuse_newcomers()
             rate_hz = await run_sync(_default_rate_hz, services)
             await socket.accept(protocol)
             await _serve(socket, services, caller, place, protocol, rate_hz)

@@ -112,6 +112,10 @@ _LIVE = (
     _counter("live_audio_seconds", "seconds of audio", Source.API, "audio of ended live streams", "tenant_class"),
     _counter("live_lost_workers", "streams", Source.API, "times that a live stream lost its worker", "reason"),
     _counter("live_resumed_streams", "streams", Source.API, "times that such a stream went on at another", "reason"),
+    _gauge(
+        *("live_lateness_seconds", "seconds", Source.API),
+        "how late the event loop is on average; beyond `RHAPSODE_LIVE_LATENESS_S` no live speech is taken",
+    ),
 )
 
 _FLEET = (

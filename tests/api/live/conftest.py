@@ -16,7 +16,7 @@ from storage.runtime.config.settings import StorageSettings
 from storage.tenants.live_streams import LiveStreamLedger
 from tests.api.live.scripted_worker import ScriptedWorker
 
-PATIENCE = LivePatience(resume_s=60.0, drain_s=15.0)
+PATIENCE = LivePatience(resume_s=60.0, drain_s=15.0, lateness_s=30.0, slowest_pace=0.25)
 
 Opener = Callable[..., AbstractAsyncContextManager[LiveSpeech]]
 

@@ -8,6 +8,7 @@ import signal
 import sys
 from asyncio.subprocess import Process
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,14 +16,13 @@ import pytest
 import redis
 
 from api.live.errors import LiveBroken
-from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech
 from api.live.stream import LiveStream
 from storage.ids import TenantId
 from storage.objects.local_store import LocalArtifactStore
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.config.tls import server_context
-from tests.api.live.conftest import Opener, opened_door
+from tests.api.live.conftest import PATIENCE, Opener, opened_door
 from tests.api.live.scripted_worker import order
 from tests.api.live.speaking_worker import speaking_worker
 from tests.security.tls_servers import Authority
@@ -216,7 +216,7 @@ def test_a_stream_whose_worker_stays_away_ends_with_its_reason(
     async def listen() -> None:
         async with AsyncExitStack() as stack:
             alone = await started(stack, storage_settings, tmp_path, "one")
-            live = await stack.enter_async_context(live_door(patience=LivePatience(resume_s=0.3, drain_s=15.0)))
+            live = await stack.enter_async_context(live_door(patience=replace(PATIENCE, resume_s=0.3)))
             stream = await stack.enter_async_context(await live.open(ANN, order(TEXT)))
             assert (await anext(stream.chunks())).pcm
             alone.kill()

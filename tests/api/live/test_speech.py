@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +17,6 @@ from pydantic import SecretStr
 from api.http.problems.problem import Problem
 from api.live import stream as stream_module
 from api.live.errors import LiveBroken
-from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech
 from api.live.stream import LiveStream
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -25,7 +26,7 @@ from storage.live.messages import Refused
 from storage.live.orders import LiveOrder
 from storage.runtime.config.settings import StorageSettings
 from storage.tenants.usage import UsageLedger, total
-from tests.api.live.conftest import Opener, opened_door
+from tests.api.live.conftest import PATIENCE, Opener, opened_door
 from tests.api.live.scripted_worker import ScriptedWorker, expected, order
 
 ANN, BEN = TenantId("ann"), TenantId("ben")
@@ -134,7 +135,7 @@ async def hear_on(stream: LiveStream) -> None:
 def test_a_worker_of_another_revision_does_not_go_on(live_door: Opener) -> None:
     async def listen() -> None:
         first, other = ScriptedWorker("one", frame_s=0.02), ScriptedWorker("two", revision="later", slots=1)
-        async with live_door(first, other, patience=LivePatience(resume_s=0.3, drain_s=15.0)) as live:
+        async with live_door(first, other, patience=replace(PATIENCE, resume_s=0.3)) as live:
             filling = await live.open(ANN, order(TEXT))
             stream = await live.open(ANN, order(TEXT))
             both = {filling.worker: filling, stream.worker: stream}
@@ -216,6 +217,68 @@ def test_a_listener_who_takes_nothing_is_ended(live_door: Opener, monkeypatch: p
                 async for _ in stream.chunks():
                     pass
             assert broken.value.code == "listener_too_slow"
+
+    asyncio.run(listen())
+
+
+def test_a_listener_who_takes_far_too_long_has_what_was_made_and_the_finding(
+    live_door: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_module, "LISTENER_GRACE_S", 0.2)
+
+    async def listen() -> None:
+        worker = ScriptedWorker("one", frame_s=0.01)
+        patience = replace(PATIENCE, slowest_pace=1.0)
+        async with live_door(worker, patience=patience) as live, await live.open(ANN, order(TEXT * 5)) as stream:
+            heard = b""
+            async for chunk in stream.chunks():
+                heard += chunk.pcm
+                await asyncio.sleep(0 if stream.is_over else 0.5)
+            assert (stream.outcome, stream.findings) == ("listener_too_slow", ("listener_too_slow",))
+            assert expected(TEXT * 5).startswith(heard)
+            async with asyncio.timeout(30):
+                while not worker.cancelled:
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(listen())
+
+
+def test_a_listener_who_waits_for_an_engine_is_not_slow(live_door: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "LISTENER_GRACE_S", 0.2)
+
+    async def listen() -> None:
+        patience = replace(PATIENCE, slowest_pace=1.0)
+        async with (
+            live_door(ScriptedWorker("one", frame_s=0.2), patience=patience) as live,
+            await live.open(ANN, order("One two.")) as stream,
+        ):
+            heard = b"".join([chunk.pcm async for chunk in stream.chunks()])
+            assert (heard, stream.findings) == (expected("One two."), ())
+
+    asyncio.run(listen())
+
+
+def test_a_late_process_takes_nobody_more_and_serves_whom_it_has_taken(live_door: Opener) -> None:
+    async def listen() -> None:
+        patience = replace(PATIENCE, lateness_s=0.3)
+        async with live_door(ScriptedWorker("one"), patience=patience) as live:
+            async with await live.open(ANN, order("One ", text_is_open=True)) as stream:
+                time.sleep(3)
+                await asyncio.sleep(0.2)
+                with pytest.raises(Problem) as refused:
+                    live.refuse_newcomers()
+                assert (refused.value.status, refused.value.code) == (503, "server_busy")
+                assert refused.value.headers["Retry-After"]
+                await stream.extend("two.", is_last=True)
+                assert b"".join([chunk.pcm async for chunk in stream.chunks()]) == expected("One two.")
+            async with asyncio.timeout(60):
+                while True:
+                    try:
+                        live.refuse_newcomers()
+                    except Problem:
+                        await asyncio.sleep(0.1)
+                    else:
+                        break
 
     asyncio.run(listen())
 

@@ -1,0 +1,29 @@
+"""How late the event loop does what is due: what admission goes by, since a listener hears gaps where it is long.
+
+A loop that is full comes round to each connection once in a turn, and its turns grow with what is asked of it: without
+an end to that, thousands who say something each keep everybody waiting, themselves too.
+"""
+
+from __future__ import annotations
+
+import math
+
+SMOOTHING_S = 2.0
+"""A pause of a moment, as the collection of garbage makes, turns nobody away."""
+
+CALM_AGAIN = 0.5
+"""Of the bound. Those who were taken last still bring their load when the loop is not late any more."""
+
+
+class Lateness:
+    """most_s: beyond it, on average, the loop is late until that is half of it. Read from any thread."""
+
+    def __init__(self, most_s: float) -> None:
+        self._most_s = most_s
+        self.mean_s = 0.0
+        self.is_late = False
+
+    def note(self, late_s: float, passed_s: float) -> None:
+        """late_s: of what was due last. passed_s: since the call before."""
+        self.mean_s += (max(0.0, late_s) - self.mean_s) * (1 - math.exp(-passed_s / SMOOTHING_S))
+        self.is_late = self.mean_s > (self._most_s * CALM_AGAIN if self.is_late else self._most_s)

@@ -1,0 +1,42 @@
+"""When a process has more to do than it can do in time."""
+
+from __future__ import annotations
+
+from api.live.lateness import Lateness
+
+TICK_S = 0.05
+
+
+def noted(lateness: Lateness, late_s: float, seconds: float) -> Lateness:
+    passed_s = 0.0
+    while passed_s < seconds:
+        lateness.note(late_s, TICK_S + late_s)
+        passed_s += TICK_S + late_s
+    return lateness
+
+
+def test_a_loop_that_is_late_for_seconds_is_late() -> None:
+    assert noted(Lateness(0.25), 0.4, seconds=5).is_late
+
+
+def test_one_pause_is_none() -> None:
+    lateness = noted(Lateness(0.25), 0.002, seconds=5)
+    lateness.note(0.5, 0.55)
+    assert not lateness.is_late
+
+
+def test_a_loop_that_comes_round_once_in_ten_seconds_is_late_at_once() -> None:
+    lateness = Lateness(0.25)
+    lateness.note(10.0, 10.05)
+    assert lateness.is_late
+
+
+def test_it_is_late_until_it_is_half_as_late() -> None:
+    lateness = noted(Lateness(0.25), 0.4, seconds=5)
+    assert noted(lateness, 0.2, seconds=30).is_late
+    assert not noted(lateness, 0.1, seconds=30).is_late
+    assert not noted(lateness, 0.2, seconds=30).is_late
+
+
+def test_a_loop_that_is_early_owes_nothing() -> None:
+    assert noted(Lateness(0.25), -1e-4, seconds=1).mean_s == 0.0
