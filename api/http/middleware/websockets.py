@@ -58,6 +58,11 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.logger = _logger
         self._unread: asyncio.TimerHandle | None = None
+        self._has_received = False
+
+    def send_keepalive_ping(self) -> None:
+        self._has_received = False
+        super().send_keepalive_ping()
 
     def send_receive_event_to_app(self) -> None:
         if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
@@ -74,9 +79,14 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             # A handshake that was answered otherwise is over too; uvicorn takes it for one that was forgotten.
             self.handshake_complete = True
 
+    def data_received(self, data: bytes) -> None:
+        self._has_received = True
+        super().data_received(data)
+
     def keepalive_timeout(self) -> None:
-        if self.read_paused:
-            # The application has not come round to the last message yet, and the pong lies behind that.
+        if self._has_received or self.read_paused:
+            # Whoever says something is there: the pong lies behind what this process has not come round to read.
+            self._has_received = False
             self.pong_timer = self.loop.call_later(PONG_S, self.keepalive_timeout)
         else:
             super().keepalive_timeout()

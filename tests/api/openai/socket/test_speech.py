@@ -15,6 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from api.live.lateness import Lateness
 from api.settings import ApiSettings
 from rhapsode.contract.speech_socket import NARI
 from storage.audio.wav import HEADER_BYTES, wav_header
@@ -23,7 +24,7 @@ from storage.queue.model_registry import ModelRegistry
 from storage.queue.worker_registry import WorkerRegistry
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.live.scripted_worker import MODEL, REVISION, ScriptedWorker, expected
-from tests.api.openai.socket.test_routes import open_socket
+from tests.api.openai.socket.test_routes import open_socket, refusal
 
 FAKE = dataclasses.replace(SMALL, name=MODEL, revision=REVISION, speakers=("Ada",))
 START = {"type": "request.start", "voice": "ada", "language": "English", "seed": 7}
@@ -120,6 +121,38 @@ def test_requests_on_one_connection_each_have_their_own_manner(speaking: ServedA
         assert heard(client, "error")[1][-1]["error"]["code"] == "voice_not_found"
         say(client, {**START, "non_streaming_mode": True}, *words("Good night."))
         assert heard(client, "response.done")[0] == expected("Good night.", 7)
+
+
+def test_a_late_server_refuses_newcomers_and_the_next_request_and_serves_what_it_took(
+    speaking: ServedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_socket(speaking, NARI) as client:
+        say(client, START)
+        heard(client, "request.configured")
+        with open_socket(speaking, NARI) as other:
+            heard(other, "session.created")
+            is_late = threading.Event()
+
+            def be_late(lateness: Lateness, late_s: float, passed_s: float) -> None:
+                lateness.is_late = True
+                is_late.set()
+
+            monkeypatch.setattr(Lateness, "note", be_late)
+            assert is_late.wait(60)
+
+            say(other, START)
+            error = heard(other, "error")[1][-1]["error"]
+            assert (error["status"], error["code"], error["retry_after_s"]) == (503, "server_busy", 2)
+            with pytest.raises(ConnectionClosed) as closed:
+                other.recv(timeout=60)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1013
+        assert refusal(speaking, NARI) == (503, "server_busy")
+        order = {"model": MODEL, "voice": "ada", "input": TEXT, "stream": True}
+        answer = speaking.http.post("/v1/audio/speech", json=order)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+        say(client, *words(TEXT))
+        assert heard(client, "response.done")[0] == expected(TEXT, 7)
 
 
 def test_whoever_cancels_goes_or_falls_silent_gives_the_place_back(speaking: ServedApi, worker: ScriptedWorker) -> None:

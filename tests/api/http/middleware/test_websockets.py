@@ -1,0 +1,86 @@
+"""Pings of a server, and clients that answer none."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+
+import pytest
+
+from api.http.middleware import websockets as middleware
+from rhapsode.contract.speech_socket import NARI
+from tests.api.openai.socket.served_session import Voices, served
+
+PING_S = PONG_S = 0.1
+GONE = 1011
+
+
+@pytest.fixture(autouse=True)
+def frequent_pings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "PONG_S", PONG_S)
+    monkeypatch.setitem(middleware.OPTIONS, "ws_ping_interval", PING_S)
+    monkeypatch.setitem(middleware.OPTIONS, "ws_ping_timeout", PONG_S)
+
+
+def test_a_client_that_says_something_is_there_though_its_pong_was_not_read_yet() -> None:
+    async def talk() -> None:
+        async with asyncio.timeout(60), served(Voices()) as url:
+            reader, writer = await _connect(url)
+            _say(writer, {"type": "request.start"})
+            for sequence in range(40):
+                _say(writer, {"type": "input_text.append", "sequence": sequence, "text": " "})
+                await asyncio.sleep(PONG_S / 4)
+            acknowledged = 0
+            while acknowledged < 40:
+                kind, payload = await _frame(reader)
+                assert kind != 0x88
+                acknowledged += kind == 0x81 and json.loads(payload)["type"] == "input_text.ack"
+            writer.close()
+
+    asyncio.run(talk())
+
+
+def test_a_client_that_says_nothing_and_answers_no_ping_is_let_go() -> None:
+    async def be_silent() -> None:
+        async with asyncio.timeout(60), served(Voices()) as url:
+            reader, writer = await _connect(url)
+            kind, payload = await _frame(reader)
+            while kind != 0x88:
+                kind, payload = await _frame(reader)
+            assert int.from_bytes(payload[:2], "big") == GONE
+            writer.close()
+
+    asyncio.run(be_silent())
+
+
+async def _connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    address, _, path = url.removeprefix("ws://").partition("/")
+    host, _, port = address.partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    key = base64.b64encode(os.urandom(16)).decode()
+    lines = [
+        f"GET /{path} HTTP/1.1",
+        f"Host: {address}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Key: {key}",
+        f"Sec-WebSocket-Protocol: {NARI}",
+    ]
+    writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+    return reader, writer
+
+
+def _say(writer: asyncio.StreamWriter, message: dict[str, object]) -> None:
+    """A masked text frame of less than 126 bytes, whose mask changes nothing."""
+    payload = json.dumps(message).encode()
+    writer.write(bytes((0x81, 0x80 | len(payload))) + bytes(4) + payload)
+
+
+async def _frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    kind, length = await reader.readexactly(2)
+    size = int.from_bytes(await reader.readexactly(2), "big") if length == 126 else length
+    return kind, await reader.readexactly(size)
