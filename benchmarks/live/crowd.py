@@ -29,16 +29,27 @@ from tests.run_guard import guarded_run
 
 OPENING_AT_ONCE = 50
 PATH = "/v1/audio/speech/ws"
+TRY_LATER = 1013
 
 
 @dataclass
 class Crowd:
-    """open: connections whose request was taken. acknowledged: pieces of text. lost: connections that ended."""
+    """open: connections whose request was taken. acknowledged: pieces of text. refused: by a status, or told to come
+    later (1013) before a request was taken. lost: connections that ended otherwise.
+    """
 
     open: int = 0
     acknowledged: int = 0
     refused: int = 0
     lost: int = 0
+
+
+class _Goodbye(Exception):
+    """The server closes, with this code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 def main() -> None:
@@ -115,9 +126,12 @@ async def _belong(
             sequence += 1
             crowd.acknowledged += 1
             await asyncio.sleep(every_s)
-    except (OSError, asyncio.IncompleteReadError, KeyError):
-        crowd.lost += 1
-        crowd.open -= is_open
+    except (OSError, asyncio.IncompleteReadError, _Goodbye) as error:
+        if isinstance(error, _Goodbye) and error.code == TRY_LATER and not is_open:
+            crowd.refused += 1
+        else:
+            crowd.lost += 1
+            crowd.open -= is_open
     finally:
         if writer is not None:
             writer.close()
@@ -149,14 +163,14 @@ def _say(writer: asyncio.StreamWriter, message: dict[str, object]) -> None:
 
 
 async def _told(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> dict[str, str]:
-    """The next event; a ping is answered. Raises `KeyError` at the goodbye."""
+    """The next event; a ping is answered. Raises `_Goodbye`."""
     kind, length = await reader.readexactly(2)
     size = struct.unpack(">H", await reader.readexactly(2))[0] if length == 126 else length
     payload = await reader.readexactly(size)
     if kind == 0x81:
         return json.loads(payload)
     if kind == 0x88:
-        raise KeyError(payload[2:].decode())
+        raise _Goodbye(*struct.unpack(">H", payload[:2]))
     if kind == 0x89:
         writer.write(b"\x8a" + bytes((0x80 | len(payload),)) + bytes(4) + payload)
     return {"type": "other"}
