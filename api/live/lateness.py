@@ -1,4 +1,4 @@
-"""How late the event loop does what is due: what admission goes by, since a listener hears gaps where it is long.
+"""How late the event loop is with what is due, for its own work: what admission goes by, as listeners hear gaps then.
 
 A loop that is full comes round to each connection once in a turn, and its turns grow with what is asked of it: without
 an end to that, thousands who say something each keep everybody waiting, themselves too.
@@ -14,16 +14,25 @@ SMOOTHING_S = 2.0
 CALM_AGAIN = 0.5
 """Of the bound. Those who were taken last still bring their load when the loop is not late any more."""
 
+OWN_SHARE = 0.2
+"""Of a core, that the loop itself uses. Below it the loop is late because others keep the machine from it, or the lock
+of the interpreter, and would not be on time with fewer callers.
+"""
+
 
 class Lateness:
     """most_s: beyond it, on average, the loop is late until that is half of it. Read from any thread."""
 
     def __init__(self, most_s: float) -> None:
         self._most_s = most_s
+        self._own_share = 0.0
         self.mean_s = 0.0
         self.is_late = False
 
-    def note(self, late_s: float, passed_s: float) -> None:
-        """late_s: of what was due last. passed_s: since the call before."""
-        self.mean_s += (max(0.0, late_s) - self.mean_s) * (1 - math.exp(-passed_s / SMOOTHING_S))
-        self.is_late = self.mean_s > (self._most_s * CALM_AGAIN if self.is_late else self._most_s)
+    def note(self, late_s: float, passed_s: float, worked_s: float) -> None:
+        """late_s: of what was due last. passed_s: since the call before; worked_s: of it, CPU time of the loop."""
+        weight = 1 - math.exp(-passed_s / SMOOTHING_S)
+        self.mean_s += (max(0.0, late_s) - self.mean_s) * weight
+        self._own_share += (worked_s / passed_s - self._own_share) * weight
+        bound_s = self._most_s * CALM_AGAIN if self.is_late else self._most_s
+        self.is_late = self.mean_s > bound_s and self._own_share > OWN_SHARE

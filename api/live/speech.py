@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable, Collection, Generator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -153,10 +154,13 @@ class LiveSpeech:
         """Look after links and listeners, until cancelled."""
         loop = asyncio.get_running_loop()
         looked_s = checked_s = loop.time()
+        worked_s = time.thread_time()
         while True:
             await asyncio.sleep(TICK_S)
             now_s = loop.time()
-            self._lateness.note(now_s - looked_s - TICK_S, now_s - looked_s)
+            work_s = time.thread_time()
+            self._lateness.note(now_s - looked_s - TICK_S, now_s - looked_s, work_s - worked_s)
+            worked_s = work_s
             measures.late(self._lateness.mean_s)
             # While this process stood still itself, the workers were not silent.
             passed_s = min(now_s - looked_s, 2 * TICK_S)

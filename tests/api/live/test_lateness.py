@@ -7,11 +7,12 @@ from api.live.lateness import Lateness
 TICK_S = 0.05
 
 
-def noted(lateness: Lateness, late_s: float, seconds: float) -> Lateness:
+def noted(lateness: Lateness, late_s: float, seconds: float, share: float = 0.9) -> Lateness:
     passed_s = 0.0
     while passed_s < seconds:
-        lateness.note(late_s, TICK_S + late_s)
-        passed_s += TICK_S + late_s
+        turn_s = TICK_S + late_s
+        lateness.note(late_s, turn_s, share * turn_s)
+        passed_s += turn_s
     return lateness
 
 
@@ -20,15 +21,11 @@ def test_a_loop_that_is_late_for_seconds_is_late() -> None:
 
 
 def test_one_pause_is_none() -> None:
-    lateness = noted(Lateness(0.25), 0.002, seconds=5)
-    lateness.note(0.5, 0.55)
-    assert not lateness.is_late
+    assert not noted(noted(Lateness(0.25), 0.002, seconds=5), 0.5, seconds=0.1).is_late
 
 
 def test_a_loop_that_comes_round_once_in_ten_seconds_is_late_at_once() -> None:
-    lateness = Lateness(0.25)
-    lateness.note(10.0, 10.05)
-    assert lateness.is_late
+    assert noted(Lateness(0.25), 10.0, seconds=1).is_late
 
 
 def test_it_is_late_until_it_is_half_as_late() -> None:
@@ -36,6 +33,10 @@ def test_it_is_late_until_it_is_half_as_late() -> None:
     assert noted(lateness, 0.2, seconds=30).is_late
     assert not noted(lateness, 0.1, seconds=30).is_late
     assert not noted(lateness, 0.2, seconds=30).is_late
+
+
+def test_a_loop_that_others_keep_waiting_is_none() -> None:
+    assert not noted(Lateness(0.25), 1.0, seconds=30, share=0.1).is_late
 
 
 def test_a_loop_that_is_early_owes_nothing() -> None:

@@ -260,10 +260,12 @@ def test_a_listener_who_waits_for_an_engine_is_not_slow(live_door: Opener, monke
 
 def test_a_late_process_takes_nobody_more_and_serves_whom_it_has_taken(live_door: Opener) -> None:
     async def listen() -> None:
-        patience = replace(PATIENCE, lateness_s=0.3)
+        patience = replace(PATIENCE, lateness_s=0.1)
         async with live_door(ScriptedWorker("one"), patience=patience) as live:
             async with await live.open(ANN, order("One ", text_is_open=True)) as stream:
-                time.sleep(3)
+                worked_s = time.thread_time()
+                while time.thread_time() - worked_s < 1.5:
+                    pass
                 await asyncio.sleep(0.2)
                 with pytest.raises(Problem) as refused:
                     live.refuse_newcomers()

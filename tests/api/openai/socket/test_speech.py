@@ -133,7 +133,7 @@ def test_a_late_server_refuses_newcomers_and_the_next_request_and_serves_what_it
             heard(other, "session.created")
             is_late = threading.Event()
 
-            def be_late(lateness: Lateness, late_s: float, passed_s: float) -> None:
+            def be_late(lateness: Lateness, late_s: float, passed_s: float, worked_s: float) -> None:
                 lateness.is_late = True
                 is_late.set()
 
