@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
 
 from api.live.lateness import Lateness
@@ -131,14 +131,8 @@ def test_a_late_server_refuses_newcomers_and_the_next_request_and_serves_what_it
         heard(client, "request.configured")
         with open_socket(speaking, NARI) as other:
             heard(other, "session.created")
-            is_late = threading.Event()
-
-            def be_late(lateness: Lateness, late_s: float, passed_s: float, worked_s: float) -> None:
-                lateness.is_late = True
-                is_late.set()
-
-            monkeypatch.setattr(Lateness, "note", be_late)
-            assert is_late.wait(60)
+            monkeypatch.setattr(Lateness, "note", _be_late)
+            until(lambda: _is_refused(speaking))
 
             say(other, START)
             error = heard(other, "error")[1][-1]["error"]
@@ -153,6 +147,18 @@ def test_a_late_server_refuses_newcomers_and_the_next_request_and_serves_what_it
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
         say(client, *words(TEXT))
         assert heard(client, "response.done")[0] == expected(TEXT, 7)
+
+
+def _be_late(lateness: Lateness, late_s: float, passed_s: float, worked_s: float) -> None:
+    lateness.is_late = True
+
+
+def _is_refused(api: ServedApi) -> bool:
+    try:
+        with open_socket(api, NARI):
+            return False
+    except InvalidStatus:
+        return True
 
 
 def test_whoever_cancels_goes_or_falls_silent_gives_the_place_back(speaking: ServedApi, worker: ScriptedWorker) -> None:
