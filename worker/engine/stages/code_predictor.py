@@ -1,6 +1,7 @@
 """The code predictor as it is run: one pass per residual codebook, all rows side by side.
 
-Every pass is one position, the talker's hidden state first, and has a fixed shape for a given number of rows.
+The first pass takes two positions, the talker's hidden state and codebook 0, which are both known before it; every
+other pass takes one, the code just drawn. A pass has a fixed shape for a given number of rows.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from torch import Tensor
 
 from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import CodePredictorConfig
-from worker.engine.model.layers import RotaryTable
+from worker.engine.model.layers import RotaryTable, Rotation
 from worker.engine.requests.sampling import Draw, StepSampling, sample
+
+_FIRST_POSITIONS = 2
 
 
 class CodePredictorStage:
@@ -34,6 +37,7 @@ class CodePredictorStage:
         self._input_tables = tuple(predictor.project(table) for table in tables)
         rotary = RotaryTable(transformer, config.num_codebooks, device)
         self._rotations = tuple(rotary.span(position, position + 1) for position in range(config.num_codebooks))
+        self._first_rotation = rotary.at(torch.arange(_FIRST_POSITIONS, device=device).repeat(num_rows))
         shape = (transformer.num_layers, num_rows, config.num_codebooks, transformer.num_kv_heads, transformer.head_dim)
         self._keys = torch.zeros(shape, dtype=first_table.dtype, device=device)
         self._values = torch.zeros_like(self._keys)
@@ -47,16 +51,41 @@ class CodePredictorStage:
         -> codes int64 (B, Q) with codebook 0 first, and the winning scores (B, Q - 1), non-finite in a sick row.
         """
         codes, scores = [first_codes], list[Tensor]()
-        self._pass(self._predictor.project(hidden), 0)
         for g, head in enumerate(self._heads):
-            state = self._pass(self._input_tables[g].index_select(0, codes[-1]), g + 1)
+            inputs = self._input_tables[g].index_select(0, codes[-1])
+            state = self._pass(inputs, g + 1) if g else self._first_pass(self._predictor.project(hidden), inputs)
             code, score = sample(F.linear(state, head).float(), noise[g], rows, draw)
             codes.append(code)
             scores.append(score)
         return torch.stack(codes, dim=1), torch.stack(scores, dim=1)
 
+    def _first_pass(self, projected: Tensor, first: Tensor) -> Tensor:
+        """The hidden state and codebook 0, (B, hidden) each -> what comes out behind codebook 0, (B, hidden)."""
+        pairs = torch.stack((projected, first), dim=1).flatten(0, 1)
+        factors, num_tokens = self._first_rotation, pairs.shape[0]
+        rotation = Rotation(factors.cos[:num_tokens], factors.sin[:num_tokens])
+        states = self._predictor(pairs, rotation, _FirstAttention(self._keys, self._values))
+        return states[_FIRST_POSITIONS - 1 :: _FIRST_POSITIONS]
+
     def _pass(self, inputs: Tensor, position: int) -> Tensor:
         return self._predictor(inputs, self._rotations[position], _FrameAttention(self._keys, self._values, position))
+
+
+class _FirstAttention:
+    """Positions 0 and 1 of every row, next to each other: each attends as it would in a pass of its own.
+
+    One call for both would be less work, and would round in other ways than calls for one position each.
+    """
+
+    def __init__(self, keys: Tensor, values: Tensor) -> None:
+        self._positions = tuple(_FrameAttention(keys, values, position) for position in range(_FIRST_POSITIONS))
+
+    def __call__(self, layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        attended = [
+            attend(layer, *(tokens[position::_FIRST_POSITIONS] for tokens in (queries, keys, values)))
+            for position, attend in enumerate(self._positions)
+        ]
+        return torch.stack(attended, dim=1).flatten(0, 1)
 
 
 class _FrameAttention:
