@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Self, TypeAlias, cast
 
@@ -102,6 +103,14 @@ class Reply:
         return self._values[name] or []
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as it is sent. name: of the function in the library of this release. argument: JSON."""
+
+    name: str
+    argument: str
+
+
 class Functions:
     """The functions under one key prefix. Safe to share between threads, as the client is.
 
@@ -115,8 +124,32 @@ class Functions:
         self._clock = clock
 
     def call(self, function: str, /, **arguments: Value | None) -> Reply:
-        with _measured(function):
-            return self._call(function, arguments)
+        """Raises what redis-py raises."""
+        with measured(function):
+            (answer,) = self.call_prepared([self.prepared(function, arguments)])
+            if isinstance(answer, RedisError):
+                raise answer
+        return Reply.read(answer)
+
+    def prepared(self, function: str, arguments: Arguments) -> Call:
+        """Raises what is wrong with the arguments, before anything is sent."""
+        return Call(library().function(function), _encoded(arguments, self._clock))
+
+    def call_prepared(self, calls: Sequence[Call]) -> list[str | RedisError]:
+        """The answer of each, as JSON, or its own error, after one round trip; others may come in between them.
+
+        Raises what redis-py raises if the server does not answer: then each may have taken effect.
+        """
+        answers = self._sent(calls)
+        unknown = [
+            place for place, answer in enumerate(answers) if isinstance(answer, RedisError) and _is_unknown(answer)
+        ]
+        if unknown:
+            self._client.function_load(library().text, replace=True)
+            again = self._sent([calls[place] for place in unknown])
+            for place, answer in zip(unknown, again, strict=True):
+                answers[place] = answer
+        return answers
 
     def call_each(self, calls: Sequence[tuple[str, Arguments]], replicas: int = 0) -> list[Reply]:
         """Several calls in one round trip; others may come in between them. Each is measured as long as all take.
@@ -129,7 +162,8 @@ class Functions:
         started = time.perf_counter()
         pipeline = self._client.pipeline(transaction=False)
         for function, arguments in calls:
-            pipeline.fcall(library().function(function), 1, self._root, self._encoded(arguments))
+            call = self.prepared(function, arguments)
+            pipeline.fcall(call.name, 1, self._root, call.argument)
         try:
             replies = [Reply.read(cast("str", text)) for text in self._executed(pipeline, replicas)]
         except ResponseError as error:
@@ -157,19 +191,16 @@ class Functions:
             raise NotReplicated(f"{reached} of {replicas} replicas have it")
         return answers
 
-    def _call(self, function: str, arguments: Arguments) -> Reply:
-        name, encoded = library().function(function), self._encoded(arguments)
+    def _sent(self, calls: Sequence[Call]) -> list[str | RedisError]:
+        if len(calls) > 1:
+            pipeline = self._client.pipeline(transaction=False)
+            for call in calls:
+                pipeline.fcall(call.name, 1, self._root, call.argument)
+            return cast("list[str | RedisError]", pipeline.execute(raise_on_error=False))
         try:
-            text = self._client.fcall(name, 1, self._root, encoded)
+            return [cast("str", self._client.fcall(call.name, 1, self._root, call.argument)) for call in calls]
         except ResponseError as error:
-            if not _is_unknown(error):
-                raise
-            self._client.function_load(library().text, replace=True)
-            text = self._client.fcall(name, 1, self._root, encoded)
-        return Reply.read(cast("str", text))
-
-    def _encoded(self, arguments: Arguments) -> str:
-        return _encoded(arguments, self._clock)
+            return [error]
 
 
 class AsyncFunctions:
@@ -200,13 +231,14 @@ def _encoded(arguments: Arguments, clock: Clock | None) -> str:
     return json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _is_unknown(error: ResponseError) -> bool:
+def _is_unknown(error: RedisError) -> bool:
     """Whether the server has no such function; in a pipeline the words of the call stand in front."""
     return str(error).endswith("Function not found")
 
 
 @contextmanager
-def _measured(function: str) -> Generator[None]:
+def measured(function: str) -> Generator[None]:
+    """A call of the function, as long as its caller waits for it."""
     duration, errors = _measures(function)
     started = time.perf_counter()
     try:

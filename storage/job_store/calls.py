@@ -11,6 +11,7 @@ import redis
 from storage.database.functions import Arguments, Clock, Functions, Reply, Value
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
+from storage.database.shared_calls import SharedCalls
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.jobs.record import JobRecord, JobSpec
@@ -53,10 +54,16 @@ class JobCalls:
         self._window = window
         self._accept_replicas = accept_replicas
         self._functions = Functions(redis, key_prefix, clock)
+        self._settlements = SharedCalls(self._functions)
 
     def _call(self, function: str, /, **arguments: Value | None) -> Reply:
         with redis_errors_named():
             return self._functions.call(function, **arguments)
+
+    def _settle(self, function: str, /, **arguments: Value | None) -> Reply:
+        """As `_call`, for what ends an item's lease: where many end at once, several go together."""
+        with redis_errors_named():
+            return self._settlements.call(function, **arguments)
 
     def _raise_missing(self, tenant: TenantId, job_id: JobId) -> NoReturn:
         raise_missing_job(self._redis, self._keys, tenant, job_id)

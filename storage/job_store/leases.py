@@ -142,7 +142,7 @@ class WorkLedger(JobCalls):
             raise ValueError(f"{lease.item!r} is not the plan")
         if result.num_segments < 1:
             raise ValueError("a plan has at least one segment")
-        reply = self._call(
+        reply = self._settle(
             "commit_plan",
             **lease_arguments(lease),
             plan_key=result.plan_key,
@@ -162,7 +162,7 @@ class WorkLedger(JobCalls):
             raise ValueError(f"{lease.item!r} is not a segment")
         if report.sample_rate_hz <= 0:
             raise ValueError(f"sample rate {report.sample_rate_hz} Hz")
-        return tickets_or_lost(lease, self._call("commit_segment", **self._segment_arguments(lease, report)))
+        return tickets_or_lost(lease, self._settle("commit_segment", **self._segment_arguments(lease, report)))
 
     def finish_whole(self, lease: Lease, made: WholeResult) -> WholeFinish:
         """The segment of a whole job lies in the store, and every artifact: the job has succeeded.
@@ -174,7 +174,7 @@ class WorkLedger(JobCalls):
             raise ValueError(f"{lease.item!r} is not a whole job's segment")
         if not made.artifacts:
             raise ValueError("a finished job has artifacts")
-        reply = self._call(
+        reply = self._settle(
             "finish_whole",
             **self._segment_arguments(lease, made.report),
             artifacts=encode_artifacts(made.artifacts),
@@ -204,14 +204,14 @@ class WorkLedger(JobCalls):
         """One voice of a `voice_cache` job is ready; the last one ends the job. Raises `LeaseLost` or `JobAborted`."""
         if not lease.item.isdecimal():
             raise ValueError(f"{lease.item!r} is not a voice")
-        reply = self._call("commit_voice", **lease_arguments(lease), build_ms=build_ms, window=self._window)
+        reply = self._settle("commit_voice", **lease_arguments(lease), build_ms=build_ms, window=self._window)
         return tickets_or_lost(lease, reply)
 
     def commit_shard(self, lease: Lease) -> Tickets:
         """All jobs of a batch's shard are made. Raises `LeaseLost` or `JobAborted`."""
         if not lease.item.isdecimal():
             raise ValueError(f"{lease.item!r} is not a shard")
-        return tickets_or_lost(lease, self._call("commit_shard", **lease_arguments(lease), window=self._window))
+        return tickets_or_lost(lease, self._settle("commit_shard", **lease_arguments(lease), window=self._window))
 
     def isolate(self, lease: Lease) -> None:
         """Nothing runs beside the item from now on: what its worker dies of is the item's doing.
@@ -223,7 +223,7 @@ class WorkLedger(JobCalls):
     def release(self, lease: Lease, reason: ReleaseReason) -> Tickets:
         """Put the item back in front, without a result. A lease that is not held any more is left alone."""
         return tickets_of(
-            self._call("release", **lease_arguments(lease), reason=reason, max_attempts=self._max_attempts)
+            self._settle("release", **lease_arguments(lease), reason=reason, max_attempts=self._max_attempts)
         )
 
     def retry_later(self, lease: Lease, error: JobError, delay_s: float) -> Tickets:
@@ -274,7 +274,7 @@ class WorkLedger(JobCalls):
             raise ValueError(f"{lease.item!r} is not the assembly")
         if not artifacts:
             raise ValueError("a finished job has artifacts")
-        reply = self._call(
+        reply = self._settle(
             "finish",
             **lease_arguments(lease),
             artifacts=encode_artifacts(tuple(artifacts)),
@@ -290,7 +290,7 @@ class WorkLedger(JobCalls):
         """All artifacts lie where the caller wanted them: the job has succeeded. Raises `LeaseLost` or `JobAborted`."""
         if lease.item != DELIVER_ITEM:
             raise ValueError(f"{lease.item!r} is not the delivery")
-        return tickets_or_lost(lease, self._call("finish_delivery", **lease_arguments(lease)))
+        return tickets_or_lost(lease, self._settle("finish_delivery", **lease_arguments(lease)))
 
     def mend(self, lease: Lease, damages: Sequence[JobWarning], most_times: int) -> Tickets | None:
         """These segments are not in the store as they were committed: they are open again, and the assembly waits.
@@ -307,11 +307,11 @@ class WorkLedger(JobCalls):
         """The plan lies in the store and was all that was wanted. Raises `LeaseLost` or `JobAborted`."""
         if lease.item != PLAN_ITEM:
             raise ValueError(f"{lease.item!r} is not the plan")
-        reply = self._call("finish_plan", **lease_arguments(lease), artifacts=encode_artifacts(tuple(artifacts)))
+        reply = self._settle("finish_plan", **lease_arguments(lease), artifacts=encode_artifacts(tuple(artifacts)))
         return tickets_or_lost(lease, reply)
 
     def _postpone(self, lease: Lease, delay_s: float, *, waits_for_voice_slot: bool) -> Tickets:
-        reply = self._call(
+        reply = self._settle(
             "postpone",
             **lease_arguments(lease),
             delay_ms=milliseconds(delay_s),
@@ -320,7 +320,7 @@ class WorkLedger(JobCalls):
         return tickets_or_lost(lease, reply)
 
     def _fail(self, lease: Lease, error: JobError, delay_ms: int | None) -> Tickets:
-        reply = self._call(
+        reply = self._settle(
             "fail",
             **lease_arguments(lease),
             code=error.code,

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.keys import RedisKeys
+from storage.database.shared_calls import SharedCalls
 from storage.errors import (
     AdmissionRefused,
     IdempotencyMismatch,
@@ -56,6 +59,7 @@ from storage.narration.spec import NarrationSpec
 from storage.queue.worker_slots import TTL_S, WorkerSlots
 from storage.segments.edits import SegmentEdit, decode_edit, encode_edit
 from tests.storage.audio.decoded import fields_of, items_of, scores_of
+from tests.storage.database.shared_trips import Trips
 from tests.storage.health_checks import KNOWN
 from tests.storage.job_store.job_driver import (
     ALICE,
@@ -102,6 +106,9 @@ class JobMachine(RuleBasedStateMachine):
         self.client = client
         self.clock = Clock()
         self.store = open_store(client, LIMITS, MAX_ATTEMPTS, WINDOW)
+        self.trips = Trips(client, TEST_CLOCK)
+        self.settlements = SharedCalls(self.trips)
+        self.store._settlements = self.settlements  # pyright: ignore[reportPrivateUsage]
         self.control = open_control(client, LIMITS, WINDOW)
         self.model = ModelStore(MAX_ATTEMPTS, WINDOW)
         self.keys = RedisKeys("rhapsode")
@@ -282,6 +289,30 @@ class JobMachine(RuleBasedStateMachine):
         job = self.model.jobs.get(lease.job)
         is_ending = job is not None and job.is_whole and lease.item == WHOLE_ITEM and lease.fence % 3
         return ("whole", text) if is_ending else (text,)
+
+    @precondition(lambda self: len(self.leases) > 1)
+    @rule(picks=st.lists(PICK, min_size=2, max_size=6), num_segments=NUM_SEGMENTS)
+    def commit_together(self, picks: list[int], num_segments: int) -> None:
+        """One of them on its way, and those behind it in one round trip: as if one came after the other."""
+        wanted: dict[Lease, Outcome] = {}
+        for pick in picks:
+            lease = self._pick(pick)
+            wanted[lease] = self._outcome(lease, (num_segments, 30_000), str(pick))
+
+        with ThreadPoolExecutor(len(wanted)) as threads:
+            calls = [partial(self._call_commit, lease, outcome) for lease, outcome in wanted.items()]
+            answers = self.trips.together(self.settlements, threads, calls)
+
+        for (lease, outcome), answer in zip(wanted.items(), answers, strict=True):
+            self._expect_of_commit(lease, outcome, answer)
+
+    def _expect_of_commit(self, lease: Lease, outcome: Outcome, answer: Future[None]) -> None:
+        if self.model.is_repeated_commit(lease, outcome):
+            answer.result()
+        elif not self._refused(lease, answer.result):
+            answer.result()
+            self._model_commit(lease, outcome)
+            self.commits.append((lease, outcome))
 
     @precondition(lambda self: self.commits)
     @rule(pick=PICK)
