@@ -171,6 +171,24 @@ def test_sigterm_lets_running_segments_finish_and_repeats_nothing(system: System
 
 
 @pytest.mark.faults
+def test_a_second_sigterm_takes_nothing_from_what_still_runs(system: System) -> None:
+    """Supervisors repeat themselves; by then Celery has stopped, and the process waits for its last items alone."""
+    system.worker(Lane.CPU)
+    worker = system.worker(Lane.GPU, step_s=0.25)
+    job = system.submit("This takes the fake engine eight seconds.")
+    system.wait(lambda: system.record(job).segments.running == 1)
+
+    for _ in range(3):
+        worker.send_signal(signal.SIGTERM)
+        time.sleep(1)
+    assert worker.poll() is None
+    status = worker.wait(120)
+
+    record = system.record(job)
+    assert (status, record.segments.done, record.segments.running, record.retries) == (0, 1, 0, 0)
+
+
+@pytest.mark.faults
 def test_sigterm_hands_back_what_takes_too_long(system: System) -> None:
     system.worker(Lane.CPU)
     worker = system.worker(Lane.GPU, step_s=2.0)
