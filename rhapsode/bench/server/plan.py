@@ -27,7 +27,9 @@ QUICK_S = 90.0
 @dataclass(frozen=True, slots=True)
 class Plan:
     """warm_up_s, window_s: of each stage. timeout_s: of a request. seconds: of all; a stage that would not fit is left
-    out. clients: processes that the requests are divided among."""
+    out. clients: processes that the requests are divided among. ramp_to: streams up to which, behind the loads, the
+    most that are carried are looked for; None: they are not.
+    """
 
     target: str
     speaking: Speaking
@@ -38,6 +40,7 @@ class Plan:
     timeout_s: float
     seconds: float
     clients: int
+    ramp_to: int | None = None
 
 
 def plan_loads(streams: Sequence[int], rates: Sequence[float], pattern: Pattern) -> tuple[Load, ...]:

@@ -16,7 +16,10 @@ SCHEMA = "rhapsode.bench.server/1"
 
 
 class Asked(BaseModel):
-    """Of which server what was asked; never the key. frame_s: of a codec frame, where that is known of its kind."""
+    """Of which server what was asked; never the key. frame_s: of a codec frame, where that is known of its kind.
+
+    listener_buffer_s: with which holes are counted.
+    """
 
     target: str
     url: str
@@ -30,6 +33,7 @@ class Asked(BaseModel):
     timeout_s: float
     clients: int
     frame_s: float | None
+    listener_buffer_s: float = 0.0
 
 
 class StageReport(BaseModel):
@@ -83,6 +87,11 @@ class ServerReport(BaseModel):
         return max((stage.summary.audio_s_per_s for stage in self.stages), default=0.0)
 
     @property
+    def tried_streams(self) -> dict[int, bool]:
+        """Whether each number of streams was carried, of those that were tried."""
+        return {stage.load.streams: stage.is_carried for stage in self.stages if isinstance(stage.load, ClosedLoad)}
+
+    @property
     def carried(self) -> int:
         """The most streams that were spoken as fast as they are heard; 0 if none were."""
-        return max((s.load.streams for s in self.stages if isinstance(s.load, ClosedLoad) and s.is_carried), default=0)
+        return max((streams for streams, is_carried in self.tried_streams.items() if is_carried), default=0)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from rhapsode.bench.server.listening.ear import Ear, Window
 from rhapsode.bench.server.load.clients import COMMAND, ClientLost, begun_clients
-from rhapsode.bench.server.load.messages import ClientTask, Load, Outcome, Ready, Stall
+from rhapsode.bench.server.load.messages import ClientTask, ClosedLoad, Load, Outcome, Ready, Stall
 from rhapsode.bench.server.orders import Speaking
 from rhapsode.bench.server.plan import Plan
+from rhapsode.bench.server.ramp import next_streams
 from rhapsode.bench.server.report import ServerReport, Skipped, StageReport
 from rhapsode.bench.server.summary import summarize
 from rhapsode.bench.server.targets.catalogue import TARGETS
@@ -68,18 +69,40 @@ def run_all(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str]
 
 def _run_stages(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str], until_s: float) -> None:
     for number, load in enumerate(plan.loads):
-        if time.monotonic() + plan.warm_up_s + plan.window_s + _DRAIN_S > until_s:
+        if not _has_time(plan, until_s):
             report.left_out.append(Skipped(stage=load.name, why="the time was over"))
-            continue
-        stage = _Stage(plan, load, report.asked.frame_s, tell)
-        try:
-            stage.run(command, until_s)
-        finally:
-            report.stages.append(stage.report())
-        if not any(each.error is None for each in stage.outcomes):
+        elif not _run_stage(report, plan, load, tell, command, until_s):
             why = f"nothing was heard at {load.name}"
             report.left_out += [Skipped(stage=left.name, why=why) for left in plan.loads[number + 1 :]]
             return
+    if plan.ramp_to is not None:
+        _climb(report, plan, plan.ramp_to, tell, command, until_s)
+
+
+def _climb(report: ServerReport, plan: Plan, most: int, tell: Tell, command: Sequence[str], until_s: float) -> None:
+    """Closed loops of more and more streams, until it is known how many are carried."""
+    while (streams := next_streams(report.tried_streams, most)) is not None:
+        load = ClosedLoad(streams)
+        if not _has_time(plan, until_s):
+            report.left_out.append(Skipped(stage=f"{load.name} of the ramp", why="the time was over"))
+            return
+        _run_stage(report, plan, load, tell, command, until_s)
+
+
+def _has_time(plan: Plan, until_s: float) -> bool:
+    return time.monotonic() + plan.warm_up_s + plan.window_s + _DRAIN_S <= until_s
+
+
+def _run_stage(
+    report: ServerReport, plan: Plan, load: Load, tell: Tell, command: Sequence[str], until_s: float
+) -> bool:
+    """Whether anything was heard."""
+    stage = _Stage(plan, load, report.asked.frame_s, report.asked.listener_buffer_s, tell)
+    try:
+        stage.run(command, until_s)
+    finally:
+        report.stages.append(stage.report())
+    return any(each.error is None for each in stage.outcomes)
 
 
 @dataclass
@@ -87,6 +110,7 @@ class _Stage:
     plan: Plan
     load: Load
     frame_s: float | None
+    listener_buffer_s: float
     tell: Tell
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     _failed: str = ""
@@ -128,7 +152,7 @@ class _Stage:
             ends_s=round(ends_s, 3),
             stall_s=self._stall_s,
             failed=self._failed,
-            summary=summarize(self.outcomes, begins_s, ends_s, self.frame_s),
+            summary=summarize(self.outcomes, begins_s, ends_s, self.frame_s, self.listener_buffer_s),
             requests=sorted(self.outcomes, key=lambda each: each.due_s),
         )
 

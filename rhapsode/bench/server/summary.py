@@ -28,7 +28,7 @@ class Summary:
 
     errors: how often each was met. Spreads are of what was heard whole (first_byte, playable and audible of all that
     came so far), None where there was nothing. rtf: seconds to the end for each second of speech. with_gaps: whole ones
-    in which somebody who plays at once would have heard a hole. buffer: the patience that avoids it. audio_s_per_s,
+    in which somebody with the listener's buffer would have heard a hole. buffer: the one that avoids it. audio_s_per_s,
     frames_per_s: speech, and codec frames, that came within the window; requests_per_s: what was heard whole and ended
     in it. lag: of the clients, which began a request so much too late.
     """
@@ -52,8 +52,13 @@ class Summary:
     frames_per_s: float | None
 
 
-def summarize(outcomes: Sequence[Outcome], begins_s: float, ends_s: float, frame_s: float | None) -> Summary:
-    """begins_s, ends_s: of the window, from the stage's beginning; audio is counted in it whoever it belongs to."""
+def summarize(
+    outcomes: Sequence[Outcome], begins_s: float, ends_s: float, frame_s: float | None, listener_buffer_s: float
+) -> Summary:
+    """begins_s, ends_s: of the window, from the stage's beginning; audio is counted in it whoever it belongs to.
+
+    listener_buffer_s: how long who listens waits behind the first sample before it is played.
+    """
     counted = [each for each in outcomes if each.is_counted]
     whole = [each for each in counted if each.error is None]
     window_s = max(ends_s - begins_s, 1e-9)
@@ -72,7 +77,7 @@ def summarize(outcomes: Sequence[Outcome], begins_s: float, ends_s: float, frame
         lag=spread(each.lag_s for each in counted),
         buffer=spread(each.buffer_s for each in whole),
         audio=spread(each.audio_s for each in whole),
-        with_gaps=sum(each.gaps > 0 for each in whole),
+        with_gaps=sum(each.buffer_s > listener_buffer_s for each in whole),
         longest_gap_s=max((each.longest_gap_s for each in whole), default=0.0),
         audio_s_per_s=audio_s_per_s,
         requests_per_s=sum(begins_s <= end < ends_s for end in ended) / window_s,

@@ -104,6 +104,7 @@ def length_rows(report: ServerReport) -> list[list[str]]:
 def verdicts(report: ServerReport) -> Iterator[str]:
     """What the figures mean, and how far they can be trusted."""
     yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
+    yield _listener(report.asked.listener_buffer_s)
     if report.carried:
         at_once = f"{report.carried} streams at once were" if report.carried > 1 else "One stream at a time was"
         yield f"{at_once} spoken faster than it is heard, without a hole."
@@ -114,6 +115,11 @@ def verdicts(report: ServerReport) -> Iterator[str]:
     for stage in late:
         worst_ms = 1000 * max(stage.stall_s, _worst_lag_s(stage))
         yield f"At {stage.load.name} the client itself was late by up to {worst_ms:.0f} ms: so much may be its own."
+
+
+def _listener(buffer_s: float) -> str:
+    begins = f"{1000 * buffer_s:.0f} ms behind the first sample" if buffer_s else "with the first sample"
+    return f"Holes are counted for one who begins to play {begins}; the buffer is what would have avoided them."
 
 
 def _worst_lag_s(stage: StageReport) -> float:

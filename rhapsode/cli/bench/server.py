@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MOST_STREAMS = 10_000
 MOST_RATE = 10_000.0
+RAMP_TO = 4_096
+RAMP_STAGES = 16
+"""More than it takes: twelve doublings and the halvings behind them."""
 PatternName = Literal["poisson", "even"]
 
 
@@ -58,6 +61,13 @@ class ServerOptions:
     ] = None
     arrivals: Annotated[
         PatternName | None, typer.Option(help="How requests of a rate come: at random (poisson, the default), or even.")
+    ] = None
+    ramp: Annotated[
+        bool, typer.Option("--ramp", help="Look for the most streams that are spoken as fast as they are heard.")
+    ] = False
+    buffer: Annotated[
+        float | None,
+        typer.Option(min=0, max=10_000, help="Of a listener, in ms, else 0: for it holes are counted."),
     ] = None
     seconds: Annotated[float | None, typer.Option(min=1, max=3600, help="Of each measurement, else 20.")] = None
     warm_up: Annotated[
@@ -105,6 +115,7 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
             timeout_s=plan.timeout_s,
             clients=plan.clients,
             frame_s=TARGETS[plan.target](speaking).frame_s,
+            listener_buffer_s=(options.buffer or 0.0) / 1000,
         ),
         price_per_hour=shared.price,
     )
@@ -145,7 +156,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
 
     target = options.target or "rhapsode"
     check_choices("--target", [target], TARGETS)
-    is_chosen = shared.streams is not None or options.rates is not None
+    is_chosen = options.ramp or shared.streams is not None or options.rates is not None
     streams = () if is_chosen else plans.QUICK_STREAMS if options.quick else plans.STREAMS
     rates = () if is_chosen else plans.QUICK_RATES if options.quick else plans.RATES
     loads = plans.plan_loads(
@@ -156,7 +167,8 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
     window_s = options.seconds or (plans.QUICK_WINDOW_S if options.quick else plans.WINDOW_S)
     warm_up_s = plans.QUICK_WARM_UP_S if options.quick else plans.WARM_UP_S
     timeout_s = options.timeout or plans.TIMEOUT_S
-    most_s = plans.QUICK_S if options.quick else len(loads) * (window_s + warm_up_s + timeout_s)
+    stages = len(loads) + (RAMP_STAGES if options.ramp else 0)
+    most_s = plans.QUICK_S if options.quick else stages * (window_s + warm_up_s + timeout_s)
     return plans.Plan(
         target=target,
         speaking=_speaking(url, target, options),
@@ -167,6 +179,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
         timeout_s=timeout_s,
         seconds=most_s if shared.minutes is None else 60 * shared.minutes,
         clients=options.clients or min(4, max(1, (os.cpu_count() or 1) // 2)),
+        ramp_to=RAMP_TO if options.ramp else None,
     )
 
 

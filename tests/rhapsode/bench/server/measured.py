@@ -40,7 +40,7 @@ def stage(load: Load, seed: int = 0, slower: float = 1.0, requests: int = 40, er
     """slower: times of another server, as a factor. error: of every tenth request."""
     chance = random.Random(seed)
     outcomes = [outcome(n, chance, slower, error if n % 10 == 0 else None) for n in range(requests)]
-    summary = summarize(outcomes, BEGINS_S, ENDS_S, 0.08)
+    summary = summarize(outcomes, BEGINS_S, ENDS_S, 0.08, 0.0)
     return StageReport(load=load, begins_s=BEGINS_S, ends_s=ENDS_S, stall_s=0.002, summary=summary, requests=outcomes)
 
 

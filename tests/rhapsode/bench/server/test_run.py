@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,17 @@ def test_loads_are_closed_loops_first_each_once_and_from_few_to_many() -> None:
         OpenLoad(0.5, "even"),
         OpenLoad(2.0, "even"),
     )
+
+
+def test_a_ramp_goes_on_from_what_was_tried_until_it_knows() -> None:
+    with speech_server("nari", Manner(fails_after=40)) as url:
+        chosen = replace(plan(url, ClosedLoad(2)), ramp_to=8)
+        found = run(chosen)
+
+    tried = found.tried_streams
+    assert next(iter(tried)) == 2
+    assert not all(tried.values())
+    assert max(tried) <= 8
 
 
 def test_languages_are_told_to_those_who_ask_for_them() -> None:

@@ -34,7 +34,7 @@ FAILED = replace(HEARD, error="503 full", total_s=None, audio_s=0.0, window_audi
 def test_what_is_not_counted_adds_its_audio_alone() -> None:
     warm_up = replace(HEARD, due_s=0.5, is_counted=False, window_audio_s=1.0)
 
-    summary = summarize([warm_up, HEARD, FAILED, FAILED], 1.0, 5.0, frame_s=0.08)
+    summary = summarize([warm_up, HEARD, FAILED, FAILED], 1.0, 5.0, 0.08, 0.0)
 
     assert (summary.requests, summary.whole, summary.errors) == (3, 1, {"503 full": 2})
     assert summary.audio_s_per_s == 1.0
@@ -47,7 +47,7 @@ def test_what_is_not_counted_adds_its_audio_alone() -> None:
 
 
 def test_of_nothing_there_is_nothing() -> None:
-    summary = summarize([], 1.0, 5.0, frame_s=None)
+    summary = summarize([], 1.0, 5.0, None, 0.0)
 
     assert (summary.requests, summary.total, summary.frames_per_s, summary.audio_s_per_s) == (0, None, None, 0.0)
 
@@ -70,11 +70,12 @@ def test_streams_are_carried_if_every_one_was_whole_in_time_and_without_a_hole()
     load = ClosedLoad(1)
 
     def carried(*outcomes: Outcome) -> bool:
-        return is_carried(load, summarize(outcomes, 1.0, 5.0, None))
+        return is_carried(load, summarize(outcomes, 1.0, 5.0, None, 0.2))
 
     assert carried(HEARD, HEARD)
+    assert carried(replace(HEARD, gaps=1, buffer_s=0.2)), "the listener has so much buffer"
     assert not carried()
     assert not carried(HEARD, FAILED)
-    assert not carried(HEARD, replace(HEARD, gaps=1))
+    assert not carried(HEARD, replace(HEARD, gaps=1, buffer_s=0.3))
     assert not carried(HEARD, replace(HEARD, total_s=4.1))
-    assert not is_carried(OpenLoad(1.0), summarize([HEARD], 1.0, 5.0, None))
+    assert not is_carried(OpenLoad(1.0), summarize([HEARD], 1.0, 5.0, None, 0.2))
