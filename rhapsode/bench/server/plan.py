@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rhapsode.bench.server.load.arrivals import Pattern
 from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad
@@ -28,7 +29,8 @@ QUICK_S = 90.0
 class Plan:
     """warm_up_s, window_s: of each stage. timeout_s: of a request. seconds: of all; a stage that would not fit is left
     out. clients: processes that the requests are divided among. ramp_to: streams up to which, behind the loads, the
-    most that are carried are looked for; None: they are not.
+    most that are carried are looked for; None: they are not. quality_texts: how many are spoken at the end to be
+    judged; recordings: where those are kept, None: nowhere.
     """
 
     target: str
@@ -41,6 +43,8 @@ class Plan:
     seconds: float
     clients: int
     ramp_to: int | None = None
+    quality_texts: int = 0
+    recordings: Path | None = None
 
 
 def plan_loads(streams: Sequence[int], rates: Sequence[float], pattern: Pattern) -> tuple[Load, ...]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from rhapsode.bench.environment import Environment
 from rhapsode.bench.server.load.messages import ClosedLoad, OpenLoad, Outcome
 from rhapsode.bench.server.orders import Language, Level
+from rhapsode.bench.server.quality import Quality
 from rhapsode.bench.server.summary import Summary, is_carried
 
 SCHEMA = "rhapsode.bench.server/1"
@@ -61,7 +62,10 @@ class Skipped(BaseModel):
 
 
 class ServerReport(BaseModel):
-    """ended: whether all that was asked for was tried. wall_s: of all of it."""
+    """ended: whether all that was asked for was tried. wall_s: of all of it.
+
+    quality: None where nothing was judged.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -70,6 +74,7 @@ class ServerReport(BaseModel):
     asked: Asked
     price_per_hour: float | None = None
     stages: list[StageReport] = []
+    quality: Quality | None = None
     left_out: list[Skipped] = []
     ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
     wall_s: float = 0.0

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rhapsode.bench.server.listening.ear import Ear, Window
 from rhapsode.bench.server.load.clients import COMMAND, ClientLost, begun_clients
 from rhapsode.bench.server.load.messages import ClientTask, ClosedLoad, Load, Outcome, Ready, Stall
 from rhapsode.bench.server.orders import Speaking
 from rhapsode.bench.server.plan import Plan
+from rhapsode.bench.server.quality import JudgeLost, measure_quality
 from rhapsode.bench.server.ramp import next_streams
 from rhapsode.bench.server.report import ServerReport, Skipped, StageReport
 from rhapsode.bench.server.summary import summarize
@@ -59,6 +63,8 @@ def run_all(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str]
     began_s = time.monotonic()
     try:
         _run_stages(report, plan, tell, command, began_s + plan.seconds)
+        if plan.quality_texts:
+            _listen(report, plan, tell, began_s + plan.seconds)
         report.ended = "complete"
     except KeyboardInterrupt:
         report.ended = "interrupted"
@@ -77,6 +83,19 @@ def _run_stages(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[
             return
     if plan.ramp_to is not None:
         _climb(report, plan, plan.ramp_to, tell, command, until_s)
+
+
+def _listen(report: ServerReport, plan: Plan, tell: Tell, until_s: float) -> None:
+    if not _has_time(plan, until_s):
+        report.left_out.append(Skipped(stage="quality", why="the time was over"))
+        return
+    with ExitStack() as opened:
+        folder = plan.recordings or Path(opened.enter_context(TemporaryDirectory(prefix="rhapsode-bench-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            report.quality = measure_quality(plan, plan.quality_texts, folder, tell)
+        except JudgeLost as error:
+            report.left_out.append(Skipped(stage="quality", why=str(error)))
 
 
 def _climb(report: ServerReport, plan: Plan, most: int, tell: Tell, command: Sequence[str], until_s: float) -> None:

@@ -8,6 +8,7 @@ from rhapsode.bench.cost import cost_of_audio_hour
 from rhapsode.bench.server.orders import Level
 from rhapsode.bench.server.report import ServerReport, StageReport
 from rhapsode.bench.server.summary import Spread, rtf, spread
+from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
 from rhapsode.bench.text_table import table
 
 _NOTHING = "-"
@@ -30,6 +31,11 @@ def _lines(report: ServerReport) -> Iterator[str]:
         yield from table(length_rows(report))
         yield ""
         yield from verdicts(report)
+    if report.quality is not None:
+        yield ""
+        yield from table(quality_rows(report.quality))
+        yield ""
+        yield from quality_verdicts(report.quality)
     for stage in report.stages:
         yield from failures(stage)
     for left in report.left_out:

@@ -14,6 +14,7 @@ import typer
 from rhapsode.cli.bench.shared import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
+from rhapsode.cli.local.requirements import require_packages
 from rhapsode.cli.options import check_choices, read_settings
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ class ServerOptions:
     clients: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes that ask, else one for each two cores, four at most.")
     ] = None
+    quality: Annotated[
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Texts spoken at the end to be judged, twice each.")
+    ] = None
+    recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep what was judged there, as WAVs.")] = None
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page there, with plots; it needs no network.")
     ] = None
@@ -97,7 +102,12 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     from rhapsode.bench.server.report import Asked, ServerReport
     from rhapsode.bench.server.run import check_speaks
     from rhapsode.bench.server.targets.catalogue import TARGETS
+    from rhapsode.bench.server.text_report import text_report
 
+    if options.quality is not None:
+        require_packages("worker")
+    elif options.recordings is not None:
+        raise Misuse("--recordings needs --quality: nothing else is kept")
     plan = _plan(url, options, shared)
     speaking, texts = plan.speaking, plan.texts
     report = ServerReport(
@@ -120,8 +130,10 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
         price_per_hour=shared.price,
     )
     check_speaks(plan)
+    _save(report, shared.json, options.html)  # what cannot be written there is known before it is measured
     status = _measure(report, plan)
-    _show(report, shared.json, options.html)
+    typer.echo(text_report(report), nl=False)
+    _save(report, shared.json, options.html)
     if status or not any(stage.summary.whole for stage in report.stages):
         raise typer.Exit(status or FAILED)
 
@@ -139,11 +151,9 @@ def _measure(report: ServerReport, plan: Plan) -> int:
     return 0
 
 
-def _show(report: ServerReport, json: Path | None, html: Path | None) -> None:
+def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
     from rhapsode.bench.server.page.page import write_page
-    from rhapsode.bench.server.text_report import text_report
 
-    typer.echo(text_report(report), nl=False)
     if json is not None:
         report.write(json)
     if html is not None:
@@ -168,6 +178,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
     warm_up_s = plans.QUICK_WARM_UP_S if options.quick else plans.WARM_UP_S
     timeout_s = options.timeout or plans.TIMEOUT_S
     stages = len(loads) + (RAMP_STAGES if options.ramp else 0)
+    stages += options.quality or 0
     most_s = plans.QUICK_S if options.quick else stages * (window_s + warm_up_s + timeout_s)
     return plans.Plan(
         target=target,
@@ -180,6 +191,8 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
         seconds=most_s if shared.minutes is None else 60 * shared.minutes,
         clients=options.clients or min(4, max(1, (os.cpu_count() or 1) // 2)),
         ramp_to=RAMP_TO if options.ramp else None,
+        quality_texts=options.quality or 0,
+        recordings=options.recordings,
     )
 
 

@@ -10,6 +10,7 @@ from rhapsode.bench.environment import Environment
 from rhapsode.bench.server.page.plot import COLOURS, Plot, svg
 from rhapsode.bench.server.page.plots import plots
 from rhapsode.bench.server.report import ServerReport
+from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
 from rhapsode.bench.server.text_report import failures, length_rows, load_rows, verdicts
 
 _STYLE = Path(__file__).with_name("page.css")
@@ -44,6 +45,9 @@ def _parts(report: ServerReport) -> Iterator[str]:
         yield "</div>"
         yield from _table("By load", load_rows(report))
         yield from _table("By length of text", length_rows(report))
+    if report.quality is not None:
+        yield from _table("As it sounds", quality_rows(report.quality))
+        yield from (f"<p>{escape(each)}</p>" for each in quality_verdicts(report.quality))
     wrong = [line for stage in report.stages for line in failures(stage)]
     wrong += [f"{left.stage} was left out: {left.why}" for left in report.left_out]
     if wrong:
