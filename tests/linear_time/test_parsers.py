@@ -21,6 +21,10 @@ from api.job_answers.waiting import requested_wait_s
 from api.openai.orders import parse_order
 from api.openai.socket.incoming_text import IncomingText
 from api.submission.submission import parse_job_request
+from rhapsode.bench.server.listening.onset import Onset
+from rhapsode.bench.server.listening.wav_stream import WavStream
+from rhapsode.bench.server.wire.errors import RequestFailed
+from rhapsode.bench.server.wire.nari_socket import pieces_of
 from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.pronunciations import check_grapheme
@@ -100,6 +104,21 @@ def as_message(text: str) -> bytes:
     return len(said).to_bytes(4, "little") + said
 
 
+def as_wav(text: str) -> None:
+    """Of chunks before the samples, and byte by byte, as a slow server sends one."""
+    stream = WavStream()
+    for byte in b"RIFF    WAVE" + b"junk\1\0\0\0x\0" * (len(text) // 10) + text.encode():
+        with suppress(RequestFailed):
+            stream.take(bytes([byte]))
+
+
+def as_samples(text: str) -> None:
+    """Sample by sample, none of which is heard."""
+    onset = Onset(24_000)
+    for _ in text:
+        onset.take(b"\1\0")
+
+
 def everything(found: Iterable[object]) -> None:
     for _ in found:
         pass
@@ -123,6 +142,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
     "storage.runtime.config.sentinel_url.parse_sentinel_url": parse_sentinel_url,
     "storage.job_store.following.event.check_event_id": check_event_id,
+    "rhapsode.bench.server.listening.wav_stream.WavStream": as_wav,
+    "rhapsode.bench.server.listening.onset.Onset": as_samples,
+    "rhapsode.bench.server.wire.nari_socket.pieces_of": pieces_of,
     "rhapsode.stack.planning.devices.parse_devices": lambda text: parse_devices("--device", text),
     "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
     "api.job_answers.segment_ids.segment_index": segment_index,

@@ -88,6 +88,11 @@ class ServerReport(BaseModel):
         return cls.model_validate_json(path.read_text(encoding="utf-8"))
 
     @property
+    def by_load(self) -> list[StageReport]:
+        """Closed loops before rates, from few to many; a ramp goes up and down."""
+        return sorted(self.stages, key=lambda stage: _place(stage.load))
+
+    @property
     def most_audio_s_per_s(self) -> float:
         return max((stage.summary.audio_s_per_s for stage in self.stages), default=0.0)
 
@@ -100,3 +105,7 @@ class ServerReport(BaseModel):
     def carried(self) -> int:
         """The most streams that were spoken as fast as they are heard; 0 if none were."""
         return max((streams for streams, is_carried in self.tried_streams.items() if is_carried), default=0)
+
+
+def _place(load: OpenLoad | ClosedLoad) -> tuple[bool, float]:
+    return (False, load.streams) if isinstance(load, ClosedLoad) else (True, load.rate)

@@ -61,7 +61,7 @@ def load_rows(report: ServerReport) -> list[list[str]]:
         "buffer p95",
     ]
     heads += ["audio s/s", "requests/s", "frames/s"]
-    return [heads, *map(_cells, report.stages)]
+    return [heads, *map(_cells, report.by_load)]
 
 
 def _cells(stage: StageReport) -> list[str]:
@@ -112,8 +112,9 @@ def verdicts(report: ServerReport) -> Iterator[str]:
     yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
     yield _listener(report.asked.listener_buffer_s)
     if report.carried:
-        at_once = f"{report.carried} streams at once were" if report.carried > 1 else "One stream at a time was"
-        yield f"{at_once} spoken faster than it is heard, without a hole."
+        many = f"{report.carried} streams at once were spoken faster than they are"
+        one = "One stream at a time was spoken faster than it is"
+        yield f"{many if report.carried > 1 else one} heard, without a hole."
     if report.price_per_hour is not None and report.most_audio_s_per_s:
         cost = cost_of_audio_hour(report.price_per_hour, report.most_audio_s_per_s)
         yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."

@@ -14,14 +14,14 @@ _MOST_STEPS = 200
 
 def plots(report: ServerReport) -> Iterator[Plot]:
     """Those that there are figures for."""
-    opened = [(stage.load.rate, stage) for stage in report.stages if isinstance(stage.load, OpenLoad)]
-    closed = [(float(stage.load.streams), stage) for stage in report.stages if isinstance(stage.load, ClosedLoad)]
-    yield from _waits("First sound by rate", "requests a second", sorted(opened, key=lambda each: each[0]))
+    opened = [(stage.load.rate, stage) for stage in report.by_load if isinstance(stage.load, OpenLoad)]
+    closed = [(float(stage.load.streams), stage) for stage in report.by_load if isinstance(stage.load, ClosedLoad)]
+    yield from _waits("First sound by rate", "requests a second", opened)
     yield from _throughput(closed)
     yield from _waits("First sound by streams", "requests in flight", closed)
-    sounds = [(stage, [each.audible_s for each in stage.requests if each.is_counted]) for stage in report.stages]
+    sounds = [(stage, [each.audible_s for each in stage.requests if each.is_counted]) for stage in report.by_load]
     yield from _shares("First sound of how many requests", "ms", 1000.0, sounds)
-    wholes = [(stage, [each.total_s for each in stage.requests if each.is_counted]) for stage in report.stages]
+    wholes = [(stage, [each.total_s for each in stage.requests if each.is_counted]) for stage in report.by_load]
     yield from _shares("All of it of how many requests", "seconds", 1.0, wholes)
 
 

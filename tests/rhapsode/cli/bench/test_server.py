@@ -75,6 +75,30 @@ def test_a_page_is_written_and_two_reports_are_compared(run_cli: RunCli, tmp_pat
     assert "1 stream" in compared.stdout
 
 
+def test_what_is_said_is_judged_and_kept_where_it_was_asked_for(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    with speech_server("nari", Manner()) as url:
+        asked = ("bench", "--url", url, "--target", "nari", "--streams", "1", *SHORT, "--json", str(file))
+        told = run_cli(*asked, "--quality", "2", "--recordings", str(tmp_path / "kept"))
+
+    assert told.returncode == 0, told.stderr
+    assert "the same again" in told.stdout
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["001.wav", "002.wav"]
+    quality = ServerReport.read(file).quality
+    assert quality is not None
+    assert len(quality.samples) == 2
+
+
+def test_where_a_report_cannot_be_written_nothing_is_measured(run_cli: RunCli, tmp_path: Path) -> None:
+    manner = Manner()
+    with speech_server("nari", manner) as url:
+        told = run_cli("bench", "--url", url, "--target", "nari", "--json", str(tmp_path / "no" / "report.json"))
+
+    assert told.returncode == 1
+    assert "No such file or directory" in told.stderr
+    assert len(manner.heard) == 1, "the text that shows whether it speaks"
+
+
 def test_what_is_no_report_is_not_compared(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"\xff{}")
 
@@ -105,6 +129,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
         ((*there, "--lengths", "huge"), "--lengths: 'huge' is none of short, medium, long"),
         ((*there, "--languages", "de"), "--languages: 'de' is none of en, zh, mixed"),
         ((*there, "--param", "seed"), "--param: 'seed' is not NAME=VALUE"),
+        ((*there, "--recordings", "kept"), "--recordings needs --quality"),
         ((*there, "--key-from", "NOWHERE"), "--key-from: NOWHERE is not set"),
     ):
         told = run_cli("bench", *arguments)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from rhapsode.bench.server.load.messages import ClosedLoad
 from rhapsode.bench.server.page.page import page
 from rhapsode.bench.server.page.plot import HEIGHT, WIDTH, Plot, Series, svg, ticks
 from rhapsode.bench.server.page.plots import plots
@@ -56,6 +57,14 @@ def test_every_plot_is_of_what_there_is() -> None:
     ]
     assert next(plots(report([stage(LOADS[2])]))).title == "First sound by rate"
     assert list(plots(report([stage(LOADS[0], requests=0)]))) == []
+
+
+def test_a_ramp_that_went_up_and_down_is_told_from_few_to_many() -> None:
+    found = report([stage(load) for load in (LOADS[2], ClosedLoad(8), ClosedLoad(4), ClosedLoad(6))])
+
+    assert [each.load.name for each in found.by_load] == ["4 streams", "6 streams", "8 streams", "2 a second"]
+    for plot in plots(found):
+        assert all(list(series.points) == sorted(series.points) for series in plot.series)
 
 
 def test_a_distribution_has_few_points_and_never_gets_to_those_that_failed() -> None:
