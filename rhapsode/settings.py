@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+# pydantic-settings takes longer to load than a server takes to begin to speak.
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+PREFIX = "RHAPSODE_"
 
 
-class ClientSettings(BaseSettings):
+class ClientSettings(BaseModel):
     """RHAPSODE_SERVER_URL, RHAPSODE_API_KEY, RHAPSODE_DATA_DIR, RHAPSODE_PORT, RHAPSODE_API_PROCESSES,
     RHAPSODE_CPU_WORKERS and RHAPSODE_DEBUG.
     """
 
-    model_config = SettingsConfigDict(env_prefix="RHAPSODE_", extra="ignore", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     server_url: str | None = None
     """Where the API is; without it, the stack that `rhapsode up` runs on this machine."""
@@ -31,3 +35,10 @@ class ClientSettings(BaseSettings):
 
     debug: bool = False
     """Show tracebacks of unexpected errors."""
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Names in capitals or not. Raises `ValidationError` for what makes no sense."""
+        named = {name.upper(): value for name, value in environment.items()}
+        given = {field: named.get(f"{PREFIX}{field.upper()}") for field in cls.model_fields}
+        return cls.model_validate({field: value for field, value in given.items() if value is not None})

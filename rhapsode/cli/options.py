@@ -44,7 +44,7 @@ def read_settings() -> ClientSettings:
     from rhapsode.settings import ClientSettings
 
     try:
-        return ClientSettings()
+        return ClientSettings.of_environment(os.environ)
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         raise Misuse(f"RHAPSODE_{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}") from error

@@ -13,7 +13,7 @@ import httpx
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.client.connection import PROXY_FREE, Connection
-from rhapsode.client.readiness import read_readiness
+from rhapsode.client.encryption import EncryptionWhenNeeded
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.errors import ServerUnreachable
 from rhapsode.settings import ClientSettings
@@ -143,8 +143,7 @@ def _refuse_stack_options(target: Target, options: StackOptions) -> None:
 def _await_contact(url: str) -> None:
     """Returns with the first answer, whatever it is. Raises `ServerUnreachable`."""
     attempts = Attempts(FIRST_CONTACT, url)
-    # Redirects are not followed, so that nothing is encrypted here but by `https`; certificates take 20 ms to load.
-    with httpx.Client(mounts=PROXY_FREE, verify=url.startswith("https:")) as client:
+    with httpx.Client(mounts=PROXY_FREE, verify=EncryptionWhenNeeded()) as client:
         while True:
             try:
                 client.get(f"{url.rstrip('/')}/livez")
@@ -202,6 +201,8 @@ def _waiting(sentence: str, console: Console) -> Generator[None]:
 
 def _has_model(url: str) -> bool:
     """Also of an API that is not ready, for instance because the disk is full."""
+    from rhapsode.client.readiness import read_readiness
+
     readiness = read_readiness(url)
     return readiness is not None and bool(readiness.models)
 

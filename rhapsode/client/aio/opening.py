@@ -5,9 +5,14 @@ from __future__ import annotations
 import httpx
 
 from rhapsode.client.connection import PROXY_FREE, Connection
+from rhapsode.client.encryption import EncryptionWhenNeeded
 
 
 def open_pool(connection: Connection) -> httpx.AsyncClient:
     return httpx.AsyncClient(
-        base_url=connection.server_url, headers=connection.headers(), follow_redirects=True, mounts=PROXY_FREE
+        base_url=connection.server_url,
+        headers=connection.headers(),
+        follow_redirects=True,
+        mounts=PROXY_FREE,
+        verify=EncryptionWhenNeeded(),
     )
