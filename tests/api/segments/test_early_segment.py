@@ -18,7 +18,7 @@ from storage.jobs.work_queues import speech_queue
 from storage.segments.timeline import num_margin_samples
 from tests.api.harness import ServedApi
 from tests.api.live.speaking_worker import MODEL, SpeakingWorker, speaking_worker
-from tests.api.segments.heard_jobs import GAP, RATE_HZ, claim_all, finish, listening, pcm, planned_job, speak
+from tests.api.segments.heard_jobs import GAP, RATE_HZ, claim_all, finish, listening, pcm, planned_job, speak, spoken
 from worker.engine.errors import EngineDied
 from worker.engine.fake import NUM_CODEBOOKS, SAMPLES_PER_FRAME
 from worker.engine.interface import OnAudio, SpeechChunk
@@ -163,6 +163,25 @@ def test_a_listener_who_comes_later_hears_it_from_the_beginning(api: ServedApi, 
 
     # The connection ended before the engine did: all of it is heard again.
     assert heard == HEADER + said(1, 2, 3) + AGAIN + pcm(0)
+
+
+def test_beside_other_jobs_a_listener_who_comes_later_hears_it_once_from_the_beginning_when_it_is_stored(
+    api: ServedApi, worker: SpeakingWorker
+) -> None:
+    job = a_job(api, 2)
+    items = claim_all(api, 2, QUEUE)
+    other = JobId("job_of_another")
+    with worker.openings.speaking(other, None), worker.openings.speaking(job, opening_of(items[0])) as on_audio:
+        assert on_audio is None, "chunks are made for nobody"
+        with listening(api, job) as listener:
+            until_listened(worker, job)
+            speak(api, items[0])
+            listener.wait_for(len(HEADER + pcm(0)))
+            speak(api, items[1])
+            finish(api)
+            heard = listener.end()
+
+    assert heard == HEADER + spoken(0, 1)
 
 
 def test_it_is_heard_at_the_speed_of_the_job(api: ServedApi, worker: SpeakingWorker) -> None:

@@ -123,6 +123,26 @@ def test_requests_on_one_connection_each_have_their_own_manner(speaking: ServedA
         assert heard(client, "response.done")[0] == expected("Good night.", 7)
 
 
+def test_nobody_hears_or_cancels_what_another_connection_has_asked_for(
+    speaking: ServedApi, worker: ScriptedWorker
+) -> None:
+    with open_socket(speaking, NARI) as ann, open_socket(speaking, NARI) as ben:
+        say(ann, START, words(TEXT)[0])
+        started = heard(ann, "response.started")[1][-1]
+        say(ben, {**START, "seed": 8}, words("Good night.")[0])
+        heard(ben, "response.started")
+        # A name that is not of this connection is as one of a request that has ended.
+        say(ben, {"type": "response.cancel", "request_id": started["request_id"]}, *words("Good night.")[1:])
+        say(ann, *words(TEXT)[1:])
+
+        assert heard(ben, "response.done")[1][-1]["stop_reason"] == "stop"
+        audio, events = heard(ann, "response.done")
+
+    assert events[-1]["stop_reason"] == "stop"
+    assert expected(TEXT, 7).endswith(audio)
+    assert worker.cancelled == []
+
+
 def test_a_late_server_refuses_newcomers_and_the_next_request_and_serves_what_it_took(
     speaking: ServedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
