@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from rhapsode.contract.operators.keys import TENANT_NAME
+from storage.ids import CELL_NAME
 from storage.narration.aliases import Aliases
 from storage.runtime.config.settings import StorageSettings
 from storage.tenants.rate_limits import parse_limit
@@ -56,6 +57,7 @@ class ApiSettings(StorageSettings):
     aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
         name -> name of this server; OpenAI's own stand for what this server has where they are not here.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
+    cell: the name of the cell that this API is of, which its ids end with; empty where there are no cells.
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
@@ -79,6 +81,7 @@ class ApiSettings(StorageSettings):
     cors_origins: str = ""
     aliases: Aliases = Aliases()
     public_url: str | None = None
+    cell: str = Field(default="", pattern=f"^(?:{CELL_NAME.pattern})?$")
 
     def class_of(self, tenant: str) -> str:
         """As metrics name it."""

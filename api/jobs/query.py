@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.http.problems.problem import Problem, Violation, invalid
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.jobs.states import JobState
-from storage.ids import JOB_ID, JobId
+from storage.ids import BATCH_ID, JOB_ID, JobId
 from storage.job_store.lists import JobQuery
 
 _METADATA = re.compile(r"metadata\[(.{1,64})\]", re.DOTALL)
@@ -31,7 +31,7 @@ class JobListQuery(BaseModel):
     kind: Literal["synthesis", "voice_cache"] | None = None
     created_after: DateTime | None = None
     created_before: DateTime | None = None
-    batch_id: str | None = Field(default=None, pattern=r"^bat_[0-9a-hjkmnp-tv-z]{26}$")
+    batch_id: str | None = Field(default=None, pattern=f"^{BATCH_ID.pattern}$")
 
 
 def job_query(parameters: JobListQuery) -> JobQuery:

@@ -10,7 +10,7 @@ import base64
 import hashlib
 from dataclasses import dataclass
 
-from storage.ids import BATCH_PREFIX, JOB_PREFIX
+from storage.ids import BATCH_PREFIX, JOB_PREFIX, cell_of
 
 SHARD_LINES = 50
 
@@ -26,10 +26,12 @@ class BatchSpec:
 
 
 def child_id(batch: str, number: int) -> str:
-    """`job_`, the batch's own time, and 80 bits of sha256(batch, line): sorts beside its batch."""
+    """`job_`, the batch's own time, 80 bits of sha256(batch, line), and the batch's cell: sorts beside its batch."""
+    cell = cell_of(batch)
     time_part = batch.removeprefix(BATCH_PREFIX)[:10]
     digest = hashlib.sha256(f"{batch}|{number}".encode()).digest()[:10]
-    return f"{JOB_PREFIX}{time_part}{base64.b32encode(digest).decode().lower().translate(_CROCKFORD)}"
+    drawn = base64.b32encode(digest).decode().lower().translate(_CROCKFORD)
+    return f"{JOB_PREFIX}{time_part}{drawn}{f'_{cell}' if cell else ''}"
 
 
 def num_shards(num_lines: int) -> int:

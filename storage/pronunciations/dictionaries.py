@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from storage.ids import DictionaryId
+from storage.ids import DICTIONARY_ID, DictionaryId
 
-_REFERENCE = re.compile(r"(pd_[0-9a-hjkmnp-tv-z]{26})@([1-9][0-9]{0,8})")
+_REFERENCE = re.compile(rf"({DICTIONARY_ID.pattern})@([1-9][0-9]{{0,8}})")
 
 
 class RulesFormatError(ValueError):
