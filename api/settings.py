@@ -13,7 +13,7 @@ from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.ids import CELL_NAME
 from storage.narration.aliases import Aliases
-from storage.runtime.config.settings import StorageSettings
+from storage.runtime.config.settings import ProcessSettings, StorageSettings
 from storage.tenants.rate_limits import parse_limit
 
 MEBIBYTE = 1024 * 1024
@@ -33,7 +33,21 @@ class MetricsAccess(enum.StrEnum):
     OPEN = "open"
 
 
-class ApiSettings(StorageSettings):
+class ServerSettings(ProcessSettings):
+    """Of whatever serves HTTP.
+
+    max_connections: of one process; more are answered 503.
+    request_timeout_s: in which a request's head has to be whole; its body has as long and as much more as it brings
+        bytes, 500 a second at least.
+    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
+    """
+
+    max_connections: int = Field(default=4096, ge=1)
+    request_timeout_s: float = Field(default=20.0, gt=0)
+    metrics_access: MetricsAccess = MetricsAccess.ADMIN
+
+
+class ApiSettings(StorageSettings, ServerSettings):
     """The API's settings.
 
     api_keys: sha256 of a key (hex) -> tenant, as a JSON object. Empty: no key is asked for, all is tenant `local`.
@@ -42,8 +56,6 @@ class ApiSettings(StorageSettings):
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
     max_document_bytes: of an uploaded document that a job narrates.
-    max_connections: of one process of the API; more are answered 503. request_timeout_s: in which a request's head has
-    to be whole; its body has as long and as much more as it brings bytes, 500 a second at least.
     live_text_timeout_s: for which the next words of a text that is still being written are waited for.
     live_whole_text_s: for which the end of such a text is waited for. live_connection_s: after which a WebSocket begins
         no request any more.
@@ -51,7 +63,6 @@ class ApiSettings(StorageSettings):
     live_drain_s: how long live streams may go on once the process is told to stop.
     live_lateness_s: of the event loop, on average, beyond which no live stream and no WebSocket is taken.
     live_slowest_pace: seconds of speech that a listener takes in a second, else the stream ends; 0 is any.
-    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
     cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
     aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
@@ -67,8 +78,6 @@ class ApiSettings(StorageSettings):
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
     max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
-    max_connections: int = Field(default=4096, ge=1)
-    request_timeout_s: float = Field(default=20.0, gt=0)
     live_text_timeout_s: float = Field(default=30.0, gt=0)
     live_whole_text_s: float = Field(default=1800.0, gt=0)
     live_connection_s: float = Field(default=86_400.0, gt=0)
@@ -76,7 +85,6 @@ class ApiSettings(StorageSettings):
     live_drain_s: float = Field(default=15.0, ge=0, le=3600)
     live_lateness_s: float = Field(default=0.25, gt=0, le=60)
     live_slowest_pace: float = Field(default=0.25, ge=0, le=1)
-    metrics_access: MetricsAccess = MetricsAccess.ADMIN
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     cors_origins: str = ""
     aliases: Aliases = Aliases()

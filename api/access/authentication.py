@@ -100,7 +100,7 @@ def scope_of(path: str) -> Scope | None:
 
 async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
     """Counts the request, unless it is of this machine's own user."""
-    secret = _secret(request)
+    secret = secret_of(request)
     if secret is None:
         if services.settings.api_keys:
             raise unauthorized("send your API key as `Authorization: Bearer KEY`")
@@ -123,7 +123,7 @@ async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
     return Caller(record.tenant, record.scopes, record.id)
 
 
-def _secret(request: HTTPConnection) -> bytes | None:
+def secret_of(request: HTTPConnection) -> bytes | None:
     """The API key; None if there is none. Raises the `Problem` of a header or subprotocol that holds none."""
     header = request.headers.get("authorization")
     if header is None:

@@ -22,3 +22,9 @@ class Readiness(Answer):
     threads: Literal["ok", "busy"]
     models: tuple[str, ...] | None
     claims: Literal["open", "held"] | None
+
+
+class RouterReadiness(Readiness):
+    """Of all cells together: `ready` while one that takes new work is; `cells` says it of each, by its name."""
+
+    cells: dict[str, Literal["ready", "draining", "unavailable"]]

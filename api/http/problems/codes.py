@@ -186,6 +186,12 @@ CODES = (
         "see `/v1/models`; repeat after `Retry-After`",
     ),
     ProblemCode(
+        "cell_unavailable",
+        (503,),
+        "the cell that this belongs to does not answer; nothing is lost",
+        "repeat after `Retry-After`",
+    ),
+    ProblemCode(
         "storage_unavailable",
         (503,),
         "Redis or the object store does not answer; nothing is lost",

@@ -67,6 +67,7 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_ALIASES",
         "RHAPSODE_API_KEYS",
         "RHAPSODE_CELL",
+        "RHAPSODE_CELLS",
         "RHAPSODE_CORS_ORIGINS",
         "RHAPSODE_LIVE_CONNECTION_S",
         "RHAPSODE_LIVE_DRAIN_S",
@@ -85,6 +86,7 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_PUBLIC_URL",
         "RHAPSODE_RATE_LIMIT",
         "RHAPSODE_REQUEST_TIMEOUT_S",
+        "RHAPSODE_TENANT_CELLS",
         "RHAPSODE_TENANT_CLASSES",
         # worker
         "RHAPSODE_CHECKPOINT",
@@ -314,7 +316,7 @@ def load_settings(settings_class: type[S]) -> S:
     """The process's settings from its environment. Raises `SettingsError` naming what is wrong, without values."""
     refuse_unknown_settings(os.environ, SETTING_NAMES)
     try:
-        return settings_class()  # pyright: ignore[reportCallIssue]  # its arguments are the environment
+        return settings_class()
     except ValidationError as error:
         raise SettingsError("; ".join(_complaints(error))) from None
     except SettingFileError as error:
