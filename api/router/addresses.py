@@ -16,9 +16,6 @@ OWNED = "/v1/"
 
 ADMIN = "/v1/admin/"
 
-_LISTS = frozenset({"/v1/jobs", "/v1/batches", "/v1/voices", "/v1/consents", "/v1/pronunciation-dictionaries"})
-"""With pages, whose entries have ids that sort by their time."""
-
 _PLAIN = re.compile(
     r"(/v1/(?:jobs|batches|voices|consents|uploads|pronunciation-dictionaries|webhook-endpoints|webhook-deliveries)"
     rf"/(?:[a-z]{{2,3}}_[0-9a-hjkmnp-tv-z]{{{ULID_CHARS}}}|evt_[0-9a-f]{{40}}))(?:/.*)?"
@@ -28,6 +25,9 @@ _ANY_ID = re.compile(rf"[a-z]{{2,3}}_[0-9a-hjkmnp-tv-z]{{{ULID_CHARS}}}_{CELL_NA
 
 _SPREADABLE = frozenset({"/v1/jobs", "/v1/audio/speech", "/v1/audio/speech/batch"})
 """New work that rests on nothing but what it says."""
+
+_OF_ONE_CELL = re.compile(r"/v1/(?:webhook-secret|audio/voices)(?:/.*)?")
+"""What a cell signs with and speaks with: another's is another."""
 
 
 def cell_named(path: str, query: bytes) -> str | None:
@@ -39,11 +39,6 @@ def cell_named(path: str, query: bytes) -> str | None:
     return cell_of(match[0]) if match else None
 
 
-def is_list(path: str) -> bool:
-    """One whose pages all cells fill together."""
-    return path in _LISTS
-
-
 def plain_resource(path: str) -> str | None:
     """The address of the resource whose id has no cell, which has to be looked for; None if there is none."""
     match = _PLAIN.fullmatch(path)
@@ -52,4 +47,6 @@ def plain_resource(path: str) -> str | None:
 
 def can_be_spread(method: str, path: str) -> bool:
     """Whether any of a tenant's cells does: it reads, or is work that needs nothing that only one of them has."""
+    if _OF_ONE_CELL.fullmatch(path):
+        return False
     return method in {"GET", "HEAD", "OPTIONS"} or path in _SPREADABLE

@@ -20,9 +20,10 @@ from api.http.middleware.security_headers import SecurityHeaders
 from api.http.problems.handlers import add_error_handlers
 from api.http.problems.problem import Problem, cell_unavailable, problem_response
 from api.router import own_answers
-from api.router.addresses import cell_named, is_list
+from api.router.addresses import cell_named
 from api.router.connections import CellConnections, CellDown
 from api.router.forwarding import CELL, forward
+from api.router.lists import LISTINGS
 from api.router.merged import merged_limits, merged_list, merged_report
 from api.router.routing import Routing
 from api.router.settings import RouterSettings
@@ -116,7 +117,7 @@ def _put_together(request: Request) -> Callable[[Routing, Request, bytes | None]
     path = request.url.path
     if CELL.decode() in request.headers or request.method != "GET":
         return None
-    if is_list(path) and cell_named(path, request.scope["query_string"]) is None:
+    if path in LISTINGS and cell_named(path, request.scope["query_string"]) is None:
         return merged_list
     return {"/v1/usage": merged_report, "/v1/quotas": merged_limits}.get(path)
 

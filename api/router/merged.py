@@ -1,14 +1,14 @@
 """Answers that are put together from those of all cells: lists, usage, quotas.
 
 A tenant's own cells have to answer. Of another, which may hold something from earlier, the header `X-Cells-Missing`
-says that it does not answer, and a list's cursor goes on there when it is back.
+says that it does not answer; a list goes on there if it is back before the others have ended.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from api.http.problems.problem import Violation, invalid
 from api.operators.usage_routes import CSV, usage_table
 from api.router.cells import Cell
 from api.router.connections import CellDown
-from api.router.lists import BadCursor, CellPage, decode_places, merge_pages
+from api.router.lists import LISTINGS, BadCursor, CellPage, decode_places, merge_pages
 from api.router.routing import Asked, Routing
 from api.router.tenants import asking_headers
 from api.router.usage import merged_quotas, merged_usage
@@ -28,7 +28,6 @@ from rhapsode.contract.operators.usage import UsageReport
 MISSING = "X-Cells-Missing"
 
 DEFAULT_LIMIT = 20
-_OLDEST_FIRST = frozenset({"/v1/pronunciation-dictionaries"})
 
 _OK = 200
 
@@ -75,12 +74,17 @@ async def merged_list(routing: Routing, request: Request, secret: bytes | None) 
     if (refusal := found.refusal) is not None:
         return refusal
     documents = {name: json.loads(each.body) for name, each in found.asked.items()}
-    pages = {name: CellPage(tuple(each["data"]), each["next_cursor"]) for name, each in documents.items()}
-    is_rising = request.url.path in _OLDEST_FIRST or given.get("order") == "asc"
-    limit = int(given.get("limit", DEFAULT_LIMIT))
-    begun = {cell.name: "" for cell in wanted} | places
-    merged = merge_pages(pages, begun, limit, newest_first=not is_rising)
-    page = {"data": merged.data, "next_cursor": merged.next_cursor, "has_more": merged.next_cursor is not None}
+    pages = {name: CellPage(tuple(each["data"]), each.get("next_cursor")) for name, each in documents.items()}
+    listing = LISTINGS[request.url.path]
+    if given.get("order") == "asc":
+        listing = replace(listing, newest_first=False)
+    limit = int(given.get("limit", DEFAULT_LIMIT)) if listing.has_pages else None
+    # A cell that was taken away meanwhile has no part any more.
+    begun = {cell.name: places.get(cell.name, "") for cell in (*homes, *others)}
+    merged = merge_pages(pages, begun, limit, listing)
+    page: dict[str, object] = {"data": merged.data}
+    if listing.has_pages:
+        page |= {"next_cursor": merged.next_cursor, "has_more": merged.next_cursor is not None}
     return found.answer(json.dumps(page))
 
 

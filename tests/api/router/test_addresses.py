@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.router.addresses import can_be_spread, cell_named, is_list, plain_resource
+from api.router.addresses import can_be_spread, cell_named, plain_resource
 
 ULID = "01jxkz4w7n2v8q3m5r6t9a0bcd"
 
@@ -53,5 +53,9 @@ def test_reading_and_plain_work_can_be_spread_and_storing_cannot() -> None:
     assert can_be_spread("GET", "/v1/models")
     assert can_be_spread("POST", "/v1/jobs")
     assert not can_be_spread("POST", "/v1/voices")
-    assert is_list("/v1/jobs")
-    assert not is_list("/v1/models")
+    assert can_be_spread("GET", "/v1/jobs")
+
+
+@pytest.mark.parametrize("path", ["/v1/webhook-secret", "/v1/audio/voices", "/v1/audio/voices/alice"])
+def test_what_a_cell_signs_and_speaks_with_is_of_one_cell(path: str) -> None:
+    assert not can_be_spread("GET", path)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http.cursors import encode_cursor
-from api.router.lists import BadCursor, CellPage, Place, decode_places, merge_pages
+from api.router.lists import BadCursor, CellPage, Listing, Place, by_id, by_voice_cache, decode_places, merge_pages
 
 NUMBERS = st.sets(st.integers(0, 999), max_size=30)
 
@@ -42,7 +42,7 @@ def test_every_entry_comes_once_and_in_order(
         pages = {
             name: page_of(cells[name], place, limit, shown, newest_first=newest_first) for name, place in asked.items()
         }
-        merged = merge_pages(pages, places, limit, newest_first=newest_first)
+        merged = merge_pages(pages, places, limit, Listing(by_id, newest_first=newest_first))
         assert len(merged.data) <= limit
         found += [entry["id"] for entry in merged.data]
         cursor = merged.next_cursor
@@ -54,23 +54,54 @@ def test_every_entry_comes_once_and_in_order(
 
 
 def test_a_cell_that_does_not_answer_goes_on_where_it_was() -> None:
-    merged = merge_pages({"a": CellPage(({"id": "job_1_a"},), None)}, {"a": "", "b": "eA"}, 5, newest_first=True)
+    page = CellPage(({"id": "job_1_a"},), encode_cursor("job_1_a"))
+
+    merged = merge_pages({"a": page}, {"a": "", "b": "eA"}, 5, Listing(by_id))
 
     assert [entry["id"] for entry in merged.data] == ["job_1_a"]
-    assert decode_places(merged.next_cursor) == {"a": None, "b": "eA"}
+    assert decode_places(merged.next_cursor) == {"a": encode_cursor("job_1_a"), "b": "eA"}
+
+
+def test_a_list_ends_without_a_cell_that_does_not_answer() -> None:
+    merged = merge_pages({"a": CellPage(({"id": "job_1_a"},), None)}, {"a": "", "b": "eA"}, 5, Listing(by_id))
+
+    assert merged.next_cursor is None
 
 
 def test_what_every_cell_names_without_an_id_is_told_once() -> None:
     built_in = {"id": None, "name": "Alice"}
     pages = {name: CellPage((built_in, {"id": f"voc_1_{name}"}), None) for name in "ab"}
 
-    merged = merge_pages(pages, {}, 5, newest_first=True)
+    merged = merge_pages(pages, {}, 5, Listing(by_id))
 
     assert merged.data == (built_in, {"id": "voc_1_b"}, {"id": "voc_1_a"})
     assert merged.next_cursor is None
 
 
-@pytest.mark.parametrize("cursor", ["", "eA", "!", "WzFd", "eyJhIjoxfQ"])
+def test_a_list_without_pages_is_told_whole() -> None:
+    pages = {name: CellPage(tuple({"id": f"whe_{n}_{name}"} for n in range(40, 0, -1)), None) for name in "ab"}
+
+    merged = merge_pages(pages, {}, None, Listing(by_id, has_pages=False))
+
+    assert len(merged.data) == 80
+    assert merged.data[0] == {"id": "whe_9_b"}
+    assert merged.next_cursor is None
+
+
+def test_caches_are_in_the_order_of_their_voices_and_go_on_behind_one() -> None:
+    caches = [{"voice": f"voc_{n}", "mode": mode, "model": "m"} for n in (1, 3) for mode in ("in_context", "x_vector")]
+    pages = {
+        "a": CellPage(tuple(caches[:2]), encode_cursor("voc_1|x_vector|m")),
+        "b": CellPage(tuple(caches[2:]), None),
+    }
+
+    merged = merge_pages(pages, {}, 3, Listing(by_voice_cache, newest_first=False))
+
+    assert merged.data == tuple(caches[:2])
+    assert decode_places(merged.next_cursor) == {"a": encode_cursor("voc_1|x_vector|m"), "b": ""}
+
+
+@pytest.mark.parametrize("cursor", ["", "eA", "!", "WzFd", "eyJhIjoxfQ", base64.b64encode(b"[" * 100_000).decode()])
 def test_a_cursor_of_another_list_is_refused(cursor: str) -> None:
     with pytest.raises(BadCursor):
         decode_places(cursor)
