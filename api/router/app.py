@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -25,6 +26,7 @@ from api.router.connections import CellConnections, CellDown
 from api.router.forwarding import CELL, forward
 from api.router.lists import LISTINGS
 from api.router.merged import merged_limits, merged_list, merged_report
+from api.router.rebalancing import Rebalancing
 from api.router.routing import Routing
 from api.router.settings import RouterSettings
 from api.router.sockets import pass_socket
@@ -54,7 +56,8 @@ def create_router(settings: RouterSettings) -> FastAPI:
         app.state.settings = settings
         app.state.routing = Routing(settings.placement, cells, tenants)
         process_started(socket.gethostname())
-        yield
+        async with _rebalanced(settings, cells):
+            yield
         for each in cells.values():
             await each.close()
 
@@ -75,6 +78,18 @@ def create_router(settings: RouterSettings) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMeter)
     return app
+
+
+@asynccontextmanager
+async def _rebalanced(settings: RouterSettings, cells: Mapping[str, CellConnections]) -> AsyncGenerator[None]:
+    key = settings.operator_key.get_secret_value()
+    rebalancing = Rebalancing(settings.placement, cells, settings.tenant_quotas, key)
+    task = asyncio.create_task(rebalancing.run(), name="quotas of spread tenants")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 class _Cells:

@@ -123,12 +123,13 @@ def running_cells(folder: Path) -> Generator[RunningCells]:
 
 
 @contextmanager
-def running_router(cells: str, choices: Mapping[str, Any], port: int | None = None) -> Generator[str]:
+def running_router(cells: str, choices: Mapping[str, Any], port: int | None = None, more: Mapping[str, str] | None = None) -> Generator[str]:
     port = port or free_ports(1)[0]
     settings = {
         "RHAPSODE_CELLS": cells,
         "RHAPSODE_API_KEYS": json.dumps(KEYS),
         "RHAPSODE_TENANT_CELLS": json.dumps(choices),
+        **(more or {}),
     }
     process = _spawn("api.router.server", port, settings)
     url = f"http://127.0.0.1:{port}"
