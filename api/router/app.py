@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -56,7 +56,7 @@ def create_router(settings: RouterSettings) -> FastAPI:
         app.state.settings = settings
         app.state.routing = Routing(settings.placement, cells, tenants)
         process_started(socket.gethostname())
-        async with _rebalanced(settings, cells):
+        async with _under_way(*(each.watch() for each in cells.values()), _rebalanced(settings, cells)):
             yield
         for each in cells.values():
             await each.close()
@@ -80,16 +80,21 @@ def create_router(settings: RouterSettings) -> FastAPI:
     return app
 
 
-@asynccontextmanager
-async def _rebalanced(settings: RouterSettings, cells: Mapping[str, CellConnections]) -> AsyncGenerator[None]:
+async def _rebalanced(settings: RouterSettings, cells: Mapping[str, CellConnections]) -> None:
     key = settings.operator_key.get_secret_value()
-    rebalancing = Rebalancing(settings.placement, cells, settings.tenant_quotas, key)
-    task = asyncio.create_task(rebalancing.run(), name="quotas of spread tenants")
+    await Rebalancing(settings.placement, cells, settings.tenant_quotas, key).run()
+
+
+@asynccontextmanager
+async def _under_way(*works: Coroutine[None, None, None]) -> AsyncGenerator[None]:
+    """They run as long as the block."""
+    tasks = {asyncio.create_task(work) for work in works}
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait({task})
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 class _Cells:

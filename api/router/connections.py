@@ -8,6 +8,8 @@ a proxy only passes on: header fields, cookies, encodings.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import ssl
 import time
@@ -19,6 +21,8 @@ import httpcore
 
 from api.router.cells import Cell
 
+logger = logging.getLogger(__name__)
+
 CONNECT_S = 2.0
 """A cell in another rack answers in milliseconds."""
 
@@ -29,6 +33,11 @@ KEPT = 512
 
 SHUNNED_S = 1.0
 """So long after a connection was refused or ignored is no other tried: a host that is gone holds up no request."""
+
+LOOK_S, LOOK_PATIENCE_S = 5.0, 5.0
+"""From one look whether a cell answers to the next, and how long one takes at most. A host that is frozen goes on
+taking connections, and a request may be held for minutes.
+"""
 
 _SOCKET_OPTIONS = [
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
@@ -81,6 +90,30 @@ class CellConnections:
         """The answer as soon as it has begun. Raises `CellDown`. A block that is left early closes the connection."""
         if self.is_shunned:
             raise CellDown(self.cell.name)
+        async with self._exchange(method, target, headers, body) as answer:
+            yield answer
+
+    async def watch(self) -> None:
+        """Until it is cancelled: a cell that takes connections and answers nothing is shunned until it does."""
+        while True:
+            try:
+                async with (
+                    asyncio.timeout(LOOK_PATIENCE_S),
+                    self._exchange("GET", b"/livez", [(b"host", b"localhost")]),
+                ):
+                    self._shunned_until_s = 0.0
+            except TimeoutError:
+                logger.warning("a cell answers nothing", extra={"cell": self.cell.name})
+                self._shunned_until_s = time.monotonic() + LOOK_S + 2 * LOOK_PATIENCE_S
+            except CellDown:
+                # Requests find that out themselves, and when it is over.
+                pass
+            await asyncio.sleep(LOOK_S)
+
+    @asynccontextmanager
+    async def _exchange(
+        self, method: str, target: bytes, headers: Headers, body: AsyncIterator[bytes] | bytes = b""
+    ) -> AsyncGenerator[CellAnswer]:
         url = httpcore.URL(scheme=self._url.scheme, host=self._url.host, port=self._url.port, target=target)
         timeouts = {"connect": CONNECT_S, "write": None, "read": None, "pool": None}
         request = httpcore.Request(method, url, headers=headers, content=body, extensions={"timeout": timeouts})

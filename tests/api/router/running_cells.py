@@ -123,7 +123,9 @@ def running_cells(folder: Path) -> Generator[RunningCells]:
 
 
 @contextmanager
-def running_router(cells: str, choices: Mapping[str, Any], port: int | None = None, more: Mapping[str, str] | None = None) -> Generator[str]:
+def running_router(
+    cells: str, choices: Mapping[str, Any], port: int | None = None, more: Mapping[str, str] | None = None
+) -> Generator[str]:
     port = port or free_ports(1)[0]
     settings = {
         "RHAPSODE_CELLS": cells,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
 import ssl
 import time
@@ -364,6 +365,33 @@ def test_a_killed_cell_costs_its_own_tenants_and_nobody_else(short_dir: Path) ->
         own.cells["a"].start()
 
         eventually(lambda: own.http.get(f"/v1/jobs/{of_lost}", headers=as_tenant(lost)).status_code == 200)
+
+
+def test_a_frozen_cell_costs_its_own_tenants_and_nobody_else(short_dir: Path) -> None:
+    with running_cells(short_dir / "frozen") as own:
+        frozen, other = own.tenant_at("b"), own.tenant_at("c")
+        api = own.cells["b"].process
+        assert api is not None
+
+        api.send_signal(signal.SIGSTOP)
+        try:
+            eventually(lambda: answered(own, frozen) == 503)
+            assert answered(own, frozen) == 503
+            assert own.submit(other).status_code == 202
+        finally:
+            api.send_signal(signal.SIGCONT)
+
+        eventually(lambda: answered(own, frozen) == 202)
+
+
+def answered(cells: RunningCells, tenant: str) -> int | None:
+    """None if nothing is answered."""
+    try:
+        return cells.http.post(
+            "/v1/jobs", json={"input": {"text": "Good morning."}}, headers=as_tenant(tenant), timeout=2
+        ).status_code
+    except httpx.ReadTimeout:
+        return None
 
 
 def listed(cells: RunningCells, tenant: str) -> set[str]:
