@@ -312,29 +312,15 @@ def test_what_a_spread_tenant_may_hold_is_divided_by_what_its_cells_hold(cells: 
 
 def test_the_part_of_a_cell_that_is_away_is_the_others(cells: RunningCells) -> None:
     running = parse_cells(addresses(cells.cells.values()) + f",z=http://127.0.0.1:{free_ports(1)[0]}")
-    placement = Placement(running, {SPREAD: len(NAMES) + 1})
 
-    async def divide() -> None:
-        connections = {cell.name: CellConnections(cell, ssl.create_default_context()) for cell in running}
-        rebalancing = Rebalancing(placement, connections, {}, key_of("operator"))
-        await rebalancing.divide(SPREAD, QuotaOrder(jobs=500))
-        for each in connections.values():
-            await each.close()
-
-    asyncio.run(divide())
+    asyncio.run(divide(Placement(running, {SPREAD: len(NAMES) + 1}), "operator"))
 
     assert sum(view["own"]["jobs"] for view in quotas_of(cells)) == 500
 
 
-def test_limits_that_an_operators_key_cannot_set_are_said(cells: RunningCells) -> None:
-    running = cells.placement()
-
-    async def divide() -> None:
-        connections = {cell.name: CellConnections(cell, ssl.create_default_context()) for cell in running.fleet}
-        await Rebalancing(running, connections, {}, key_of(TENANTS[0])).divide(SPREAD, QuotaOrder(jobs=500))
-
+def test_limits_that_the_routers_key_cannot_set_are_said(cells: RunningCells) -> None:
     with pytest.raises(QuotaRefused, match="answers 403: is RHAPSODE_OPERATOR_KEY"):
-        asyncio.run(divide())
+        asyncio.run(divide(cells.placement(), TENANTS[0]))
 
 
 def test_a_killed_cell_costs_its_own_tenants_and_nobody_else(short_dir: Path) -> None:
@@ -406,6 +392,16 @@ def listed(cells: RunningCells, tenant: str) -> set[str]:
         if not page.json()["has_more"]:
             return found
         cursor = {"cursor": page.json()["next_cursor"]}
+
+
+async def divide(placement: Placement, key_holder: str) -> None:
+    """500 jobs among the spread tenant's cells."""
+    connections = {cell.name: CellConnections(cell, ssl.create_default_context()) for cell in placement.fleet}
+    try:
+        await Rebalancing(placement, connections, {}, key_of(key_holder)).divide(SPREAD, QuotaOrder(jobs=500))
+    finally:
+        for each in connections.values():
+            await each.close()
 
 
 def quotas_of(cells: RunningCells) -> list[dict[str, Any]]:
