@@ -211,7 +211,7 @@ class LiveSpeech:
 
     async def _place_first(self, stream: LiveStream) -> None:
         """Raises a `Problem`."""
-        await self._workers.known()
+        await self._workers.known(stream.model)
         refused: Refused | None = None
         tried: set[WorkerLink] = set()
         while (link := self._choose(stream, tried)) is not None:

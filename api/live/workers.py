@@ -12,6 +12,7 @@ import random
 import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -27,8 +28,11 @@ REFRESH_S = 1.0
 LATE_S = 2.0
 """For which Redis may not answer before new streams are refused."""
 
-FIRST_LOOK_S = 2.0
-"""How long the first streams of a process wait for its first look."""
+SOONEST_S = 0.1
+"""From one look to the next, however many streams find no worker."""
+
+GREETING_S = 2.0
+"""How long a stream waits for a worker that has just come: for a look at the registry, and for the worker to answer."""
 
 
 class LiveWorkers:
@@ -41,7 +45,8 @@ class LiveWorkers:
         self._tls = tls
         self._links: dict[tuple[str, str], WorkerLink] = {}
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._has_looked = asyncio.Event()
+        self._is_wanted = asyncio.Event()
+        self._looks_begun = self._looks_ended = 0
         self._thread = CapacityLimiter(1)
         self._is_store_away = False
         self._asked_store_s: float | None = None
@@ -72,20 +77,28 @@ class LiveWorkers:
         """Keep the table, until cancelled."""
         try:
             while True:
+                self._is_wanted.clear()
                 await self._look()
-                await asyncio.sleep(REFRESH_S)
+                await asyncio.sleep(SOONEST_S)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(REFRESH_S - SOONEST_S):
+                        await self._is_wanted.wait()
         finally:
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def known(self) -> None:
-        """Returns when there was a first look at the registry, and the workers there had time to answer."""
-        if self._has_looked.is_set() and any(link.is_open for link in self.links):
+    async def known(self, model: str) -> None:
+        """Returns when a worker speaks this model, or when all that a look finds which begins now have said what they
+        speak or had time to. `/readyz` may have told of one before this process has looked again.
+        """
+        if self._is_spoken(model):
             return
-        give_up_s = asyncio.get_running_loop().time() + FIRST_LOOK_S
-        while asyncio.get_running_loop().time() < give_up_s:
-            if self._has_looked.is_set() and all(link.is_open for link in self.links):
+        looks = self._looks_begun
+        self._is_wanted.set()
+        give_up_s = asyncio.get_running_loop().time() + GREETING_S
+        while asyncio.get_running_loop().time() < give_up_s and not self._is_spoken(model):
+            if self._looks_ended > looks and all(link.is_open for link in self.links):
                 return
             await asyncio.sleep(0.01)
 
@@ -106,7 +119,11 @@ class LiveWorkers:
     def serves(self, model: str) -> bool:
         return any(link.hello is not None and link.hello.model == model for link in self._links.values())
 
+    def _is_spoken(self, model: str) -> bool:
+        return any(link.is_open and link.hello is not None and link.hello.model == model for link in self.links)
+
     async def _look(self) -> None:
+        self._looks_begun += 1
         self._asked_store_s = time.monotonic()
         try:
             listed = await run_sync(self._read, limiter=self._thread)
@@ -119,7 +136,7 @@ class LiveWorkers:
             self._adopt(listed)
         finally:
             self._asked_store_s = None
-        self._has_looked.set()
+        self._looks_ended = self._looks_begun
 
     def _read(self) -> Sequence[ListedWorker]:
         self._models.look()

@@ -19,11 +19,13 @@ from api.live import stream as stream_module
 from api.live.errors import LiveBroken
 from api.live.speech import LiveSpeech
 from api.live.stream import LiveStream
+from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import QuotaExceeded
 from storage.ids import TenantId
 from storage.live.messages import Refused
 from storage.live.orders import LiveOrder
+from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.settings import StorageSettings
 from storage.tenants.usage import UsageLedger, total
 from tests.api.live.conftest import PATIENCE, Opener, opened_door
@@ -185,6 +187,22 @@ def test_what_a_worker_refuses_is_a_problem(live_door: Opener) -> None:
             with pytest.raises(Problem) as unknown:
                 await live.open(ANN, order(TEXT, model="other"))
             assert (unknown.value.status, unknown.value.code) == (503, "model_not_available")
+
+    asyncio.run(listen())
+
+
+def test_a_worker_that_has_just_come_is_found(live_door: Opener, storage_settings: StorageSettings) -> None:
+    """Between two looks at the registry, where a load balancer has already been told that the system is ready."""
+
+    async def listen() -> None:
+        async with live_door() as live, ScriptedWorker("one").serving() as worker:
+            with pytest.raises(Problem) as refused:
+                await live.open(ANN, order(TEXT))
+            assert (refused.value.status, refused.value.code) == (503, "model_not_available")
+            with connect_redis(storage_settings) as client:
+                await asyncio.to_thread(WorkerRegistry(client, storage_settings.key_prefix).report, worker.report())
+
+            assert await hear(live, order(TEXT)) == expected(TEXT)
 
     asyncio.run(listen())
 
