@@ -7,9 +7,14 @@ from pathlib import PurePosixPath, PureWindowsPath
 from rhapsode.errors import RhapsodeError
 
 
+def is_plain(name: str) -> bool:
+    """It stays in the folder that it is put in, and shows there."""
+    leads_nowhere = PurePosixPath(name).name == PureWindowsPath(name).name == name
+    return bool(name) and leads_nowhere and not name.startswith(".") and name.isprintable()
+
+
 def plain_name(name: str) -> str:
     """The name itself. Raises `RhapsodeError` for one that leads out of the folder that it is put in."""
-    is_plain = PurePosixPath(name).name == PureWindowsPath(name).name == name
-    if not name or not is_plain or name.startswith(".") or not name.isprintable():
+    if not is_plain(name):
         raise RhapsodeError(f"the server calls a file {name[:100]!r}, which is no plain name; nothing is written")
     return name

@@ -98,7 +98,6 @@ def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
         help="Turn texts into speech through a job queue.",
         epilog="Start with: rhapsode narrate FILE. If that fails: rhapsode doctor.",
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

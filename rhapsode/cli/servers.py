@@ -81,6 +81,16 @@ def running_connection(target: Target, settings: ClientSettings, console: Consol
 
 
 @contextmanager
+def lasting_server(
+    target: Target, options: StackOptions, settings: ClientSettings, console: Console
+) -> Generator[Rhapsode]:
+    """As `running_server`. Raises `Misuse` for options of a stack of this command's own, which would end with it."""
+    _refuse_stack_options(target, options)
+    with _speaking_server(target, settings, console) as client:
+        yield client
+
+
+@contextmanager
 def any_server(
     target: Target, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:

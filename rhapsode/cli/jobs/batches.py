@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
-from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse
+from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.file_names import is_plain
 from rhapsode.cli.for_each import for_each
 from rhapsode.cli.jobs.control import DAY_S, read_pair
+from rhapsode.cli.jobs.download import save_files
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.tables import print_rows
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.client.batches.calls import BatchResult
     from rhapsode.contract.batches import Batch
 
 app = typer.Typer(
@@ -68,9 +72,13 @@ def list_batches(
 ) -> None:
     """List batches, newest first; with --json one JSON object a line."""
     with connected(server, data_dir) as client:
-        for batch in islice(client.batches.list(page_size=min(limit, 100)), limit):
-            line = f"{batch.id}\t{batch.state}\t{_counts(batch)}\t{_when(batch)}"
-            typer.echo(batch.model_dump_json() if as_json else line)
+        found = list(islice(client.batches.list(page_size=min(limit, 100)), limit))
+    if as_json:
+        for batch in found:
+            typer.echo(batch.model_dump_json())
+        return
+    rows = [(batch.id, str(batch.state), _counts(batch), _when(batch)) for batch in found]
+    print_rows(("batch", "state", "jobs", "created"), rows)
 
 
 @app.command()
@@ -111,9 +119,26 @@ def watch(batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOp
 
 
 @app.command()
-def results(batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
-    """Print what became of each line of the file, in its order, as one JSON object a line."""
+def results(
+    batch: BatchArgument,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="DIR", help="Fetch the files instead, into a folder for each custom_id in this."),
+    ] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Print what became of each line of the file, in its order, as one JSON object a line.
+
+    With --to the files of every job that succeeded are fetched as `jobs download` does, so that what was interrupted
+    goes on when it is repeated; status 1 if a line has none.
+    """
+    if to is not None and not to.is_dir():
+        raise Misuse(f"--to: {to} is not a folder")
     with connected(server, data_dir) as client:
+        if to is not None:
+            _fetch_results(client, batch, to)
+            return
         for result in client.batches.results(batch):
             typer.echo(result.model_dump_json())
 
@@ -133,6 +158,36 @@ def rm(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirO
         return "deleted"
 
     for_each(batches, delete, server, data_dir)
+
+
+def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
+    """Ends with 1 if a line came to no files."""
+    lacking = 0
+    with terminated_like_interrupted():
+        try:
+            for result in client.batches.results(batch):
+                if reason := _unfetched(result):
+                    typer.echo(f"line {result.line}: {reason}", err=True)
+                    lacking += 1
+                    continue
+                folder = to / result.custom_id
+                folder.mkdir(exist_ok=True)
+                save_files(client, str(result.job_id), (), folder, is_forced=False)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+    if lacking:
+        raise typer.Exit(FAILED)
+
+
+def _unfetched(result: BatchResult) -> str | None:
+    """Why a line's files are not fetched; None if they can be."""
+    if result.job_id is None or result.state != "succeeded":
+        return (
+            f"{result.custom_id!r} {'is no job' if result.state is None else f'is {result.state}'}: there are no files"
+        )
+    if not is_plain(result.custom_id):
+        return f"{result.custom_id!r} cannot name a folder; its files: rhapsode jobs download {result.job_id}"
+    return None
 
 
 def _counts(batch: Batch) -> str:

@@ -116,7 +116,7 @@ def assemble(
     job: JobArgument,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", help="wav, flac, mp3, opus, m4b or aac; several times for several."),
+        typer.Option("--format", metavar="wav|flac|mp3|opus|m4b|aac", help="Several times for several."),
     ] = None,
     chapter_files: Annotated[
         list[str] | None,
@@ -128,7 +128,10 @@ def assemble(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help='acx, podcast, audiobook or broadcast; what is named beside it stays; "none": no more.'),
+        typer.Option(
+            metavar="acx|podcast|audiobook|broadcast|none",
+            help='What is named beside it stays; "none": no preset any more.',
+        ),
     ] = None,
     speed: Annotated[
         str | None, typer.Option(metavar="FACTOR", help='0.5 to 2, at the same pitch; "none": as it is spoken.')
@@ -136,7 +139,7 @@ def assemble(
     loudness: Annotated[
         str | None, typer.Option(metavar="LUFS", help='Bring the narration to this loudness; "none": as spoken.')
     ] = None,
-    subtitles: Annotated[list[str] | None, typer.Option(help='srt or vtt, or both; "none" for none.')] = None,
+    subtitles: Annotated[list[str] | None, typer.Option(metavar="srt|vtt|none", help="Several times for both.")] = None,
     karaoke: job_options.OutputKaraoke = None,
     timestamps: job_options.OutputTimestamps = None,
     tags: Annotated[

@@ -52,12 +52,13 @@ def download(
             if by_segment:
                 _save_segments(client, job, output, is_forced=force)
             else:
-                _save_files(client, job, names or [], output, is_forced=force)
+                save_files(client, job, names or [], output, is_forced=force)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
 
 
-def _save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Path | None, *, is_forced: bool) -> None:
+def save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Path | None, *, is_forced: bool) -> None:
+    """Those of these names, all for none; raises `Misuse` for a place that has other files."""
     from rich.console import Console
 
     from rhapsode.cli.jobs.download_progress import download_display

@@ -32,7 +32,12 @@ app = typer.Typer(
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
 StateOption = Annotated[
-    list[str] | None, typer.Option("--state", help="Only jobs in this state; may be given several times.")
+    list[str] | None,
+    typer.Option(
+        "--state",
+        metavar="pending|running|paused|cancelling|succeeded|failed|cancelled|expired",
+        help="Only jobs in this state; may be given several times.",
+    ),
 ]
 
 

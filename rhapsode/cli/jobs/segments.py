@@ -36,7 +36,9 @@ def list_segments(
     job: JobArgument,
     state: Annotated[
         list[str] | None,
-        typer.Option(help="Only those pending, running, done or failed; may be given several times."),
+        typer.Option(
+            metavar="pending|running|done|failed", help="Only those in this state; may be given several times."
+        ),
     ] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only those that were kept with a fault.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,

@@ -61,6 +61,12 @@ def narrate(
     audio: AudioOptions,
     book: BookOptions,
     system: SystemOptions,
+    detach: Annotated[
+        bool,
+        typer.Option(
+            "--detach", help="Hand the job in to a server that runs, print its id and end; -o says the format alone."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Narrate a text, a book (.epub, .docx, .pdf, .html, .md) or .ssml into a WAV, or into what the output's name says.
@@ -69,7 +75,8 @@ def narrate(
     --chapter-files each is a file of its own too, as `01 Loomings.mp3`, in a folder called like the output.
 
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
-    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
+    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job; with --detach
+    it goes on, and `rhapsode jobs watch` and `rhapsode jobs download` take its id.
     """
     spoken = with_parts(read_spoken(file, strict_ssml=speech.strict_ssml), speech.include)
     speakers = choose_speakers(speech.speaker or [])
@@ -91,10 +98,14 @@ def narrate(
     console = Console(stderr=True)
     with terminated_like_interrupted():
         try:
-            with _server(system, console) as client:
+            with _server(system, console, is_running=detach) as client:
                 given = sent_input(client, spoken, describe_images=speech.describe_images)
                 if picture is not None:
                     wishes["output"] = {**wishes["output"], **book.wishes(client.upload(picture).id)}
+                if detach:
+                    handed_in = client.submit_job(given, idempotency_key=str(uuid.uuid4()), **wishes)
+                    typer.echo(handed_in.model_dump_json() if as_json else handed_in.id)
+                    return
                 job, wall_s = _run(client, given, wishes, console)
                 job.raise_unless_succeeded()
                 artifact = fetch(client, job, targets, audio.subtitles, console)
@@ -104,8 +115,9 @@ def narrate(
 
 
 @contextmanager
-def _server(system: SystemOptions, console: Console) -> Generator[Rhapsode]:
-    from rhapsode.cli.servers import any_server, choose_target
+def _server(system: SystemOptions, console: Console, *, is_running: bool) -> Generator[Rhapsode]:
+    """is_running: one that outlives this command. Raises `Misuse` for options of a stack of its own then."""
+    from rhapsode.cli.servers import any_server, choose_target, lasting_server
     from rhapsode.stack.options import StackOptions
 
     settings = read_settings()
@@ -115,7 +127,8 @@ def _server(system: SystemOptions, console: Console) -> Generator[Rhapsode]:
     checkpoint = choose_checkpoint(system.checkpoint)
     devices = choose_devices(system.device)
     options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, devices=devices)
-    with any_server(target, options, settings, console) as client:
+    chosen = lasting_server if is_running else any_server
+    with chosen(target, options, settings, console) as client:
         yield client
 
 
@@ -130,7 +143,10 @@ def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Consol
         return client.submit_job(spoken, idempotency_key=key, **wishes)
 
     try:
-        job = follow(client, submitted(), console)
+        job = submitted()
+        # At once: who closes the terminal finds the job by it.
+        console.print(f"job {job.id}", markup=False, highlight=False)
+        job = follow(client, job, console)
     except KeyboardInterrupt:
         # The key finds the job again even if the answer to the first submission was never read.
         _cancel(client, submitted, console)

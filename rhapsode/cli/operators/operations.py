@@ -10,12 +10,16 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.tables import print_rows
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.operations import Operations
     from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
 LOOK_S = 0.5
+WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace", "process")
+QUEUE_HEADINGS = ("queue", "class", "waiting", "backlog", "oldest", "workers", "pace")
+DEAD_LETTER_HEADINGS = ("entry", "at", "tenant", "job", "item", "code", "detail")
 
 dlq = typer.Typer(
     help="Items that were given up: what a worker died of, what no attempt could speak.",
@@ -28,9 +32,12 @@ def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json
     """List the worker processes and what their engines do."""
     with connected(server, data_dir) as client:
         found = client.operations.workers()
-    for worker in found:
-        typer.echo(worker.model_dump_json() if as_json else "\t".join(_worker_columns(worker)))
-    if not found and not as_json:
+    if as_json:
+        for worker in found:
+            typer.echo(worker.model_dump_json())
+        return
+    print_rows(WORKER_HEADINGS, [_worker_columns(worker) for worker in found])
+    if not found:
         typer.echo("no worker was heard of in the last minute", err=True)
 
 
@@ -41,9 +48,7 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
     if as_json:
         typer.echo(found.model_dump_json(indent=2))
         return
-    for queue in found.data:
-        for rank in queue.classes:
-            typer.echo("\t".join(_queue_columns(queue, rank)))
+    print_rows(QUEUE_HEADINGS, [_queue_columns(queue, rank) for queue in found.data for rank in queue.classes])
     totals = found.totals
     typer.echo(
         f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
@@ -111,8 +116,12 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> No
 def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
     """List items that were given up, the newest first."""
     with connected(server, data_dir) as client:
-        for item in client.operations.dead_letters():
-            typer.echo(item.model_dump_json() if as_json else "\t".join(_dead_columns(item)))
+        found = list(client.operations.dead_letters())
+    if as_json:
+        for item in found:
+            typer.echo(item.model_dump_json())
+        return
+    print_rows(DEAD_LETTER_HEADINGS, [_dead_columns(item) for item in found])
 
 
 @dlq.command("rm")

@@ -42,7 +42,33 @@ def test_a_file_becomes_a_wav_of_its_name(run_cli: Any, here: dict[str, str], tm
     assert outcome.stdout.startswith("fable.wav: ")
     assert "x real time" in outcome.stdout
     assert "seed 7" in outcome.stdout
+    assert outcome.stderr.startswith("job job_")
     assert "speaking" in outcome.stderr or "joining" in outcome.stderr or "succeeded" in outcome.stderr
+
+
+def test_a_detached_narration_goes_on_and_is_fetched_by_its_id(
+    run_cli: Any, here: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "fable.txt").write_text(TEXT)
+
+    handed_in = run_cli("narrate", "fable.txt", "--detach", env=here)
+    job = handed_in.stdout.strip()
+    watched = run_cli("jobs", "watch", job, env=here)
+    fetched = run_cli("jobs", "download", job, "narration.wav", env=here)
+
+    assert (handed_in.returncode, handed_in.stderr) == (0, "")
+    assert watched.stdout == f"{job} succeeded\n", watched.stderr
+    assert fetched.returncode == 0, fetched.stderr
+    assert seconds_of(tmp_path / "narration.wav") > 1
+
+
+def test_nothing_is_detached_from_a_server_that_ends_with_the_command(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "fable.txt").write_text(TEXT)
+
+    outcome = run_cli("narrate", "fable.txt", "--detach", "--data-dir", str(tmp_path / "data"))
+
+    assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert "no server runs" in outcome.stderr
 
 
 def test_the_same_seed_gives_the_same_file_and_json_tells_the_facts(

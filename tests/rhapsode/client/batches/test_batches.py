@@ -145,15 +145,25 @@ def test_waiting_ends_in_time_and_says_how_far_the_batch_is(script: ScriptedServ
     assert raised.value.batch.counts.failed == 1
 
 
-def test_the_command_line_submits_watches_and_prints_results(stack: Stack, run_cli: RunCli, batch_file: Path) -> None:
+def test_the_command_line_submits_watches_and_prints_results(
+    stack: Stack, run_cli: RunCli, batch_file: Path, tmp_path: Path
+) -> None:
     submitted = run_cli("batches", "submit", str(batch_file), "--metadata", "day=two", "--server", stack.url)
     batch = submitted.stdout.strip()
     watched = run_cli("batches", "watch", batch, "--server", stack.url)
     shown = run_cli("batches", "show", batch, "--server", stack.url)
     results = run_cli("batches", "results", batch, "--server", stack.url)
     listed = run_cli("batches", "list", "--limit", "1", "--server", stack.url)
+    (tmp_path / "spoken").mkdir()
+    to = ("--to", str(tmp_path / "spoken"), "--server", stack.url)
+    fetched = run_cli("batches", "results", batch, *to)
+    again = run_cli("batches", "results", batch, *to)
     removed = run_cli("batches", "rm", batch, "--server", stack.url)
 
+    assert fetched.returncode == 0, fetched.stderr
+    assert sorted(each.name for each in (tmp_path / "spoken").iterdir()) == sorted(NAMES)
+    assert all((folder / "manifest.json").is_file() for folder in (tmp_path / "spoken").iterdir())
+    assert all(line.endswith(" is here already") for line in again.stdout.splitlines())
     assert (watched.returncode, watched.stdout) == (0, f"{batch} succeeded: 3/3 succeeded\n")
     assert watched.stderr
     assert {"lines      3", "succeeded  3", "metadata   day=two"} <= set(shown.stdout.splitlines())

@@ -1,0 +1,28 @@
+"""Rows on standard output: for people a table with a heading, for programs lines with tabs and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+
+def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Nothing for no rows. No cell is cut: what was cut cannot be copied. All rows have a cell for each heading."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            typer.echo("\t".join(row))
+        return
+    for line in _table(headings, rows) if rows else ():
+        typer.echo(line)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Each column as wide as its widest cell; cells stand left."""
+    from rich.cells import cell_len, set_cell_size
+
+    whole = [headings, *rows]
+    widths = [max(cell_len(cell) for cell in column) for column in zip(*whole, strict=True)]
+    padded = ([set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)] for row in whole)
+    return ["  ".join(cells).rstrip() for cells in padded]
