@@ -19,8 +19,8 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.tables import print_rows
 
 if TYPE_CHECKING:
-    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.client.batches.calls import BatchResult
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.batches import Batch
 
 app = typer.Typer(
