@@ -31,7 +31,11 @@ class Misuse(Exception):
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, taken like Ctrl-C where there is something to clean up."""
+    """SIGTERM, taken like Ctrl-C where there is something to clean up."""
+
+
+class HungUp(Terminated):
+    """SIGHUP: the terminal was closed, or the connection to it was lost."""
 
 
 @contextmanager
@@ -57,10 +61,10 @@ def failures_in_one_line() -> Generator[None]:
 
 @contextmanager
 def terminated_like_interrupted() -> Generator[None]:
-    """SIGTERM and SIGHUP raise `Terminated` in the main thread while this is open."""
+    """SIGTERM raises `Terminated`, and SIGHUP `HungUp`, in the main thread while this is open."""
 
     def raise_terminated(signum: int, frame: FrameType | None) -> NoReturn:
-        raise Terminated
+        raise HungUp if signum == signal.SIGHUP else Terminated
 
     before = {signum: signal.signal(signum, raise_terminated) for signum in termination_signals()}
     try:

@@ -181,10 +181,10 @@ def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
 
 def _unfetched(result: BatchResult) -> str | None:
     """Why a line's files are not fetched; None if they can be."""
-    if result.job_id is None or result.state != "succeeded":
-        return (
-            f"{result.custom_id!r} {'is no job' if result.state is None else f'is {result.state}'}: there are no files"
-        )
+    if result.job_id is None:
+        return f"{result.custom_id!r} is no job: there are no files"
+    if result.state != "succeeded":
+        return f"{result.custom_id!r} is {result.state}: there are no files"
     if not is_plain(result.custom_id):
         return f"{result.custom_id!r} cannot name a folder; its files: rhapsode jobs download {result.job_id}"
     return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.cover_file import readable_cover
-from rhapsode.cli.failures import status_of, terminated_like_interrupted
+from rhapsode.cli.failures import HungUp, status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.fetching import fetch
@@ -75,8 +75,8 @@ def narrate(
     --chapter-files each is a file of its own too, as `01 Loomings.mp3`, in a folder called like the output.
 
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
-    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job; with --detach
-    it goes on, and `rhapsode jobs watch` and `rhapsode jobs download` take its id.
+    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job; where the
+    terminal is closed, or with --detach, it goes on, and `rhapsode jobs watch` and `jobs download` take its id.
     """
     spoken = with_parts(read_spoken(file, strict_ssml=speech.strict_ssml), speech.include)
     speakers = choose_speakers(speech.speaker or [])
@@ -133,7 +133,9 @@ def _server(system: SystemOptions, console: Console, *, is_running: bool) -> Gen
 
 
 def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Console) -> tuple[Job, float]:
-    """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way out."""
+    """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way
+    out; a terminal that is closed does not.
+    """
     from rhapsode.cli.narrate.progress import follow
 
     began_s = time.monotonic()
@@ -144,9 +146,11 @@ def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Consol
 
     try:
         job = submitted()
-        # At once: who closes the terminal finds the job by it.
+        # At once: whoever closes the terminal finds the job by it.
         console.print(f"job {job.id}", markup=False, highlight=False)
         job = follow(client, job, console)
+    except HungUp:
+        raise
     except KeyboardInterrupt:
         # The key finds the job again even if the answer to the first submission was never read.
         _cancel(client, submitted, console)

@@ -178,6 +178,23 @@ def test_ctrl_c_cancels_the_job(start_cli: Any, client: Rhapsode, here: dict[str
     assert not (tmp_path / "long.wav").exists()
 
 
+def test_a_terminal_that_is_closed_cancels_nothing(
+    start_cli: Any, client: Rhapsode, here: dict[str, str], tmp_path: Path
+) -> None:
+    before = {job.id for job in client.jobs()}
+    (tmp_path / "long.txt").write_text(LONG)
+    process = start_cli("narrate", "long.txt", env=here)
+    job = _new_job(client, before)
+
+    process.send_signal(signal.SIGHUP)
+    _, said = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 143
+    assert f"job {job}" in said
+    assert "cancel" not in said
+    assert client.cancel(job).state in (JobState.CANCELLING, JobState.CANCELLED)
+
+
 def test_a_failed_job_is_status_1(start_cli: Any, client: Rhapsode, here: dict[str, str], tmp_path: Path) -> None:
     before = {job.id for job in client.jobs()}
     (tmp_path / "long.txt").write_text(LONG)
