@@ -8,6 +8,10 @@ from api.settings import ApiSettings, MetricsAccess
 from storage.runtime.config.settings import StorageSettings
 
 
+PATIENT_LATENESS_S = 30.0
+"""An API of a test shares its interpreter, and the machine, with what asks it: it turns nobody away for being late."""
+
+
 class ApiChanges(TypedDict, total=False):
     """Fields as an environment spells them: addresses and secrets are plain text."""
 
@@ -32,4 +36,4 @@ class ApiChanges(TypedDict, total=False):
 
 def api_settings_of(others: StorageSettings, **changes: Unpack[ApiChanges]) -> ApiSettings:
     """An API's settings on the same stores. Raises pydantic's `ValidationError` like a start with such settings."""
-    return ApiSettings.model_validate(others.model_dump() | changes)
+    return ApiSettings.model_validate(others.model_dump() | {"live_lateness_s": PATIENT_LATENESS_S} | changes)

@@ -11,7 +11,7 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.voices.voices import BASE
-from tests.settings import api_settings_of
+from tests.settings import PATIENT_LATENESS_S, api_settings_of
 
 URL_SECRET = "a-secret-for-tests-only"
 
@@ -33,6 +33,7 @@ def session_api(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathF
         url_secret=SecretStr(URL_SECRET),
         max_body_bytes=400_000,
         max_text_chars=100_000,
+        live_lateness_s=PATIENT_LATENESS_S,
     )
     with serve(settings) as served:
         yield served

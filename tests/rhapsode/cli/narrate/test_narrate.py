@@ -6,6 +6,7 @@ import json
 import signal
 import time
 import wave
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,15 @@ def test_ctrl_c_cancels_the_job(start_cli: Any, client: Rhapsode, here: dict[str
     assert not (tmp_path / "long.wav").exists()
 
 
+@pytest.fixture
+def as_in_a_terminal() -> Iterator[None]:
+    """Processes end when it is closed, also where nohup started the tests."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("as_in_a_terminal")
 def test_a_terminal_that_is_closed_cancels_nothing(
     start_cli: Any, client: Rhapsode, here: dict[str, str], tmp_path: Path
 ) -> None:
