@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 
 SMOOTHING_S = 2.0
-"""A pause of a moment, as the collection of garbage makes, turns nobody away."""
+MOST_WEIGHED_S = 0.25
+"""A turn counts for no longer: one pause of a second or two, as when modules are first loaded, turns no caller away,
+and turn after turn that is late does.
+"""
 
 CALM_AGAIN = 0.5
 """Of the bound. Those who were taken last still bring their load when the loop is not late any more."""
@@ -31,7 +34,7 @@ class Lateness:
 
     def note(self, late_s: float, passed_s: float, worked_s: float) -> None:
         """late_s: of what was due last. passed_s: since the call before; worked_s: of it, CPU time of the loop."""
-        weight = 1 - math.exp(-passed_s / SMOOTHING_S)
+        weight = 1 - math.exp(-min(passed_s, MOST_WEIGHED_S) / SMOOTHING_S)
         self.mean_s += (max(0.0, late_s) - self.mean_s) * weight
         self._own_share += (worked_s / passed_s - self._own_share) * weight
         bound_s = self._most_s * CALM_AGAIN if self.is_late else self._most_s

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from api.live.lateness import Lateness
 
 TICK_S = 0.05
@@ -20,8 +22,14 @@ def test_a_loop_that_is_late_for_seconds_is_late() -> None:
     assert noted(Lateness(0.25), 0.4, seconds=5).is_late
 
 
-def test_one_pause_is_none() -> None:
-    assert not noted(noted(Lateness(0.25), 0.002, seconds=5), 0.5, seconds=0.1).is_late
+@pytest.mark.parametrize("pause_s", [0.5, 1.9])
+def test_one_pause_is_none(pause_s: float) -> None:
+    assert not noted(noted(Lateness(0.25), 0.002, seconds=5), pause_s, seconds=0.1).is_late
+
+
+def test_a_loop_has_been_late_for_some_seconds_before_it_is_late() -> None:
+    assert not noted(Lateness(0.25), 0.5, seconds=1).is_late
+    assert noted(Lateness(0.25), 0.5, seconds=5).is_late
 
 
 def test_a_loop_that_comes_round_once_in_ten_seconds_is_late_at_once() -> None:
