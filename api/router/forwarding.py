@@ -1,4 +1,4 @@
-"""A request to a cell and its answer back, piece by piece: nothing is kept whole, and whoever goes cancels.
+"""A request to a cell and its answer back, piece by piece: nothing is kept whole, and a client that goes cancels.
 
 Names and values pass as they came, but for what is about one connection (RFC 9110, 7.6.1). The cell sees the Host that
 the client asked for, so that its links lead back here, and by X-Forwarded-For and -Proto who asked and how: what came

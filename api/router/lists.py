@@ -115,7 +115,7 @@ def merge_pages(
     after = {cell: _next_place(cell, page, places, set(taken), listing) for cell, page in pages.items()}
     goes_on = {**places, **after}
     data = (*shared.values(), *(entries[each] for each in taken))
-    # Whoever pages on is not to ask again and again for one that is away.
+    # A client that pages on is not to ask again and again for one that is away.
     is_over = all(place is _END for place in after.values())
     return MergedPage(data, None if is_over else _encode_places(goes_on))
 

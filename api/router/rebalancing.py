@@ -8,7 +8,6 @@ it has its old share until the next round, ten seconds later at most.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,7 +78,7 @@ class Rebalancing:
             raise QuotaRefused(f"the cell {cell.name} says nothing of the limits of {tenant}") from error
 
     async def _set(self, cell: Cell, tenant: str, order: QuotaOrder) -> None:
-        status, _ = await self._ask("PUT", cell, tenant, json.dumps(order.model_dump()).encode())
+        status, _ = await self._ask("PUT", cell, tenant, order.model_dump_json().encode())
         if status != _OK:
             raise QuotaRefused(f"the cell {cell.name} answers {status} to the limits of {tenant}")
 

@@ -85,7 +85,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
     def keepalive_timeout(self) -> None:
         if self._has_received or self.read_paused:
-            # Whoever says something is there: the pong lies behind what this process has not come round to read.
+            # A client that says something is there: the pong lies behind what this process has not come round to read.
             self._has_received = False
             self.pong_timer = self.loop.call_later(PONG_S, self.keepalive_timeout)
         else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from rhapsode.bench.environment import Environment
+from rhapsode.bench.report_file import ReportFile
 from worker.bench.messages import ClosedLoop, Device, Failed, FirstAudio, LeftOut, Started
 
 SCHEMA = "rhapsode.bench/1"
@@ -34,23 +34,13 @@ class ModelReport(BaseModel):
         return max(self.closed_loop, key=lambda row: row.audio_s_per_s, default=None)
 
 
-class BenchReport(BaseModel):
+class BenchReport(ReportFile):
     """A run of the command. ended: whether all that was asked for was tried."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     schema_: Literal["rhapsode.bench/1"] = Field(default=SCHEMA, alias="schema")
     environment: Environment
     device: Device | None = None
     price_per_gpu_hour: float | None = None
-    models: list[ModelReport] = []
+    models: list[ModelReport] = Field(default_factory=list[ModelReport])
     ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
     wall_s: float = 0.0
-
-    def write(self, path: Path) -> None:
-        path.write_text(self.model_dump_json(by_alias=True, indent=1) + "\n", encoding="utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> BenchReport:
-        """Raises pydantic's `ValidationError` for what is none, or of another schema."""
-        return cls.model_validate_json(path.read_text(encoding="utf-8"))

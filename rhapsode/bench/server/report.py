@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from rhapsode.bench.environment import Environment
+from rhapsode.bench.report_file import ReportFile
 from rhapsode.bench.server.load.messages import ClosedLoad, OpenLoad, Outcome
 from rhapsode.bench.server.orders import Language, Level
 from rhapsode.bench.server.quality import Quality
@@ -61,31 +61,21 @@ class Skipped(BaseModel):
     why: str
 
 
-class ServerReport(BaseModel):
+class ServerReport(ReportFile):
     """ended: whether all that was asked for was tried. wall_s: of all of it.
 
     quality: None where nothing was judged.
     """
 
-    model_config = ConfigDict(populate_by_name=True)
-
     schema_: Literal["rhapsode.bench.server/1"] = Field(default=SCHEMA, alias="schema")
     environment: Environment
     asked: Asked
     price_per_hour: float | None = None
-    stages: list[StageReport] = []
+    stages: list[StageReport] = Field(default_factory=list[StageReport])
     quality: Quality | None = None
-    left_out: list[Skipped] = []
+    left_out: list[Skipped] = Field(default_factory=list[Skipped])
     ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
     wall_s: float = 0.0
-
-    def write(self, path: Path) -> None:
-        path.write_text(self.model_dump_json(by_alias=True, indent=1) + "\n", encoding="utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> ServerReport:
-        """Raises pydantic's `ValidationError` for what is none, or of another schema."""
-        return cls.model_validate_json(path.read_text(encoding="utf-8"))
 
     @property
     def by_load(self) -> list[StageReport]:

@@ -55,7 +55,7 @@ class Summary:
 def summarize(
     outcomes: Sequence[Outcome], begins_s: float, ends_s: float, frame_s: float | None, listener_buffer_s: float
 ) -> Summary:
-    """begins_s, ends_s: of the window, from the stage's beginning; audio is counted in it whoever it belongs to.
+    """begins_s, ends_s: of the window, from the stage's beginning; audio is counted in it whichever request it is of.
 
     listener_buffer_s: how long who listens waits behind the first sample before it is played.
     """

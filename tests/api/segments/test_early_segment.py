@@ -172,7 +172,7 @@ def test_beside_other_jobs_a_listener_who_comes_later_hears_it_once_from_the_beg
     items = claim_all(api, 2, QUEUE)
     other = JobId("job_of_another")
     with worker.openings.speaking(other, None), worker.openings.speaking(job, opening_of(items[0])) as on_audio:
-        assert on_audio is None, "chunks are made for nobody"
+        assert on_audio is None, "chunks are made that no listener hears"
         with listening(api, job) as listener:
             until_listened(worker, job)
             speak(api, items[0])

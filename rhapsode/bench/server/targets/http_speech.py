@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from rhapsode.bench.server.listening.ear import Ear
 from rhapsode.bench.server.orders import Order, Speaking
+from rhapsode.bench.server.targets.audio_answers import check_is_bare, read_rate
 from rhapsode.bench.server.targets.target import authorization
 from rhapsode.bench.server.wire.http import connected, read_origin
 
@@ -17,9 +18,13 @@ PATH = "/v1/audio/speech"
 
 
 class HttpSpeech(ABC):
-    """A kind of server says what its request has in it and what its answer says of the audio."""
+    """A kind of server says what its request has in it. The answer is bare samples.
+
+    rate_hz: of them, where that is known of its kind; else the answer's headers say it.
+    """
 
     frame_s: float | None = None
+    rate_hz: int | None = None
 
     def __init__(self, speaking: Speaking) -> None:
         self.speaking = speaking
@@ -30,10 +35,6 @@ class HttpSpeech(ABC):
     def fields(self, order: Order) -> Mapping[str, JsonValue]:
         """Of the request; the parameters that the caller named go before them."""
 
-    @abstractmethod
-    def prepare(self, headers: Mapping[str, str], ear: Ear) -> None:
-        """Tells the ear what comes. Raises NotHeard where the answer does not say what it has to."""
-
     async def speak(self, order: Order, ear: Ear) -> None:
         body = json.dumps({**self.fields(order), **self.speaking.parameters}).encode()
         async with connected(self._origin) as connection:
@@ -41,7 +42,8 @@ class HttpSpeech(ABC):
             answer = await connection.ask("POST", PATH, self._headers, body)
             if not answer.is_success:
                 raise await connection.refused(answer)
-            self.prepare(answer.headers, ear)
+            check_is_bare(answer.headers)
+            ear.form(self.rate_hz or read_rate(answer.headers))
             async for piece in connection.pieces():
                 ear.hear(piece)
         ear.end()

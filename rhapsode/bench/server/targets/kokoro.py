@@ -6,15 +6,13 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from rhapsode.bench.server.listening.ear import Ear
 from rhapsode.bench.server.orders import Order
-from rhapsode.bench.server.targets.audio_answers import check_is_bare
 from rhapsode.bench.server.targets.http_speech import HttpSpeech
-
-RATE_HZ = 24_000
 
 
 class Kokoro(HttpSpeech):
+    rate_hz = 24_000
+
     def fields(self, order: Order) -> Mapping[str, JsonValue]:
         return {
             "model": self.speaking.model or "kokoro",
@@ -23,7 +21,3 @@ class Kokoro(HttpSpeech):
             "response_format": "pcm",
             "stream": True,
         }
-
-    def prepare(self, headers: Mapping[str, str], ear: Ear) -> None:
-        check_is_bare(headers)
-        ear.form(RATE_HZ)

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from rhapsode.bench.server.listening.ear import Ear
 from rhapsode.bench.server.orders import Order
-from rhapsode.bench.server.targets.audio_answers import check_is_bare
 from rhapsode.bench.server.targets.http_speech import HttpSpeech
 from rhapsode.bench.server.targets.target import present
 
-RATE_HZ = 24_000
-"""Of `pcm`, by OpenAI's documentation, whatever the model."""
-
 
 class OpenAi(HttpSpeech):
-    """`model` and `voice` are required there, so that they have OpenAI's first names where none is given."""
+    """`model` and `voice` are required there, so that they have OpenAI's first names where none is given.
+
+    rate_hz: of `pcm`, by OpenAI's documentation, whatever the model.
+    """
+
+    rate_hz = 24_000
 
     def fields(self, order: Order) -> Mapping[str, JsonValue]:
         return {
@@ -27,7 +27,3 @@ class OpenAi(HttpSpeech):
             "response_format": "pcm",
             **present(instructions=self.speaking.instructions),
         }
-
-    def prepare(self, headers: Mapping[str, str], ear: Ear) -> None:
-        check_is_bare(headers)
-        ear.form(RATE_HZ)

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from rhapsode.bench.server.listening.ear import Ear
 from rhapsode.bench.server.orders import Order
-from rhapsode.bench.server.targets.audio_answers import check_is_bare, read_rate
 from rhapsode.bench.server.targets.http_speech import HttpSpeech
 from rhapsode.bench.server.targets.target import FRAME_S, present
 
@@ -26,7 +24,3 @@ class RhapsodeSpeech(HttpSpeech):
             "stream": True,
             **present(model=speaking.model, voice=speaking.voice, instructions=speaking.instructions),
         }
-
-    def prepare(self, headers: Mapping[str, str], ear: Ear) -> None:
-        check_is_bare(headers)
-        ear.form(read_rate(headers))

@@ -1,12 +1,12 @@
-"""How much of a device the codec takes, and the plan that keeps to its part. Pure: nothing here reads the device."""
+"""How much of a device the codec takes, and the plan that keeps to its part. Nothing here reads the device."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, keeping, serving_plan
+from worker.engine.cuda.codec.stream_state import Past, state_size, workspace_size
 
 # Of the device's whole memory. All passes fit into this part of 80 GB; on a smaller device the largest are left out,
 # which costs little: passes of 600 frames run at 97 % of the speed of those of 1,600 on an H200.
@@ -20,24 +20,11 @@ _WIDEST_AT_ONCE = 3
 _SAMPLE_BYTES = 4
 
 
-class LayerPast(Protocol):
-    """What one layer looks back to: `rows` rows of `width` numbers. A frame is `rows_per_frame` rows at that layer."""
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def rows_per_frame(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class CodecMemory:
     """pasts: of all layers, the samples' last. itemsize: bytes of a number between the layers."""
 
-    pasts: Sequence[LayerPast]
+    pasts: Sequence[Past]
     itemsize: int
 
     def plan_on(self, total_bytes: int) -> CodecPlan:
@@ -54,17 +41,11 @@ class CodecMemory:
         return plan.num_streams * self._state_bytes + max(map(self._pass_bytes, plan.shapes))
 
     def _pass_bytes(self, shape: PassShape) -> int:
-        """Each stream's state stands before its frames in the layers' buffers."""
-        return shape.num_streams * self._state_bytes + shape.size * self._frame_bytes
+        """Of all layers' buffers, the largest values between them, and the samples."""
+        between = _WIDEST_AT_ONCE * max(past.rows_per_frame * past.width for past in self.pasts) * shape.size
+        buffers = workspace_size(self.pasts, shape.num_streams, shape.num_frames)
+        return (buffers + between) * self.itemsize + shape.size * self.pasts[-1].rows_per_frame * _SAMPLE_BYTES
 
     @property
     def _state_bytes(self) -> int:
-        return sum(past.rows * past.width for past in self.pasts) * self.itemsize
-
-    @property
-    def _frame_bytes(self) -> int:
-        """Of one frame of a pass: all layers' buffers, the largest values between them, and the samples."""
-        widths = [past.rows_per_frame * past.width for past in self.pasts]
-        return (sum(widths) + _WIDEST_AT_ONCE * max(widths)) * self.itemsize + (
-            self.pasts[-1].rows_per_frame * _SAMPLE_BYTES
-        )
+        return state_size(self.pasts) * self.itemsize
