@@ -8,7 +8,7 @@ from api.settings import ApiSettings, MetricsAccess
 from storage.runtime.config.settings import StorageSettings
 
 PATIENT_LATENESS_S = 30.0
-"""An API of a test shares its interpreter, and the machine, with what asks it: it turns no caller away for being late."""
+"""An API of a test shares its interpreter, and the machine, with what asks it: none turns a caller away as late."""
 
 
 class ApiChanges(TypedDict, total=False):
