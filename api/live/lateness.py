@@ -10,8 +10,8 @@ import math
 
 SMOOTHING_S = 2.0
 MOST_WEIGHED_S = 0.25
-"""A turn counts for no longer: one pause of a second or two, as when modules are first loaded, turns no caller away,
-and turn after turn that is late does.
+"""A late turn counts for no longer: one pause of a second or two, as when modules are first loaded, turns no caller
+away; one of many seconds does, and turn after turn that is late.
 """
 
 CALM_AGAIN = 0.5
@@ -34,8 +34,12 @@ class Lateness:
 
     def note(self, late_s: float, passed_s: float, worked_s: float) -> None:
         """late_s: of what was due last. passed_s: since the call before; worked_s: of it, CPU time of the loop."""
-        weight = 1 - math.exp(-min(passed_s, MOST_WEIGHED_S) / SMOOTHING_S)
-        self.mean_s += (max(0.0, late_s) - self.mean_s) * weight
-        self._own_share += (worked_s / passed_s - self._own_share) * weight
+        self.mean_s += (max(0.0, late_s) - self.mean_s) * weight(min(passed_s, MOST_WEIGHED_S))
+        self._own_share += (worked_s / passed_s - self._own_share) * weight(passed_s)
         bound_s = self._most_s * CALM_AGAIN if self.is_late else self._most_s
         self.is_late = self.mean_s > bound_s and self._own_share > OWN_SHARE
+
+
+def weight(passed_s: float) -> float:
+    """Of what was seen last, against the mean of before."""
+    return 1 - math.exp(-passed_s / SMOOTHING_S)

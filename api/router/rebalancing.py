@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 ROUND_S = 10.0
 
 _OK = 200
+
+Answer = TypeVar("Answer")
 
 
 class QuotaRefused(Exception):
@@ -56,13 +59,13 @@ class Rebalancing:
     async def divide(self, tenant: str, total: QuotaOrder) -> None:
         """Raises `CellDown` where none answers or one goes meanwhile, and `QuotaRefused`."""
         homes = self.placement.homes(tenant)
-        views = await asyncio.gather(*(self._view(cell, tenant) for cell in homes))
+        views = await all_ended(self._view(cell, tenant) for cell in homes)
         now = {cell: view for cell, view in zip(homes, views, strict=True) if view is not None}
         if not now:
             raise CellDown(homes[0].name)
         wanted = divided(total, now)
         if is_due(total, wanted, now):
-            await asyncio.gather(*(self._set(cell, tenant, order) for cell, order in wanted.items()))
+            await all_ended(self._set(cell, tenant, order) for cell, order in wanted.items())
 
     async def _view(self, cell: Cell, tenant: str) -> QuotaView | None:
         """None of a cell that does not answer."""
@@ -94,3 +97,12 @@ class Rebalancing:
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
         ]
+
+
+async def all_ended(calls: Iterable[Coroutine[Any, Any, Answer]]) -> list[Answer]:
+    """Side by side. Raises what the first of them raised once all have ended: none goes on over a closed connection."""
+    ended = await asyncio.gather(*calls, return_exceptions=True)
+    for answer in ended:
+        if isinstance(answer, BaseException):
+            raise answer
+    return [answer for answer in ended if not isinstance(answer, BaseException)]
