@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 SMOOTHING_S = 2.0
+
 MOST_WEIGHED_S = 0.25
 """A late turn counts for no longer: one pause of a second or two, as when modules are first loaded, turns no caller
 away; one of many seconds does, and turn after turn that is late.

@@ -101,8 +101,9 @@ class Rebalancing:
 
 async def all_ended(calls: Iterable[Coroutine[Any, Any, Answer]]) -> list[Answer]:
     """Side by side. Raises what the first of them raised once all have ended: none goes on over a closed connection."""
-    ended = await asyncio.gather(*calls, return_exceptions=True)
-    for answer in ended:
-        if isinstance(answer, BaseException):
-            raise answer
-    return [answer for answer in ended if not isinstance(answer, BaseException)]
+    answers: list[Answer] = []
+    for ended in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(ended, BaseException):
+            raise ended
+        answers.append(ended)
+    return answers
