@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from api.http.problems.problem import Problem
 from api.live import stream as stream_module
 from api.live.errors import LiveBroken
-from api.live.speech import LiveSpeech
+from api.live.speech import TICK_S, LiveSpeech
 from api.live.stream import LiveStream
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -281,14 +281,9 @@ def test_a_late_process_takes_nobody_more_and_serves_whom_it_has_taken(live_door
         patience = replace(PATIENCE, lateness_s=0.1)
         async with live_door(ScriptedWorker("one"), patience=patience) as live:
             async with await live.open(ANN, order("One ", text_is_open=True)) as stream:
-                worked_s = time.thread_time()
-                while time.thread_time() - worked_s < 1.5:
-                    pass
-                await asyncio.sleep(0.2)
-                with pytest.raises(Problem) as refused:
-                    live.refuse_newcomers()
-                assert (refused.value.status, refused.value.code) == (503, "server_busy")
-                assert refused.value.headers["Retry-After"]
+                refused = await refused_when_full(live)
+                assert (refused.status, refused.code) == (503, "server_busy")
+                assert refused.headers["Retry-After"]
                 await stream.extend("two.", is_last=True)
                 assert b"".join([chunk.pcm async for chunk in stream.chunks()]) == expected("One two.")
             async with asyncio.timeout(60):
@@ -301,6 +296,22 @@ def test_a_late_process_takes_nobody_more_and_serves_whom_it_has_taken(live_door
                         break
 
     asyncio.run(listen())
+
+
+async def refused_when_full(live: LiveSpeech) -> Problem:
+    """Keeps the loop at work, turn after turn: a loaded machine may take it from it for a while, and then it is not
+    late by its own work.
+    """
+    async with asyncio.timeout(60):
+        while True:
+            worked_s = time.thread_time()
+            while time.thread_time() - worked_s < 0.5:
+                pass
+            await asyncio.sleep(2 * TICK_S)
+            try:
+                live.refuse_newcomers()
+            except Problem as refused:
+                return refused
 
 
 def test_streams_count_as_unfinished_jobs_do(live_door: Opener) -> None:
