@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from api.access.rate_limits import RateLimitFields
 from api.batches import routes as batches
+from api.frequent_requests import FrequentRequests
 from api.http.middleware.body_limit import BodyLimit
 from api.http.middleware.connections import BEFORE_STOP, STOP_WAITING
 from api.http.middleware.cors import admit_origins, parse_origins
@@ -30,6 +31,7 @@ from api.jobs import event_routes as events
 from api.jobs import named_routes as named_jobs
 from api.jobs import preview_routes as previews
 from api.jobs import routes as jobs
+from api.jobs import sharing_routes as sharing
 from api.openai import batch_routes as speech_batches
 from api.openai import routes as speech
 from api.openai import voice_routes as audio_voices
@@ -47,9 +49,10 @@ from api.pronunciations import routes as pronunciation_dictionaries
 from api.segments import audio_routes as job_audio
 from api.segments import routes as segments
 from api.segments import sentence_routes as sentences
+from api.segments import waveform_routes as waveform
 from api.services.container import open_services
 from api.settings import ApiSettings
-from api.system import capabilities, health, models, objects, page
+from api.system import capabilities, errors, health, models, objects, page, reference
 from api.uploads import routes as uploads
 from api.voices import consent_routes as consents
 from api.voices import routes as voices
@@ -97,8 +100,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             yield {STOP_WAITING: services.events.stop, BEFORE_STOP: services.drain}
         end_tracing()
 
-    # The interactive pages load their scripts from another host, which this API never asks a browser to do; the
-    # description they would show is at /openapi.json.
+    # The framework's own pages load their scripts from another host, which this API never asks a browser to do; ours
+    # are in `api.system.reference`.
     app = Application(
         title="Rhapsode",
         version=CONTRACT_VERSION,
@@ -116,11 +119,24 @@ def create_app(settings: ApiSettings) -> FastAPI:
     modules = (
         *(jobs, artifacts),
         *((objects,) if settings.store.startswith("file:") else ()),
-        *(named_jobs, batches, job_control, job_audio, segments, sentences, events, uploads, usage, quotas),
+        *(
+            named_jobs,
+            batches,
+            job_control,
+            job_audio,
+            segments,
+            sentences,
+            waveform,
+            sharing,
+            events,
+            uploads,
+            usage,
+            quotas,
+        ),
         *(voices, previews, voice_caches, consents, audio_voices, models),
         *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
-        *(pronunciation_dictionaries, capabilities, page),
+        *(pronunciation_dictionaries, capabilities, page, reference, errors),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
     routers = [module.router for module in modules]
@@ -132,6 +148,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.include_router(openapi_router)
     complete_openapi(app)
     # The last one added is the outermost.
+    app.add_middleware(FrequentRequests, known=app.state.addresses)
     app.add_middleware(LateAnswers)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RateLimitFields)

@@ -20,15 +20,15 @@ from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.ids import CONSENT_ID, JOB_ID, VOICE_ID, ConsentId, JobId, TenantId, VoiceId
 
 
-async def _services(request: Request) -> ApiServices:
+async def services_of(request: Request) -> ApiServices:
     return request.app.state.services
 
 
-Services = Annotated[ApiServices, Depends(_services)]
+Services = Annotated[ApiServices, Depends(services_of)]
 
 
 async def _caller(request: Request) -> Caller:
-    return await identify(request, await _services(request))
+    return await identify(request, await services_of(request))
 
 
 KnownCaller = Annotated[Caller, Depends(_caller)]
@@ -51,14 +51,14 @@ async def _tenant_name(tenant_name: str) -> TenantId:
 KnownTenant = Annotated[TenantId, Depends(_tenant_name)]
 
 
-async def _job_id(job_id: str) -> JobId:
+async def job_id_of(job_id: str) -> JobId:
     """What cannot be an id is not looked up, only not found."""
     if not JOB_ID.fullmatch(job_id):
         raise not_found(f"there is no job {job_id[:64]!r}")
     return JobId(job_id)
 
 
-KnownJobId = Annotated[JobId, Depends(_job_id)]
+KnownJobId = Annotated[JobId, Depends(job_id_of)]
 
 
 async def _voice_id(voice_id: str) -> VoiceId:
@@ -80,7 +80,7 @@ KnownConsentId = Annotated[ConsentId, Depends(_consent_id)]
 
 
 async def _links(request: Request) -> LinkBuilder:
-    services = await _services(request)
+    services = await services_of(request)
     return LinkBuilder(services.settings.public_url or address_of(request).base)
 
 
@@ -96,22 +96,22 @@ class Asked:
     links: LinkBuilder
 
 
-async def _asked(request: Request) -> Asked:
+async def asked_by(request: Request) -> Asked:
     tenant = await _tenant(request)
-    return Asked(tenant, await _services(request), await _links(request))
+    return Asked(tenant, await services_of(request), await _links(request))
 
 
-KnownAsked = Annotated[Asked, Depends(_asked)]
+KnownAsked = Annotated[Asked, Depends(asked_by)]
 """`Tenant`, `Services` and `Links` as one, for the routes of every job: the framework takes its time for each."""
 
 
-async def _json_bytes(request: Request) -> bytes:
+async def json_bytes_of(request: Request) -> bytes:
     """The body as sent, for a caller who may send one."""
     await _caller(request)
     return await read_json_bytes(request)
 
 
-JsonBytes = Annotated[bytes, Depends(_json_bytes)]
+JsonBytes = Annotated[bytes, Depends(json_bytes_of)]
 
 
 async def read_json_bytes(request: Request) -> bytes:
@@ -130,7 +130,7 @@ async def read_json_bytes(request: Request) -> bytes:
 
 
 async def _optional_json_bytes(request: Request) -> bytes:
-    """As `_json_bytes`, where a request may also have no body at all."""
+    """As `json_bytes_of`, where a request may also have no body at all."""
     await _caller(request)
     if "content-type" not in request.headers and not (await request.body()):
         return b""

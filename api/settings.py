@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 import re
+from importlib.util import find_spec
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
+from api.identity.rules import TokenRules, parse_algorithms
 from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.ids import CELL_NAME
 from storage.narration.aliases import Aliases
@@ -68,6 +70,11 @@ class ApiSettings(StorageSettings, ServerSettings):
     aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
         name -> name of this server; OpenAI's own stand for what this server has where they are not here.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
+    oidc_issuer: whose tokens are taken beside keys, as its tokens name it; empty: nobody's.
+    oidc_audience: as tokens for this API name it. oidc_keys_url: where the issuer's keys are; empty: where it says.
+    oidc_tenant_claim: the claim that names the tenant.
+    oidc_scope_claim: the claim that names what the token may do; empty: what a key may that names no scopes.
+    oidc_algorithms: comma-separated, of those with a pair of keys. oidc_leeway_s: how far clocks may be apart.
     cell: the name of the cell that this API is of, which its ids end with; empty where there are no cells.
     """
 
@@ -89,6 +96,13 @@ class ApiSettings(StorageSettings, ServerSettings):
     cors_origins: str = ""
     aliases: Aliases = Aliases()
     public_url: str | None = None
+    oidc_issuer: str = ""
+    oidc_audience: str = ""
+    oidc_keys_url: str = ""
+    oidc_tenant_claim: str = Field(default="tenant", min_length=1)
+    oidc_scope_claim: str = ""
+    oidc_algorithms: str = "RS256,ES256"
+    oidc_leeway_s: int = Field(default=60, ge=0, le=300)
     cell: str = Field(default="", pattern=f"^(?:{CELL_NAME.pattern})?$")
 
     def class_of(self, tenant: str) -> str:
@@ -101,10 +115,55 @@ class ApiSettings(StorageSettings, ServerSettings):
         parse_origins(value)
         return value
 
+    @property
+    def knows_callers(self) -> bool:
+        """Whether requests have to say whose they are; else this API serves its own machine alone."""
+        return bool(self.api_keys or self.oidc_issuer)
+
+    @property
+    def token_rules(self) -> TokenRules | None:
+        """None where no tokens are taken."""
+        if not self.oidc_issuer:
+            return None
+        return TokenRules(
+            self.oidc_issuer,
+            self.oidc_audience,
+            self.oidc_tenant_claim,
+            self.oidc_scope_claim,
+            parse_algorithms(self.oidc_algorithms),
+            self.oidc_leeway_s,
+            self.oidc_keys_url,
+        )
+
     @model_validator(mode="after")
     def _no_keys_for_no_stranger(self) -> Self:
-        if EVERY_ORIGIN in parse_origins(self.cors_origins) and not self.api_keys:
+        if EVERY_ORIGIN in parse_origins(self.cors_origins) and not self.knows_callers:
             raise ValueError("RHAPSODE_CORS_ORIGINS=* needs RHAPSODE_API_KEYS: any page could use this API otherwise")
+        return self
+
+    @field_validator("oidc_algorithms")
+    @classmethod
+    def _key_pairs_alone(cls, value: str) -> str:
+        parse_algorithms(value)
+        return value
+
+    @field_validator("oidc_issuer", "oidc_keys_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment):
+            raise ValueError("must be https://host, with a path if there is one")
+        return value
+
+    @model_validator(mode="after")
+    def _tokens_can_be_read(self) -> Self:
+        """http:// is refused by the client that fetches the keys, unless the address is in a network of one's own."""
+        if not self.oidc_issuer:
+            return self
+        if not self.oidc_audience:
+            raise ValueError("RHAPSODE_OIDC_ISSUER needs RHAPSODE_OIDC_AUDIENCE: its tokens for others would do, too")
+        if find_spec("joserfc") is None:
+            raise ValueError("RHAPSODE_OIDC_ISSUER needs a package that is not installed: pip install 'rhapsode[oidc]'")
         return self
 
     @field_validator("api_keys")

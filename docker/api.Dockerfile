@@ -16,8 +16,10 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 RUN python3 -m venv --without-pip /opt/rhapsode && python3 -m venv /opt/pip
-COPY constraints.txt pyproject.toml docker/requirements.py ./
-RUN python3 requirements.py pyproject.toml api > needed.txt \
+COPY constraints.txt pyproject.toml docker/requirements.py docker/pins/storage.txt ./
+RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps \
+        --require-hashes --requirement storage.txt \
+    && python3 requirements.py pyproject.toml api > needed.txt \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile \
         --constraint constraints.txt --requirement needed.txt
 # Of 400 services that botocore describes the store uses one, and credentials come through four; nobody runs the tests

@@ -35,9 +35,11 @@ ARG EXTRAS=worker
 ARG CPU_WHEELS=https://download.pytorch.org/whl/cpu
 WORKDIR /src
 RUN python3 -m venv --without-pip /opt/rhapsode && python3 -m venv /opt/pip
-COPY constraints.txt pyproject.toml docker/requirements.py ./
+COPY constraints.txt pyproject.toml docker/requirements.py docker/pins/storage.txt ./
 # A wheel for the CPU has a higher version (+cpu) than the one with CUDA, so naming its index chooses it.
 RUN if [ "${VARIANT}" = cpu ]; then set -- --extra-index-url "${CPU_WHEELS}"; fi \
+    && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps \
+        --require-hashes --requirement storage.txt \
     && python3 requirements.py pyproject.toml "${EXTRAS}" > needed.txt \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile "$@" \
         --constraint constraints.txt --requirement needed.txt
@@ -60,7 +62,7 @@ FROM python
 RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /tmp rhapsode \
     && install --directory --owner=10001 --group=10001 /scratch /var/cache/rhapsode
 COPY --from=build /opt/rhapsode /opt/rhapsode
-COPY docker/probe.py /opt/rhapsode/probe.py
+COPY docker/probe.py docker/fetch_checkpoint.py /opt/rhapsode/
 # An assembly writes its files to TMPDIR: a volume on a disk, since /tmp is usually memory. Compiled kernels must be on
 # something from which programs may be loaded.
 ENV PATH=/opt/rhapsode/bin:$PATH \

@@ -6,11 +6,14 @@ import sys
 
 from generators.everything import everything, out_of_date
 from generators.files import put_in_place
+from generators.record_tables import record_tables
+from generators.result_page import result_page
 from generators.speed_table import speed_table
 
 
 def main() -> None:
-    files = {**everything(), **speed_table()}
+    speeds = speed_table()
+    files = {**everything(), **speeds, **record_tables(speeds), **result_page()}
     old = [str(path) for path in out_of_date(files)]
     if sys.argv[1:] == ["--check"]:
         sys.exit("\n".join(("`make generated` renews what is not as its source says:", *old)) if old else 0)

@@ -96,7 +96,10 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem document (RFC 9457) with Rhapsode's members."""
+    """A problem document (RFC 9457) with Rhapsode's members.
+
+    page: address of what the server says about the code; empty where it did not name one.
+    """
 
     status: int
     code: str
@@ -105,6 +108,7 @@ class Problem:
     request_id: str = ""
     retryable: bool = False
     violations: tuple[Violation, ...] = ()
+    page: str = ""
 
     def sentence(self) -> str:
         """The problem on one line, with what each violation points at."""
@@ -141,6 +145,10 @@ class ApiError(RhapsodeError):
     @property
     def request_id(self) -> str:
         return self.problem.request_id
+
+    @property
+    def page(self) -> str:
+        return self.problem.page
 
     @property
     def violations(self) -> tuple[Violation, ...]:

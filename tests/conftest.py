@@ -27,9 +27,13 @@ from storage.runtime.config.settings import StorageSettings
 from tests.command_line import CommandLine, loaded_command_line
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
+from worker.engine.serving.rounding import round_rows_alike
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+# A test that multiplies before the engine's would otherwise decide how the engine's round.
+round_rows_alike()
 
 URL_SECRET = "a-secret-for-tests-only"
 

@@ -31,6 +31,10 @@ class ApiChanges(TypedDict, total=False):
     tenant_classes: dict[str, str]
     cors_origins: str
     public_url: str
+    oidc_issuer: str
+    oidc_audience: str
+    oidc_scope_claim: str
+    oidc_algorithms: str
 
 
 def api_settings_of(others: StorageSettings, **changes: Unpack[ApiChanges]) -> ApiSettings:

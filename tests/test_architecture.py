@@ -78,7 +78,7 @@ for script in sys.argv[1:]:
     assert outcome.stdout.lower().count("usage: ") == len(scripts)
 
 
-FOLDERS = (*PACKAGES, ".github", "benchmarks", "docker", "generators", "tests", "training")
+FOLDERS = (*PACKAGES, ".github", "benchmarks", "docker", "docs", "examples", "generators", "tests", "training")
 PAGES = sorted((*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))))
 """What people read first: each describes what works, and the tests below hold it to that."""
 
@@ -148,7 +148,8 @@ def test_every_make_target_in_the_pages_exists() -> None:
 
 
 def test_every_command_in_the_pages_exists() -> None:
-    named = {command for page in PAGES for command in re.findall(r"`rhapsode ([a-z]+(?: [a-z]+)?)", page.read_text())}
+    commands = re.compile(r"`rhapsode ([a-z]+(?:-[a-z]+)*(?: [a-z]+)?)")
+    named = {command for page in PAGES for command in commands.findall(page.read_text())}
     assert named
 
     assert {command for command in named if not is_command(command.split())} == set()

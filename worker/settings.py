@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
-from typing import Literal, Self, assert_never
+from typing import Annotated, Literal, Self, assert_never
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_settings import NoDecode
 
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
@@ -46,6 +47,12 @@ class WorkerSettings(ItemSettings):
     engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
         everything around it.
     checkpoint: directory of the model in its published layout.
+    checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
+        of them to begin with, and another one when that is needed more; each model has its directory's name.
+    swap_idle_s: how long nothing has waited for the model that is loaded, and something has for another that nobody
+        serves, before that one is loaded. swap_backlog_s: how far the workers of another model are behind before one
+        that idles joins them. swap_patience_s: how long something waits for a model that nobody serves before the only
+        worker of another one puts that down with work waiting.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
     postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
@@ -79,6 +86,10 @@ class WorkerSettings(ItemSettings):
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
     checkpoint: Path = SMALL_VOICE
+    checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
+    swap_idle_s: float = Field(default=15.0, gt=0)
+    swap_backlog_s: float = Field(default=300.0, gt=0)
+    swap_patience_s: float = Field(default=900.0, gt=0)
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
     live_slots: int = Field(default=4, ge=1, le=512)
@@ -112,6 +123,26 @@ class WorkerSettings(ItemSettings):
             raise ValueError("must be cpu, mps, cuda or cuda:N")
         return value
 
+    @field_validator("checkpoints", mode="before")
+    @classmethod
+    def _folders(cls, value: object) -> object:
+        return [Path(each.strip()) for each in value.split(",") if each.strip()] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _choose_first_checkpoint(self) -> Self:
+        if not self.checkpoints:
+            return self
+        names = [_name_of(each) for each in self.checkpoints]
+        if len(set(names)) < len(names):
+            raise ValueError("RHAPSODE_CHECKPOINTS: models have the names of their directories, and two are the same")
+        if self.model:
+            raise ValueError("RHAPSODE_MODEL is for one model: those of RHAPSODE_CHECKPOINTS are named by directory")
+        if "checkpoint" not in self.model_fields_set:
+            object.__setattr__(self, "checkpoint", self.checkpoints[0])
+        elif self.checkpoint not in self.checkpoints:
+            raise ValueError("RHAPSODE_CHECKPOINT, the one that is loaded first, is none of RHAPSODE_CHECKPOINTS")
+        return self
+
     @model_validator(mode="after")
     def _keep_promises(self) -> Self:
         if self.engine == "vllm" and self.engine_reproducibility is Reproducibility.STRICT:
@@ -130,7 +161,14 @@ class WorkerSettings(ItemSettings):
     @property
     def model_name(self) -> str:
         """The name under which jobs ask for this worker's model."""
-        return self.model or ("fake" if self.engine == "fake" else self.checkpoint.absolute().name)
+        if self.model or self.checkpoints:
+            return self.model or _name_of(self.checkpoint)
+        return "fake" if self.engine == "fake" else _name_of(self.checkpoint)
+
+    @property
+    def other_checkpoints(self) -> dict[str, Path]:
+        """By the name of the model: what may be loaded in the place of `checkpoint`."""
+        return {_name_of(each): each for each in self.checkpoints if each != self.checkpoint}
 
     @property
     def num_postprocessors(self) -> int:
@@ -183,10 +221,16 @@ class WorkerSettings(ItemSettings):
         return self.worker_name or f"{socket.gethostname()}-{self.lane}-{boot_id[:8]}"
 
 
+def _name_of(checkpoint: Path) -> str:
+    return checkpoint.absolute().name
+
+
 class JanitorSettings(ItemSettings):
     """The janitor.
 
     ticket_cap: tickets that may wait in a queue; four times the slots of all workers is plenty.
+    pod_costs: tell Kubernetes which workers' pods to take away first; their names are the workers'.
     """
 
     ticket_cap: int = Field(default=256, ge=1)
+    pod_costs: bool = False

@@ -155,7 +155,7 @@ def _resolved_line(
         metadata={**request.metadata, CUSTOM_ID: custom_id},
         stored_bytes=len(text),
     )
-    return BatchLine(number, custom_id, text.decode(), submission)
+    return BatchLine(number, custom_id, text.decode(), submission, resolved.cast.lead.card.takes_whole_jobs)
 
 
 def _note_bucket(bucket: Bucket, job: JobId, checked: _Checked) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.http.problems.codes import JOB_CODES
+from api.http.problems.codes import JOB_CODES, problem_type
 from api.job_answers.segment_ids import segment_id
 from rhapsode.contract.jobs.failure import JobProblem, SegmentProblem
 from storage.jobs.record import JobError, JobRecord
@@ -19,7 +19,7 @@ def job_problem(record: JobRecord) -> JobProblem | None:
         return None
     kind = JOB_CODES.get(error.code)
     return JobProblem(
-        type=f"urn:problem:{error.code.replace('_', '-')}",
+        type=problem_type(error.code),
         title=kind.title if kind else UNKNOWN_TITLE,
         status=failure_status(error.code),
         detail=error.detail,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from mimetypes import types_map
@@ -44,6 +45,13 @@ _CONTENT_TYPES = (
     | {f".{form}": facts.content_type for form, facts in FORMATS.items()}
     | {".json": "application/json", ".srt": "application/x-subrip", ".vtt": "text/vtt"}
 )
+
+NARRATION = "narration"
+"""The stem of the files of a whole narration."""
+
+MOST_TITLE_CHARS = 100
+_UNFIT_FOR_FILES = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+"""What some system takes in no name of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ class JobViewer:
         )
 
     def download_url(self, record: JobRecord, artifact: ArtifactRecord, ttl_s: int) -> str:
-        download = Download(_file_name(record, artifact), content_type(artifact.name))
+        download = Download(file_name(record, artifact), content_type(artifact.name))
         return self.links.absolute(self.artifacts.url(artifact.key, ttl_s, download))
 
     def etag(self, record: JobRecord) -> str:
@@ -157,9 +165,18 @@ def find_artifact(artifacts: Sequence[ArtifactRecord], name: str) -> ArtifactRec
     return next((artifact for artifact in artifacts if artifact.name == name), None)
 
 
-def _file_name(record: JobRecord, artifact: ArtifactRecord) -> str:
-    """What a browser calls it: names of ours are told apart by the job, those of chapters stand for themselves."""
-    return f"{record.id}-{artifact.name}" if artifact in record.artifacts else artifact.name
+def file_name(record: JobRecord, artifact: ArtifactRecord) -> str:
+    """What a browser calls it: the narration by its title; other names of ours are told apart by the job, and those of
+    chapters stand for themselves.
+    """
+    if artifact not in record.artifacts:
+        return artifact.name
+    stem, _, suffix = artifact.name.rpartition(".")
+    title = _UNFIT_FOR_FILES.sub(" ", record.metadata.get("title", ""))
+    title = " ".join(title.split())[:MOST_TITLE_CHARS].strip(" .")
+    if stem == NARRATION and title:
+        return f"{title}.{suffix}"
+    return f"{record.id}-{artifact.name}"
 
 
 def _links_expire_at(now_s: float) -> int:

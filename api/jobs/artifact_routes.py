@@ -63,12 +63,18 @@ def get_artifact(asked: KnownAsked, job_id: KnownJobId, name: str) -> Response:
     """Leads to the object itself, by a link that needs no credentials for fifteen minutes."""
     services = asked.services
     record = services.jobs.get(asked.tenant, job_id)
-    artifact = find_artifact(record.artifacts, name) or _find_listed(services, record, name)
-    if artifact is None:
-        raise not_found(f"job {job_id} has no artifact {name[:64]!r}; it has: {_names(record)}")
+    artifact = find_file(services, record, name)
     viewer = JobViewer(services.artifacts, asked.links, time.time())
     location = viewer.download_url(record, artifact, URL_TTL_S)
     return Response(status_code=302, headers={"Location": location, "Cache-Control": "no-store"})
+
+
+def find_file(services: ApiServices, record: JobRecord, name: str) -> ArtifactRecord:
+    """Of the job itself, or of a chapter. Raises a `Problem` if there is none."""
+    artifact = find_artifact(record.artifacts, name) or _find_listed(services, record, name)
+    if artifact is None:
+        raise not_found(f"job {record.id} has no artifact {name[:64]!r}; it has: {_names(record)}")
+    return artifact
 
 
 def _listed(services: ApiServices, record: JobRecord) -> Iterator[ListedFile]:

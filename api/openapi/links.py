@@ -23,7 +23,7 @@ class Way:
 
 _JOB = (
     *("get_job", "cancel_job", "pause_job", "resume_job", "change_job", "retry_job", "assemble_job", "delete_job"),
-    *("hear_job", "follow_job", "list_segments", "list_artifacts", "list_job_deliveries"),
+    *("hear_job", "follow_job", "list_segments", "get_waveform", "list_artifacts", "list_job_deliveries"),
 )
 _VOICE = (
     *("get_voice", "patch_voice", "get_sample", "put_sample", "get_embedding", "post_preview", "delete_voice"),
@@ -55,7 +55,7 @@ WAYS = (
         ("select_take",),
     ),
     Way("list_models", "200", {"model_name": _FIRST_NAME}, ("get_model",)),
-    Way("list_artifacts", "200", {**_OF_THE_SAME_JOB, "name": _FIRST_NAME}, ("get_artifact",)),
+    Way("list_artifacts", "200", {**_OF_THE_SAME_JOB, "name": _FIRST_NAME}, ("get_artifact", "share_artifact")),
     Way("post_batch", "202", {"batch_id": _ID}, ("get_batch", "get_results", "cancel_batch", "delete_batch")),
     Way("post_upload", "201", {"upload_id": _ID}, ("get_upload", "delete_upload")),
     Way("post_voice", "201", {"voice_id": _ID}, _VOICE),

@@ -76,6 +76,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "edit_sentence": (*_STATE, *_ADMISSION, *_LANGUAGE, *_MODEL, (422, "text_too_long")),
     "regenerate_segment": (*_STATE, *_ADMISSION, *_MODEL),
     "list_takes": _STATE,
+    "get_waveform": _STATE,
     "select_take": (*_STATE, *_ADMISSION),
     "post_voice": (*_RECORDING, *_ADMISSION, *_MODEL),
     "put_sample": (*_RECORDING, *_ADMISSION, *_STATE),
@@ -121,7 +122,7 @@ def refusals(path: str, method: str, operation: Mapping[str, Any]) -> Refusals:
     if path not in OPEN_PATHS:
         found |= {(503, "storage_unavailable")}
     if not path.startswith(OPEN_PATHS):
-        found |= {(401, "unauthorized"), (403, "forbidden"), (429, "rate_limited")}
+        found |= {(401, "unauthorized"), (403, "forbidden"), (429, "rate_limited"), (503, "identity_unavailable")}
     if "{" in path:
         found |= {(404, "voice_not_found" if "voice_id" in path else "not_found")}
     if path.startswith(_FORGETTING):

@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
@@ -14,10 +14,11 @@ from api.http.problems.problem import not_found
 from api.operators.fleet_view import queue_view, totals_of, worker_view
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobClass
-from rhapsode.contract.operators.fleet import QueueList, WorkerList, WorkerView
+from rhapsode.contract.operators.fleet import FleetHistory, QueueList, WorkerList, WorkerView
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import HOOKS_QUEUE
+from storage.queue.fleet_history import MOST_MINUTES
 from storage.queue.overview import ClassOverview, Overview, QueueOverview
 from storage.queue.worker_registry import ListedWorker, WorkerUnknown
 
@@ -64,6 +65,14 @@ def list_queues(tenant: Tenant, services: Services) -> QueueList:
         data=tuple(queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues),
         totals=totals_of(overview, workers),
     )
+
+
+@router.get("/fleet-history", response_model=FleetHistory)
+def get_fleet_history(
+    tenant: Tenant, services: Services, minutes: Annotated[int, Query(ge=1, le=MOST_MINUTES)] = MOST_MINUTES
+) -> FleetHistory:
+    """How the fleet was, minute by minute, over the last day."""
+    return FleetHistory(data=services.fleet_history.read(minutes))
 
 
 def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerView:

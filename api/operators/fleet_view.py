@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from api.http.times import moment
-from rhapsode.contract.operators.fleet import EngineState, QueueClass, QueueTotals, QueueView, VoiceMemory, WorkerView
+from rhapsode.contract.operators.fleet import (
+    EngineState,
+    QueueClass,
+    QueueTotals,
+    QueueView,
+    VoiceMemory,
+    WorkerView,
+)
 from storage.jobs.work_queues import CPU_QUEUE, HOOKS_QUEUE
 from storage.queue.overview import ClassOverview, Overview, QueueOverview
 from storage.queue.worker_registry import ListedWorker, WorkerState
@@ -23,6 +30,7 @@ def worker_view(listed: ListedWorker) -> WorkerView:
         state=listed.state.value,
         queue=report.queue,
         model=report.model,
+        other_models=report.other_models,
         slots=report.slots,
         leases=report.leases,
         host=report.host,
@@ -39,7 +47,7 @@ def queue_view(queue: QueueOverview, workers: Sequence[ListedWorker], tickets: i
     mine = [
         each.report
         for each in workers
-        if each.report.queue == queue.name and each.state is not WorkerState.UNRESPONSIVE
+        if each.report.queue == queue.name and each.state not in (WorkerState.LOADING, WorkerState.UNRESPONSIVE)
     ]
     return QueueView(
         name=queue.name,

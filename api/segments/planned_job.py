@@ -15,7 +15,7 @@ from storage.errors import ArtifactMissing, SegmentNotFound
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
-from storage.segments.plan import PlanFormatError, PlannedSegment
+from storage.segments.plan import Chapter, Plan, PlanFormatError, PlannedSegment
 
 
 async def _segment_index(segment: str) -> int:
@@ -61,10 +61,21 @@ def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlannedS
     """None before the job is planned. Raises a `Problem` if the store has lost or damaged the plan, or a
     `StorageError`.
     """
+    plan = _plan(services, record)
+    return plan.segments if plan else ()
+
+
+def planned_chapters(services: ApiServices, record: JobRecord) -> tuple[Chapter, ...]:
+    """As `planned_segments`."""
+    plan = _plan(services, record)
+    return plan.chapters if plan else ()
+
+
+def _plan(services: ApiServices, record: JobRecord) -> Plan | None:
     if not record.is_planned:
-        return ()
+        return None
     try:
-        return services.plans.of(record).segments
+        return services.plans.of(record)
     except (ArtifactMissing, PlanFormatError) as error:
         # Unless the job was deleted between the two reads.
         services.jobs.get(record.tenant, record.id)

@@ -12,6 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
 from api.http.open_sockets import OpenSockets
+from api.identity.identities import Identities, open_identities
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
 from api.services.jobs_together import JobsTogether
@@ -31,6 +32,7 @@ from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.dead_letters import DeadLetters
+from storage.queue.fleet_history import FleetHistory
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.overview import QueueOverviews
 from storage.queue.recent_models import RecentModels
@@ -49,6 +51,7 @@ from storage.tenants.usage import UsageLedger
 from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.http import webhook_checker
 from storage.webhooks.store import WebhookStore
 
 LOCAL_TENANT = TenantId("local")
@@ -101,6 +104,7 @@ class ApiServices:
     jobs_together: JobsTogether
     callers: CallerGate
     api_keys: ApiKeyStore
+    identities: Identities | None
     idempotent_responses: IdempotentResponses
     quotas: QuotaStore
     usage: UsageLedger
@@ -111,6 +115,7 @@ class ApiServices:
     worker_slots: WorkerSlots
     worker_registry: WorkerRegistry
     queue_overviews: QueueOverviews
+    fleet_history: FleetHistory
     guard: StateGuard
     dead_letters: DeadLetters
     audit_log: AuditLog
@@ -177,6 +182,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 jobs_together=JobsTogether(jobs, positions),
                 callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
                 api_keys=ApiKeyStore(client, settings.key_prefix),
+                identities=open_identities(settings.token_rules, webhook_checker(settings.webhook_allow_private)),
                 idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
                 quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
                 usage=UsageLedger(client, settings.key_prefix),
@@ -187,6 +193,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 worker_slots=WorkerSlots(client, settings.key_prefix),
                 worker_registry=worker_registry,
                 queue_overviews=QueueOverviews(client, settings.key_prefix),
+                fleet_history=FleetHistory(client, settings.key_prefix),
                 guard=StateGuard(client, artifacts, settings.key_prefix),
                 dead_letters=DeadLetters(client, settings.key_prefix),
                 audit_log=AuditLog(client, settings.key_prefix),

@@ -11,7 +11,6 @@ import asyncio
 import hashlib
 import json
 import resource
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import httpx
 
 from benchmarks.api.served_api import ServedApi, served_api
 from benchmarks.process_figures import memory_kib
+from rhapsode.bench.statistics import percentile
 from storage.ids import WorkQueue
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import ClaimedItem, PlanResult, WorkerIdentity
@@ -93,7 +93,7 @@ async def _measure(api: ServedApi, listeners: int, segments: int, interval_s: fl
             stream.cancel()
         await asyncio.gather(*streams, return_exceptions=True)
     late_ms = [1000 * (each.heard_s[index] - told_s[index]) for each in crowd for index in range(segments)]
-    p50, p99 = statistics.median(late_ms), statistics.quantiles(late_ms, n=100)[98]
+    p50, p99 = percentile(late_ms, 0.5), percentile(late_ms, 0.99)
     cpu_us = 1e6 * cpu_s / len(late_ms)
     return f"{listeners:>9} {len(late_ms):>7} {p50:>8.1f} {p99:>8.1f} {cpu_us:>8.0f} {grown_kib / listeners:>6.0f}"
 

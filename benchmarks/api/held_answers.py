@@ -11,11 +11,11 @@ import argparse
 import asyncio
 import os
 import signal
-import statistics
 import time
 
 from benchmarks.api.served_api import ServedApi, served_api
 from benchmarks.process_figures import has_ended, memory_kib
+from rhapsode.bench.statistics import percentile
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId, new_job_id
@@ -76,8 +76,7 @@ async def _measure(api: ServedApi, waiters: int, ends: int, interval_s: float, i
     waited, given, stop_s = await _stopped(api, [reader for reader, _ in list(waiting.values())[len(late_ms) :]])
     for _, writer in waiting.values():
         writer.close()
-    p50 = statistics.median(late_ms)
-    p99 = statistics.quantiles(late_ms, n=100)[98] if len(late_ms) > 1 else p50
+    p50, p99 = percentile(late_ms, 0.5), percentile(late_ms, 0.99)
     return (
         f"{waiters:>7} {grown_kib / waiters:>7.1f} {100 * idle:>7.2f} {clients:>7} {len(late_ms):>7} "
         f"{p50:>7.1f} {p99:>7.1f} {cpu_ms:>7.2f} {waited:>7} {given:>7} {stop_s:>7.2f}"

@@ -8,13 +8,13 @@ A real API over a real Valkey on this machine; every job has claimable segments,
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 
 import httpx
 import redis
 
 from benchmarks.api.served_api import ServedApi, served_api
+from rhapsode.bench.statistics import percentile
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, new_job_id
@@ -75,10 +75,8 @@ def measure(api: ServedApi, secret: str, scrapes: int, jobs: int) -> None:
             took.append((time.perf_counter() - begun_s) * 1000)
         cpu_ms = (api.cpu_s() - before_s) / scrapes * 1000
         in_redis_ms = (function_us(api.state) - before_us) / scrapes / 1000
-    took.sort()
-    p99 = took[min(len(took) - 1, round(0.99 * len(took)))]
     print(f"unfinished jobs               {jobs}")
-    print(f"scrape, p50 / p99             {statistics.median(took):.1f} / {p99:.1f} ms")
+    print(f"scrape, p50 / p99             {percentile(took, 0.5):.1f} / {percentile(took, 0.99):.1f} ms")
     print(f"CPU of the API a scrape       {cpu_ms:.1f} ms")
     print(f"functions in Redis a scrape   {in_redis_ms:.2f} ms")
     print(f"bytes                         {len(answer.content)}")

@@ -24,8 +24,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from api.system.page import page as page_files
 from benchmarks.api.served_api import ServedApi, served_api
-from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.run_guard import guarded_run
+from tests.tools.chromium import HOW_TO_GET, find_browser, start_browser
 
 LIST_ANSWERS = 40
 READY = "html[data-ready]"
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _weight() -> dict[str, int]:
-    files = [page_files().document, *page_files().assets.values()]
+    files = [*page_files().documents.values(), *page_files().assets.values()]
     return {
         "files": len(files),
         "bytes": sum(len(file.plain) for file in files),

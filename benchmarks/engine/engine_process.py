@@ -12,13 +12,13 @@ import argparse
 import json
 import os
 import platform
-import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
 from benchmarks.process_figures import cpu_s
+from rhapsode.bench.statistics import percentile
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
@@ -93,13 +93,13 @@ def measure(engine: Engine, load: Load, host_cpu_s: Callable[[], float]) -> Cost
         spoken = list(threads.map(speak, range(load.concurrency, load.concurrency + load.requests)))
         wall_s = time.perf_counter() - begun_s
         caller_s, host_s = time.process_time() - caller_s, host_cpu_s() - host_s
-    latencies = statistics.quantiles([latency_s for latency_s, _ in spoken], n=100)
+    latencies_ms = [1000 * latency_s for latency_s, _ in spoken]
     return Cost(
         requests_per_s=round(load.requests / wall_s, 1),
         caller_cpu_ms=round(1000 * caller_s / load.requests, 3),
         host_cpu_ms=round(1000 * host_s / load.requests, 3),
-        latency_p50_ms=round(1000 * latencies[49], 1),
-        latency_p99_ms=round(1000 * latencies[98], 1),
+        latency_p50_ms=round(percentile(latencies_ms, 0.5), 1),
+        latency_p99_ms=round(percentile(latencies_ms, 0.99), 1),
         pcm_bytes=spoken[0][1],
     )
 

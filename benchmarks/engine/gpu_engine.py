@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,7 +39,7 @@ from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, 
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.interface import BuiltInSpeaker, EngineStats
 from worker.engine.native import NativeEngine
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import PROFILES, Reproducibility, ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint
 from worker.engine.settings import NativeEngineSettings, Precision
 from worker.engine.stages.codec import CodecStage
@@ -326,6 +326,7 @@ def main() -> None:
     parser.add_argument("--poisson-load", type=float, default=0.7, help="share of the fastest closed loop")
     parser.add_argument("--first-running", type=numbers, default=[0, 32], help="streams beside a first audio")
     parser.add_argument("--first-samples", type=int, default=40)
+    parser.add_argument("--enough-frames", type=int, help="that a pass of the codec waits for, else the profile's")
     parser.add_argument("--codec", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--reference", choices=("qwen-tts",))
     parser.add_argument("--reference-path", default="", help="where that package and what it needs are installed")
@@ -333,6 +334,8 @@ def main() -> None:
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    if options.enough_frames is not None:
+        PROFILES[options.profile] = replace(PROFILES[options.profile], codec_enough_frames=options.enough_frames)
     with tempfile.TemporaryDirectory(dir=options.scratch) as scratch, torch.inference_mode():
         checkpoint = options.checkpoint or Path(scratch)
         if options.checkpoint is None:
@@ -343,6 +346,7 @@ def main() -> None:
             "size": options.size,
             "profile": options.profile,
             "reproducibility": options.reproducibility,
+            "enough_frames": PROFILES[options.profile].codec_enough_frames,
             "kv_precision": options.kv_precision,
             "mlp_precision": options.mlp_precision,
             "machine": machine(options),

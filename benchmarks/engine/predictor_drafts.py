@@ -1,6 +1,7 @@
-"""Whether drafts of residual codes would make the code predictor faster on this CPU, and at what agreement.
+"""Whether drafts of residual codes would make the code predictor faster, and at what agreement.
 
     python benchmarks/engine/predictor_drafts.py [--checkpoint worker/small_voice] [--sentences 60] [--temperature 0.9]
+    python benchmarks/engine/predictor_drafts.py --device cuda:0 [--sizes 0.6B,1.7B] [--rows 1,2,4,8,16]
 
 A draft proposes the next codes of a frame, one pass over k + 1 positions computes the true ones with the same noise,
 and those that agree are kept: the codes are those of one position a pass, if the pass rounds like single ones. Prints
@@ -13,6 +14,7 @@ that agree so often. What a draft costs itself, and its k further draws, is not 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -20,6 +22,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,22 +30,28 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from worker.engine.interface import BuiltInSpeaker, CodecFrames, SpeechRequest, TokenSampling
+from worker.engine.distil.spoken_frames import Said, SpokenStates, say_all
+from worker.engine.interface import TokenSampling
 from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import CodePredictorConfig, read_model_config
 from worker.engine.model.layers import RotaryTable
 from worker.engine.model.speech_modules import load_modules
 from worker.engine.native import NativeEngine
+from worker.engine.requests.sampling import NoiseTable, RowSampling, draw_for, likeliest
 from worker.engine.settings import NativeEngineSettings
+from worker.engine.stages.draft_heads import read_heads
+
+if TYPE_CHECKING:
+    from benchmarks.engine.drafted_frames import PassFigures
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = ROOT / "training/corpus/calibration_sentences.txt"
-ROWS = (1, 2, 4, 8)
+ROWS = (1, 2, 4, 8, 16)
 DRAFTED = (1, 3, 7)
 AGREEMENTS = (0.05, 0.1, 0.3, 0.5, 0.7, 0.9)
 ROW_STEP = 4  # of the CPU's frames: a row alone is a pass over four
 SIMULATED_FRAMES = 200
-MAX_FRAMES = 120
+NUM_GUESSES = 3
 FIRST_DRAFTED = 2  # position behind the hidden state and codebook 0, where a frame's second pass begins
 
 Codes = npt.NDArray[np.int64]
@@ -69,10 +78,48 @@ def main() -> None:
         "--temperature", type=float, help="instead of the checkpoint's own sampling, with a top-k of 20"
     )
     parser.add_argument("--repeats", type=int, default=12, help="pairs of passes for each shape")
+    parser.add_argument("--device", type=torch.device, default=torch.device("cpu"))
+    parser.add_argument("--sizes", default="0.6B,1.7B", help="published sizes, on a CUDA device")
+    parser.add_argument("--rows", default="1,2,4,8,16", help="of a frame, on a CUDA device")
     arguments = parser.parse_args()
-    load_before = os.getloadavg()[0]
+    if arguments.device.type == "cuda":
+        rows = [int(number) for number in arguments.rows.split(",")]
+        measure_on_gpu(arguments.device, arguments.sizes.split(","), rows)
+    else:
+        measure_on_cpu(arguments)
 
-    speech = made_codes(arguments.checkpoint, arguments.sentences, arguments.temperature)
+
+def measure_on_gpu(device: torch.device, sizes: Sequence[str], rows: Sequence[int]) -> None:
+    # Its kernels need Triton, which a machine without a GPU does not have.
+    from benchmarks.engine.drafted_frames import (
+        engine_frames_ms,
+        frames_by_agreement,
+        graph_us,
+        host_read_us,
+        measure_passes,
+    )
+
+    torch.cuda.set_device(device)
+    print(json.dumps({"device": torch.cuda.get_device_name(device), "torch": torch.__version__}), flush=True)
+    passes: list[PassFigures] = []
+    for size in sizes:
+        frame_ms, predictor = engine_frames_ms(size, rows, device)
+        if not passes:
+            for figures in measure_passes(predictor, rows, DRAFTED, graph_us):
+                passes.append(figures)
+                print(json.dumps(asdict(figures)), flush=True)
+            print(json.dumps({"host_read_us": round(host_read_us(predictor, rows[0]), 1)}), flush=True)
+        num_codebooks = predictor.heads.shape[0] + 1
+        for frame in frames_by_agreement(size, frame_ms, passes, AGREEMENTS, mean_passes, num_codebooks):
+            print(json.dumps(asdict(frame)), flush=True)
+        del predictor
+        torch.cuda.empty_cache()
+
+
+def measure_on_cpu(arguments: argparse.Namespace) -> None:
+    load_before = os.getloadavg()[0]
+    said = made_speech(arguments.checkpoint, arguments.sentences, arguments.temperature)
+    speech = [np.asarray(one.frames, np.int64) for one in said]
     passes = measure_passes(arguments.checkpoint, arguments.repeats)
 
     print(
@@ -83,6 +130,7 @@ def main() -> None:
                 "frames": sum(map(len, speech)),
                 "load_before": round(load_before, 2),
                 "agreement_by_codebook": agreement(speech),
+                "agreement_of_heads": agreement_of_heads(arguments.checkpoint, said),
                 "passes": [asdict(row) for row in passes],
             },
             indent=1,
@@ -90,35 +138,44 @@ def main() -> None:
     )
 
 
-def made_codes(checkpoint: Path, num_sentences: int, temperature: float | None) -> list[Codes]:
-    """What the checkpoint says, (T, Q) for each sentence."""
+def made_speech(checkpoint: Path, num_sentences: int, temperature: float | None) -> tuple[Said, ...]:
     texts = SENTENCES.read_text(encoding="utf-8").splitlines()[:num_sentences]
     engine = NativeEngine(NativeEngineSettings(checkpoint, slots=16, live_slots=0, num_threads=1))
     try:
-        sampling, speakers = engine.info.default_sampling, engine.info.speakers
+        sampling = engine.info.default_sampling
         if temperature is not None:
             drawn = TokenSampling(temperature=temperature, top_k=20, top_p=1.0)
             sampling = replace(sampling, talker=drawn, predictor=drawn)
-        futures = [
-            engine.submit(
-                SpeechRequest(
-                    request_id=str(number),
-                    text=text,
-                    conditioning=BuiltInSpeaker(speakers[number % len(speakers)]),
-                    sampling=sampling,
-                    seed=number,
-                    max_frames=MAX_FRAMES,
-                )
-            )
-            for number, text in enumerate(texts)
-        ]
-        return [_codes(future.result().frames) for future in futures]
+        return say_all(engine, texts, sampling, lambda _: None)
     finally:
         engine.close()
 
 
-def _codes(frames: CodecFrames) -> Codes:
-    return np.asarray(frames, np.int64)
+@torch.inference_mode()
+def agreement_of_heads(checkpoint: Path, said: Sequence[Said]) -> dict[str, list[float]] | None:
+    """For codebooks 1 to Q - 1: the share of frames whose code is the first guess of the checkpoint's heads, and one of
+    their three, both with the noise that the code was drawn with. None: the checkpoint has no heads."""
+    spoken = SpokenStates(checkpoint)
+    num_heads, num_lanes, width = spoken.predictor.heads.weight.shape
+    heads = read_heads(checkpoint, num_heads, num_lanes, width)
+    if heads is None:
+        return None
+    frames = spoken.of(said)
+    seeds = torch.cat([torch.full((len(one.frames),), one.request.seed) for one in said])
+    numbers = torch.cat([torch.arange(len(one.frames)) for one in said])
+    noise = NoiseTable((num_lanes + 1, *[num_lanes] * num_heads), seeds.device).at(seeds, numbers)[1:]
+    sampling = said[0].request.sampling.predictor
+    row = RowSampling(1, num_lanes, seeds.device)
+    row.set(0, sampling)
+    rows, draw = row.at(torch.zeros_like(seeds)), draw_for((sampling,), num_lanes)
+    shares: dict[str, list[float]] = {"first guess": [], "one of three": []}
+    for position in range(num_heads):
+        scores = heads.scores(position, frames.states[:, position].float(), frames.codes[:, position])
+        guesses = likeliest(scores, noise[position], rows, draw, NUM_GUESSES)
+        hits = guesses == frames.codes[:, position + 1, None]
+        shares["first guess"].append(round(float(hits[:, 0].float().mean()), 3))
+        shares["one of three"].append(round(float(hits.any(dim=1).float().mean()), 3))
+    return shares
 
 
 def agreement(speech: Sequence[Codes]) -> dict[str, list[float]]:
@@ -197,6 +254,7 @@ def _passes(config: CodePredictorConfig, predictor: CodePredictor, rows: int, dr
     return Passes(rows, drafted, round(cost, 2), same_bits, by_agreement)
 
 
+@functools.cache
 def mean_passes(num_codes: int, drafted: int, share: float, rows: int) -> float:
     """Until the slowest of the rows has its codes, for a synthetic draft that agrees with this probability."""
     random = np.random.default_rng(3)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import random
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from benchmarks.api.served_api import ROOT, ServedApi, served_api
 from benchmarks.live.steps import ENGINE_BEGIN, ENGINE_END, LAST, TIMES, now_ns, read_notes
+from rhapsode.bench.statistics import percentile
 from tests.run_guard import guarded_run
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import BuiltInSpeaker, SpeechChunk, SpeechRequest, TextMode, Urgency
@@ -119,7 +121,7 @@ def _tell_difference(ways: list[dict[str, float]]) -> None:
     between = [heard - made for heard, made in zip(http, engine, strict=True)]
     print(f"{'':<28} {'p10':>7} {'p50':>7} {'p95':>7} ms")
     for name, times in (("HTTP's first sample", http), ("the engine's", engine), ("between them", between)):
-        print(f"{name:<28}", *(f"{_percentile(times, share):>7.2f}" for share in (0.1, 0.5, 0.95)))
+        print(f"{name:<28}", *(f"{percentile(times, share):>7.2f}" for share in (0.1, 0.5, 0.95)))
 
 
 async def _way(api: ServedApi, files: list[Path]) -> list[tuple[int, str]]:
@@ -167,13 +169,10 @@ async def _measure(api: ServedApi, rate: float, seconds: float) -> str:
     told = await asyncio.gather(*streams)
     heard = [each for each in told if isinstance(each, Heard)]
     dry, errors = sum(each.ran_dry for each in heard), len(told) - len(heard)
-    p50, p95, p99 = (_percentile([1000 * each.first_s for each in heard], share) for share in (0.5, 0.95, 0.99))
+    first_ms = [1000 * each.first_s for each in heard] or [math.nan]  # where every one was refused
+    p50, p95, p99 = (percentile(first_ms, share) for share in (0.5, 0.95, 0.99))
     cpu_ms = 1000 * (api.cpu_s() - used_s) / len(told)
     return f"{rate:>8g} {len(told):>8} {p50:>8.1f} {p95:>8.1f} {p99:>8.1f} {dry:>8} {errors:>8} {cpu_ms:>8.1f}"
-
-
-def _percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0.0
 
 
 async def _hear(api: ServedApi) -> Heard | str:

@@ -1,13 +1,15 @@
 """How soon a cell works again after its Redis primary went, and what it lost: real servers, Sentinel, Celery worker.
 
-    python -m benchmarks.queue.failover [--failovers 24]
+    python -m benchmarks.queue.failover [--failovers 24] [--jobs 1000]
 
-Primary, replica and Sentinel (`down-after-milliseconds 1000`) on this machine. Clients submit all the time, and do not
-wait for the replica; a worker of its own process takes tickets, claims, works for a while and commits, as ours do. The
-primary is killed (kill -9) and frozen (SIGSTOP, as a host that stands still: nothing answers and nothing is closed, and
-it comes back when all is over) in turns. Told for each: seconds from the blow until Sentinel has chosen, until a job is
-accepted, and until an item is committed that was claimed afterwards; then the median and the longest, and how many
-accepted jobs Redis does not know any more: those the journal would have to bring back.
+Primary, replica and Sentinel (`down-after-milliseconds 1000`) on this machine. So many jobs are accepted before the
+first blow, of which a segment of each is never spoken: all of them are under way at every blow. Clients submit all
+the time, and do not wait for the replica; a worker of its own process takes tickets, claims, works for a while and
+commits, as ours do. The primary is killed (kill -9) and frozen (SIGSTOP, as a host that stands still: nothing answers
+and nothing is closed, and it comes back when all is over) in turns. Told for each: seconds from the blow until
+Sentinel has chosen, until a job is accepted, and until an item is committed that was claimed afterwards; then the
+median and the longest, and how many accepted jobs Redis does not know any more: those the journal would have to bring
+back.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from storage.database.connections import connect_redis
 from storage.errors import LeaseLost, StoreUnavailable
 from storage.ids import JobId
 from storage.job_store.store import JobStore
+from storage.jobs.submissions import Submission
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
@@ -60,13 +63,14 @@ class Recovery:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--failovers", type=int, default=24, help="of both kinds together")
+    parser.add_argument("--jobs", type=int, default=0, help="accepted before the first one")
     parser.add_argument("--worker", nargs=2, metavar=("URL", "FILE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
         work(*arguments.worker)
     else:
         with guarded_run() as folder, watched_cell(folder) as cell:
-            measure(cell, folder / "committed", arguments.failovers)
+            measure(cell, folder / "committed", arguments.failovers, arguments.jobs)
 
 
 def work(url: str, committed: str) -> None:
@@ -107,11 +111,15 @@ class Clients:
         wanted = submission(ALICE)
         while not self.over.wait(SUBMIT_EVERY_S):
             try:
-                self.tickets.send(self.jobs.submit(wanted).tickets)
+                self.accept(wanted)
             except StoreUnavailable:
                 continue
-            self.accepted.append((wanted.id, time.monotonic()))
             wanted = submission(ALICE)
+
+    def accept(self, wanted: Submission) -> None:
+        """Raises `StoreUnavailable`."""
+        self.tickets.send(self.jobs.submit(wanted).tickets)
+        self.accepted.append((wanted.id, time.monotonic()))
 
     def sweep(self) -> None:
         while not self.over.wait(SWEEP_EVERY_S):
@@ -122,7 +130,7 @@ class Clients:
                 continue
 
 
-def measure(cell: Cell, committed: Path, failovers: int) -> None:
+def measure(cell: Cell, committed: Path, failovers: int, jobs: int) -> None:
     settings = cell.settings()
     url = settings.redis_url.get_secret_value()
     command = [sys.executable, "-m", "benchmarks.queue.failover", "--worker", url, str(committed)]
@@ -134,6 +142,8 @@ def measure(cell: Cell, committed: Path, failovers: int) -> None:
         for thread in threads:
             thread.start()
         try:
+            for _ in range(jobs):
+                clients.accept(submission(ALICE))
             _until(lambda: committed.exists())
             recoveries = [_recovery(cell, clients, committed, FATES[number % 2]) for number in range(failovers)]
         finally:
@@ -178,7 +188,8 @@ def _tell(recoveries: list[Recovery], clients: Clients) -> None:
             took = [getattr(each, name) for each in of_fate]
             print(f"{len(took)} {fate}, {name}: median {statistics.median(took):.1f}, longest {max(took):.1f}")
     known = clients.jobs.get_many(ALICE, [job for job, _ in clients.accepted])
-    print(f"accepted {len(known)}, of them lost {sum(record is None for record in known)}")
+    under_way = sum(record is not None and not record.state.is_terminal for record in known)
+    print(f"accepted {len(known)}, of them lost {sum(record is None for record in known)}, under way {under_way}")
 
 
 def _until(is_so: Callable[[], bool]) -> None:

@@ -1,11 +1,12 @@
 """What a fleet must have for a number of segments an hour: by arithmetic, and by a simulation that reproduces it.
 
-    python benchmarks/queue/fleet.py [--seconds 600] [--format mp3]
+    python -m benchmarks.queue.fleet [--seconds 600] [--format mp3] [--hours-a-day 1000000]
 
 Clips are jobs of one segment over HTTP, books jobs of 300. The arithmetic adds up what each part spends on a segment
 and keeps every part below 70 %; the simulation lets jobs arrive at random and plays them through queues for the API,
 for Redis, for CPU cores, and for GPUs whose pace follows their streams. Nothing is measured here: every figure comes
-from the other benchmarks of this folder and stands below with its source. Prints one table for each kind of work.
+from the other benchmarks of this folder and stands below with its source. Prints one table for each kind of work; with
+`--hours-a-day` only what that many hours of audio take, money and all, and which part breaks first (`fleet_day`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from benchmarks.queue.fleet_day import Limits, Prices, Work, table
 from benchmarks.queue.fleet_model import Demand, Fleet, Measured, Outcome, Simulation, shares, size
 
 BUSY = 0.7
@@ -31,11 +33,12 @@ MEASURED = Measured(
     # submit.py: 345 a second with a key, rate limit and quotas, and client and Valkey on the same two cores: an upper
     # bound of what the API alone takes.
     api_submit_s=1 / 345,
-    # job_store.py: a submit in the store.
-    redis_submit_s=0.00026,
-    # tickets.py: CPU of Valkey and of the GPU worker's process for a segment; its post-processors have cores of their
-    # own.
-    redis_segment_s=0.0009,
+    # short_jobs.py: 1.17 ms of Valkey for a short job, all that its clients ask included; here less its segment.
+    redis_submit_s=0.00093,
+    # job_store.py, a worker of 256 slots: the highest of 189, 233 and 240 us.
+    redis_segment_s=0.00024,
+    # tickets.py: CPU of the GPU worker's process for a segment, claims one by one; in batches it takes less. Its
+    # post-processors have cores of their own.
     worker_segment_s=0.0034,
     # planning.py: plain English.
     plan_chars_per_s=760_000.0,
@@ -44,6 +47,34 @@ MEASURED = Measured(
     # job_store.py: a finished job of 5,000 segments has 508 KiB. batches.py: a clip's job has 6.6 kB.
     redis_segment_bytes=104.0,
     redis_job_bytes=6_600.0,
+)
+
+# CPU of a segment around the engine of 1.7B, in system.py's run: worker, post-processors, engine's process, CPU worker
+# and API, 4.8, 10.2, 14.1, 2.6 and 1.2 ms.
+AROUND_ENGINE_S = 0.0329
+# PUTs: segment_packs.py, the more of 41 and 57 for 224 and 231 segments, and six of a book's own; short_jobs.py, five
+# for a short job.
+WORK = (
+    Work(
+        "books of 300 segments",
+        300,
+        10.0,
+        0.00024 + 0.00093 / 300,
+        AROUND_ENGINE_S,
+        57 / 231 + 6 / 300,
+        1.0,
+        webhooks=1.0,
+    ),
+    Work("clips, each a job with a webhook", 1, 10.0, 0.00117, AROUND_ENGINE_S, 5.0, 1.0, webhooks=1.0),
+)
+LIMITS = Limits(
+    # webhooks.py, to fifty receivers: of one core, and of Valkey.
+    webhook_s=0.00034,
+    webhook_redis_s=0.00019,
+    # As S3 documents it; 24,000 samples of two bytes; MP3 of 64 kbit/s.
+    prefix_puts_per_s=3_500.0,
+    pcm_bytes_per_s=48_000.0,
+    kept_bytes_per_s=8_000.0,
 )
 
 SEGMENT_AUDIO_S = 9.0
@@ -99,8 +130,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600.0, help="simulated time (600)")
     parser.add_argument("--format", choices=sorted(ENCODING), default="mp3", help="what is assembled (mp3)")
+    parser.add_argument("--hours-a-day", type=float, help="of audio; what that takes, and nothing else")
     arguments = parser.parse_args()
     measured = replace(MEASURED, encode_audio_per_core_s=ENCODING[arguments.format])
+    if arguments.hours_a_day is not None:
+        if not arguments.hours_a_day > 0:
+            parser.error("--hours-a-day: more than none")
+        for work in WORK:
+            print(f"\n{arguments.hours_a_day:,.0f} hours of audio a day, {work.name}, {arguments.format}\n")
+            print(table(arguments.hours_a_day, work, measured, LIMITS, Prices()))
+        return
     for kind, segments_per_job in KINDS.items():
         print(f"\n{kind}, {segments_per_job} segment{'s' * (segments_per_job > 1)} a job, {arguments.format}\n")
         print(HEADER)

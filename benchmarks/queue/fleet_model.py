@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rhapsode.bench.statistics import percentile
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -318,18 +320,18 @@ class Simulation:
     def _outcome(self, seconds: float, before: tuple[int, float, float]) -> Outcome:
         segments, spoken_s, redis_s = before
         audio_s_per_s = (sum(engine.spoken_s for engine in self._engines) - spoken_s) / seconds
-        waits_s = sorted(self._waits_s)
         return Outcome(
             segments_per_hour=(self._segments_done - segments) / seconds * 3600,
             audio_s_per_s=audio_s_per_s,
-            wait_p50_s=_quantile(waits_s, 0.5),
-            wait_p99_s=_quantile(waits_s, 0.99),
-            done_p50_s=_quantile(sorted(self._spans_s), 0.5),
+            wait_p50_s=_percentile(self._waits_s, 0.5),
+            wait_p99_s=_percentile(self._waits_s, 0.99),
+            done_p50_s=_percentile(self._spans_s, 0.5),
             redis_share=(self._redis.busy_s - redis_s) / seconds,
             gpu_share=audio_s_per_s / self.measured.pace(self.measured.slots) / self.fleet.gpus,
             most_waiting=self._most_waiting,
         )
 
 
-def _quantile(ordered: list[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
+def _percentile(values: list[float], share: float) -> float:
+    """Not a number where nothing came so far."""
+    return percentile(values, share) if values else math.nan

@@ -21,7 +21,6 @@ import http.client
 import json
 import os
 import random
-import statistics
 import threading
 import time
 from collections import Counter
@@ -32,6 +31,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rhapsode.bench.statistics import percentile
 from rhapsode.stack.events import StackEvent
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
@@ -285,8 +285,7 @@ def run_threads(work: Callable[[], None], count: int) -> None:
 
 def quantiles(latencies_s: list[float]) -> tuple[float, float]:
     """The median and the 95th percentile."""
-    cuts = statistics.quantiles(latencies_s, n=100)
-    return round(cuts[49], 2), round(cuts[94], 2)
+    return round(percentile(latencies_s, 0.5), 2), round(percentile(latencies_s, 0.95), 2)
 
 
 def _ignore(_: StackEvent) -> None:

@@ -3,7 +3,8 @@
     python -m benchmarks.queue.short_jobs [--jobs 200] [--rounds 4] [--clients 8]
 
 A stack (the engine `fake`, one API, one CPU worker, a folder store) speaks jobs of one segment over HTTP
-(`Prefer: wait`, then the WAV). A whole job is one item; the same with `timestamps` is planned, spoken and assembled by
+(`Prefer: wait`, then the WAV by the link of the answer; with `--by-name` by `/artifacts/narration.wav`, which is one
+request more). A whole job is one item; the same with `timestamps` is planned, spoken and assembled by
 three, and has one file more, which the CPU worker writes. Both kinds take turns in one run, so that what else the
 machine does meets both: the shares can be believed where the milliseconds cannot. Commands are Valkey's own count,
 those of idle processes among them. Prints one JSON object.
@@ -16,7 +17,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=200, help="of each kind in a round")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--by-name", action="store_true", help="ask for the WAV by its name, not by the answer's link")
     arguments = parser.parse_args()
 
     environment = without_settings(os.environ)
@@ -60,14 +62,14 @@ def main() -> None:
 
 
 def measure(stack: Stack, folder: Path, arguments: argparse.Namespace) -> dict[str, object]:
-    numbers = count()
+    numbers, fetch = count(), fetch_by_name if arguments.by_name else fetch_by_link
     for request in KINDS.values():
-        speak(stack.url, request, list(islice(numbers, WARM_UP_JOBS)), arguments.clients)
+        speak(stack.url, request, list(islice(numbers, WARM_UP_JOBS)), arguments.clients, fetch)
     spent: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     for turn in range(arguments.rounds):
         for kind in sorted(KINDS, reverse=bool(turn % 2)):
             before = taken(folder)
-            speak(stack.url, KINDS[kind], list(islice(numbers, arguments.jobs)), arguments.clients)
+            speak(stack.url, KINDS[kind], list(islice(numbers, arguments.jobs)), arguments.clients, fetch)
             after = taken(folder)
             spent[kind].update({name: after[name] - before[name] for name in after})
     per_job = arguments.jobs * arguments.rounds
@@ -80,14 +82,18 @@ def measure(stack: Stack, folder: Path, arguments: argparse.Namespace) -> dict[s
     return {"jobs_of_a_kind": per_job, **rows, "shares": shares}
 
 
-def speak(url: str, request: dict[str, object], numbers: list[int], clients: int) -> None:
+Fetch = Callable[[httpx.Client, dict[str, Any]], httpx.Response]
+"""The WAV of a job's answer."""
+
+
+def speak(url: str, request: dict[str, object], numbers: list[int], clients: int, fetch: Fetch) -> None:
     """One job for each number, by so many clients at a time."""
     waiting, lock = iter(numbers), threading.Lock()
 
     def run() -> None:
         with httpx.Client(base_url=url, timeout=100) as http:
             for number in shared(waiting, lock):
-                ask(http, request, number)
+                ask(http, request, number, fetch)
 
     threads = [threading.Thread(target=run) for _ in range(clients)]
     for thread in threads:
@@ -105,27 +111,41 @@ def shared(numbers: Iterator[int], lock: threading.Lock) -> Iterator[int]:
         yield number
 
 
-def ask(http: httpx.Client, request: dict[str, object], number: int) -> None:
+def ask(http: httpx.Client, request: dict[str, object], number: int, fetch: Fetch) -> None:
     text = f"The lamp went out at nine, and nobody came, said {number}."
     body = {"input": {"text": text}, "voice": "ada", "seed": number, **request}
     answer = http.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).raise_for_status().json()
     if answer["state"] != "succeeded":
         raise RuntimeError(f"a job did not succeed: {answer}")
-    http.get(f"/v1/jobs/{answer['id']}/artifacts/narration.wav", follow_redirects=True).raise_for_status()
+    fetch(http, answer).raise_for_status()
+
+
+def fetch_by_link(http: httpx.Client, answer: dict[str, Any]) -> httpx.Response:
+    return http.get(next(made["url"] for made in answer["artifacts"] if made["name"] == "narration.wav"))
+
+
+def fetch_by_name(http: httpx.Client, answer: dict[str, Any]) -> httpx.Response:
+    return http.get(f"/v1/jobs/{answer['id']}/artifacts/narration.wav", follow_redirects=True)
 
 
 def taken(folder: Path) -> Counter[str]:
     """What the stack has used so far: ms of CPU by process and all together, commands of Valkey, objects."""
+    taken = Counter({f"{kind}_ms": ms for kind, ms in cpu_taken_ms().items()})
+    taken["valkey_commands"] = commands(folder)
+    taken["objects"] = sum(1 for path in DataDir(folder).objects.rglob("*") if path.is_file())
+    return taken
+
+
+def cpu_taken_ms() -> Counter[str]:
+    """By the processes of the stack so far, by kind, and by all of them together."""
     taken = Counter[str]()
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             words, times = process.cmdline(), process.cpu_times()
             kind = next((kind for kind, word in PROCESSES.items() if word in words), None)
             kind = kind or (VALKEY if VALKEY in words[0] else "others")
-            taken[f"{kind}_ms"] += round((times.user + times.system) * 1000)
-    taken["all_ms"] = sum(taken.values())
-    taken["valkey_commands"] = commands(folder)
-    taken["objects"] = sum(1 for path in DataDir(folder).objects.rglob("*") if path.is_file())
+            taken[kind] += round((times.user + times.system) * 1000)
+    taken["all"] = sum(taken.values())
     return taken
 
 

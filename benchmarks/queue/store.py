@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from rhapsode.bench.statistics import percentile
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.local_store import LocalArtifactStore
 from storage.objects.s3_client import connect_s3
@@ -87,13 +87,13 @@ def timed(call: Callable[[str], object], keys: list[str], load: Load) -> Figures
 
     with ThreadPoolExecutor(load.threads) as threads:
         begun = time.perf_counter()
-        seconds = sorted(threads.map(one, keys))
+        seconds = list(threads.map(one, keys))
         wall_s = time.perf_counter() - begun
     return Figures(
         calls_per_s=len(keys) / wall_s,
         megabytes_per_s=len(keys) * load.num_bytes / wall_s / 1e6,
-        median_ms=statistics.median(seconds) * 1e3,
-        p99_ms=seconds[int(0.99 * (len(seconds) - 1))] * 1e3,
+        median_ms=percentile(seconds, 0.5) * 1e3,
+        p99_ms=percentile(seconds, 0.99) * 1e3,
     )
 
 

@@ -1,6 +1,7 @@
 """What the queue costs: the same segments through the engine alone and through the whole system.
 
     python benchmarks/queue/system.py [--checkpoint DIR] [--device cuda:0] [--slots 256] [--jobs 4] [--segments 3000]
+        [--no-alone] [--kill-after 15]
 
 First the engine in this process is given every segment at once. Then a stack (Valkey, API, workers, janitor, a folder
 store) gets the text as `--jobs` bulk jobs over HTTP, with the same seeds. The middle is from a tenth to nine tenths of
@@ -9,6 +10,10 @@ ones on both sides; their audio is not: the engine's is counted in codec frames,
 once silent edges are cut. The share of the middle may exceed 1: the engine alone shares its interpreter with this
 script, knows all segments from the start, and takes those of the longest texts first. Of every process of the system
 the CPU per segment is told, and how much of one core the GPU worker's took. Prints one JSON object.
+
+The stack is what `rhapsode up` starts. With several devices (`--device cuda:0,cuda:1`) the engine alone runs on the
+first; `--no-alone` leaves it out. `--kill-after` has one of the GPU workers killed so many seconds after the first
+submit (`lost_worker.py`).
 """
 
 from __future__ import annotations
@@ -30,12 +35,14 @@ from typing import Literal
 
 import psutil
 
+from benchmarks.queue.lost_worker import Loss, LostWorker
 from rhapsode import Job, Rhapsode
 from rhapsode.client.request_options import Quality
 from rhapsode.contract.jobs.input import Pauses
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.stack import Stack
+from rhapsode.stack.state_file import Lifetime
 from storage.narration.spec import Segmentation
 from storage.text.segmenting.segmentation import plan_segments
 from tests.environment import without_settings
@@ -93,6 +100,15 @@ class Cpu:
     gpu_worker_cores: float
 
 
+@dataclass(frozen=True, slots=True)
+class Through:
+    """What the whole system did. lost: where a worker was killed meanwhile."""
+
+    speed: Speed
+    cpu: Cpu
+    lost: Loss | None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, default=SMALL_VOICE)
@@ -101,18 +117,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--segments", type=int, default=64, help="of all jobs together, about")
     parser.add_argument("--gate", choices=("basic", "off"), default="basic", help="off: random weights make noise")
+    parser.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="the engine by itself")
+    parser.add_argument("--kill-after", type=float, help="seconds until a GPU worker gets kill -9")
     parser.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
     arguments = parser.parse_args()
     work = tuple(job_work(number, arguments.segments // arguments.jobs) for number in range(arguments.jobs))
+    devices = parse_devices("--device", arguments.device)
     settings = NativeEngineSettings(
-        arguments.checkpoint.resolve(), arguments.slots, arguments.device, profile=arguments.profile
+        arguments.checkpoint.resolve(), arguments.slots, device=devices[0], profile=arguments.profile
     )
 
-    # In a process that ends with it: the stack's engine plans its memory by what is free.
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
-        alone = child.submit(measure_engine, settings, work).result()
-    note(f"engine alone: {asdict(alone)}")
-    through, cpu = measure_system(settings, work, arguments.gate)
+    alone = measure_alone(settings, work) if arguments.alone else None
+    system = measure_system(settings, devices, work, arguments.gate, arguments.kill_after)
 
     print(
         json.dumps(
@@ -122,13 +138,11 @@ def main() -> None:
                 "slots": arguments.slots,
                 "jobs": len(work),
                 "segments": sum(len(job.segments) for job in work),
-                "engine_alone": asdict(alone),
-                "whole_system": asdict(through),
-                "cpu": asdict(cpu),
-                "share_of_the_engine": {
-                    "middle": round(through.middle_segments_per_s / alone.middle_segments_per_s, 3),
-                    "whole": round(alone.wall_s / through.wall_s, 3),
-                },
+                **({} if alone is None else {"engine_alone": asdict(alone)}),
+                "whole_system": asdict(system.speed),
+                "cpu": asdict(system.cpu),
+                **({} if alone is None else {"share_of_the_engine": shares(system.speed, alone)}),
+                **({} if system.lost is None else {"killed_worker": asdict(system.lost)}),
             },
             indent=1,
         )
@@ -153,6 +167,21 @@ def job_work(number: int, num_segments: int) -> Work:
     text = "\n\n".join(told)
     planned = plan_segments(text, Segmentation(), Pauses())
     return Work(text, 1000 + number, tuple(" ".join(segment.text.split()) for segment in planned))
+
+
+def measure_alone(settings: NativeEngineSettings, work: Sequence[Work]) -> Speed:
+    """In a process that ends with it: the stack's engine plans its memory by what is free."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
+        alone = child.submit(measure_engine, settings, work).result()
+    note(f"engine alone: {asdict(alone)}")
+    return alone
+
+
+def shares(through: Speed, alone: Speed) -> dict[str, float]:
+    return {
+        "middle": round(through.middle_segments_per_s / alone.middle_segments_per_s, 3),
+        "whole": round(alone.wall_s / through.wall_s, 3),
+    }
 
 
 def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Speed:
@@ -188,9 +217,13 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
 
 
 def measure_system(
-    settings: NativeEngineSettings, work: Sequence[Work], gate: Literal["basic", "off"]
-) -> tuple[Speed, Cpu]:
-    with _stack(settings) as stack, Rhapsode(stack.url) as client:
+    settings: NativeEngineSettings,
+    devices: tuple[str, ...],
+    work: Sequence[Work],
+    gate: Literal["basic", "off"],
+    kill_after_s: float | None,
+) -> Through:
+    with _stack(settings, devices) as (stack, folder), Rhapsode(stack.url) as client:
         voice = client.models()[0].speakers[0]
         quality: Quality = {"gate": gate}
         client.wait(client.submit_job(work[0].segments[0], voice=voice, quality=quality))
@@ -198,6 +231,7 @@ def measure_system(
         jobs = [client.submit_job(job.text, voice=voice, seed=job.seed, quality=quality) for job in work]
         counts: list[tuple[float, int]] = []
         noted_s = started_s
+        lost = None if kill_after_s is None else LostWorker(folder, [job.id for job in jobs], kill_after_s)
         while True:
             now = [client.job(job.id) for job in jobs]
             counts.append((time.perf_counter(), sum(job.progress.segments.done for job in now)))
@@ -210,13 +244,14 @@ def measure_system(
         wall_s, after = time.perf_counter() - started_s, cpu_by_kind()
         _require_same_segments(now, work)
         audio_s = sum(job.usage.audio_s for job in now if job.usage)
+        loss = None if lost is None else lost.told()
     total = sum(len(job.segments) for job in work)
     spent = {kind: after[kind] - before.get(kind, 0.0) for kind in after}
     cpu = Cpu(
         {kind: round(seconds * 1000 / total, 2) for kind, seconds in spent.items()},
         round(spent["gpu_worker"] / wall_s, 2),
     )
-    return _speed(wall_s, counts, total, audio_s), cpu
+    return Through(_speed(wall_s, counts, total, audio_s), cpu, loss)
 
 
 def cpu_by_kind() -> dict[str, float]:
@@ -251,16 +286,21 @@ def _speed(wall_s: float, counts: Sequence[tuple[float, int]], total: int, audio
 
 
 @contextmanager
-def _stack(settings: NativeEngineSettings) -> Generator[Stack]:
+def _stack(settings: NativeEngineSettings, devices: tuple[str, ...]) -> Generator[tuple[Stack, Path]]:
     with guarded_run() as folder:
         environment = without_settings(os.environ)
         environment["RHAPSODE_ENGINE_PROFILE"] = settings.profile.value
-        devices = parse_devices("--device", settings.device)
-        options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, devices=devices)
+        options = StackOptions(
+            folder,
+            slots=settings.slots,
+            checkpoint=settings.checkpoint,
+            devices=devices,
+            lifetime=Lifetime.SERVER,
+        )
         with Stack(options, environment, lambda event: note(str(event))) as stack:
             stack.wait_ready()
             note("the stack is ready")
-            yield stack
+            yield stack, folder
 
 
 if __name__ == "__main__":

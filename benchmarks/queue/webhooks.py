@@ -21,7 +21,6 @@ import argparse
 import asyncio
 import multiprocessing
 import os
-import statistics
 import subprocess
 import time
 from collections.abc import Generator
@@ -33,6 +32,7 @@ from typing import ClassVar, cast
 import redis
 
 from benchmarks.process_figures import cpu_s
+from rhapsode.bench.statistics import percentile
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from rhapsode.stack import processes
@@ -280,7 +280,7 @@ def latency(bench: Bench, num_stuck: int) -> tuple[float, float]:
             (arrived,) = bench.await_arrivals(1)
             found.append((arrived - begun) * 1e3)
             time.sleep(0.02)
-    return statistics.median(found), sorted(found)[round(0.99 * len(found)) - 1]
+    return percentile(found, 0.5), percentile(found, 0.99)
 
 
 def main() -> None:

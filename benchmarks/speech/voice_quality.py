@@ -25,13 +25,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.engine.cpu_engine import Speed, measure
-from benchmarks.speech.listening.judges import JudgeMissing, QualityJudge, SpeakerEncoder
 from benchmarks.speech.listening.scores import Voice, VoiceScores, voice_scores
 from benchmarks.speech.listening.teachers import SENTENCES, Teacher, read_teachers
 from worker.engine.interface import EngineInfo, FinishReason
 from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
 from worker.speech.audio.speech_edges import finish_edges
+from worker.speech.judging.judges import JudgeMissing, QualityJudge, SpeakerEncoder
 from worker.speech.quality.calibration.calibrate import Example, speak
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, read_calibration
 from worker.speech.quality.checks import basic_findings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import statistics
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -19,6 +18,7 @@ import soundfile
 import torch
 from pydantic import SecretStr
 
+from rhapsode.bench.statistics import percentile
 from rhapsode.contract.voices.modes import CacheMode
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -73,8 +73,7 @@ class Times:
         return answer
 
     def figures(self) -> dict[str, float]:
-        ordered = sorted(self.milliseconds)
-        return {"p50_ms": statistics.median(ordered), "p95_ms": ordered[int(0.95 * (len(ordered) - 1))]}
+        return {"p50_ms": percentile(self.milliseconds, 0.5), "p95_ms": percentile(self.milliseconds, 0.95)}
 
 
 @dataclass(frozen=True, slots=True)

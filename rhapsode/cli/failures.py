@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from rhapsode.errors import RhapsodeError
+from rhapsode.errors import ApiError, RhapsodeError
 from rhapsode.stack.errors import StackError
 from rhapsode.stack.layout import DataDir, default_data_dir
 
@@ -45,6 +45,8 @@ def failures_in_one_line() -> Generator[None]:
         yield
     except Misuse as error:
         _exit(str(error), MISUSED)
+    except ApiError as error:
+        _exit(f"{error}; see {error.page}" if error.page else str(error), FAILED)
     except (RhapsodeError, StackError) as error:
         _exit(str(error), FAILED)
     except OSError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,11 +15,33 @@ from rhapsode.cli.failures import FAILED
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one of them: in a word behind its name, and as a JSON object."""
+
+    word: str
+    document: str
+
+
+def became(job: Job) -> Done:
+    return Done(str(job.state), job.model_dump_json())
+
+
+def deleted(name: str) -> Done:
+    return Done("deleted", json.dumps({"id": name, "deleted": True}))
+
+
 def for_each(
-    names: Iterable[str], do: Callable[[Rhapsode, str], str], server: str | None, data_dir: Path | None
+    names: Iterable[str],
+    do: Callable[[Rhapsode, str], Done],
+    server: str | None,
+    data_dir: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """A line for each: what `do` returns, or on standard error what is wrong with this one; then the status is 1.
 
@@ -29,11 +53,11 @@ def for_each(
     with connected(server, data_dir) as client:
         for name in names:
             try:
-                said = do(client, name)
+                done = do(client, name)
             except (NotFound, Gone, Conflict, InvalidRequest, BuiltInVoice) as error:
                 num_failed += 1
                 typer.echo(f"rhapsode: {name}: {' '.join(str(error).split())}", err=True)
             else:
-                typer.echo(f"{name} {said}")
+                typer.echo(done.document if as_json else f"{name} {done.word}")
     if num_failed:
         raise typer.Exit(FAILED)

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
 
-from typer.core import TyperCommand
+from rhapsode.cli.help_texts import PlainCommand
 
 UNGROUPED = "Options"
 
@@ -38,7 +38,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def with_headings(called: Callable[..., None]) -> type[TyperCommand]:
+def with_headings(called: Callable[..., None]) -> type[PlainCommand]:
     """The class of a `grouped` command whose help is told group by group."""
     headings = {
         field.name: _heading(group)
@@ -46,17 +46,10 @@ def with_headings(called: Callable[..., None]) -> type[TyperCommand]:
         for field in dataclasses.fields(group)
     }
 
-    class Command(TyperCommand):
-        def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of a module private to typer
-            sections: dict[str, list[tuple[str, str]]] = {}
-            for parameter in self.get_params(ctx):
-                is_argument = parameter.param_type_name == "argument"
-                heading = "Arguments" if is_argument else headings.get(parameter.name or "", UNGROUPED)
-                if record := parameter.get_help_record(ctx):
-                    sections.setdefault(heading, []).append(record)
-            for heading, records in sections.items():
-                with formatter.section(heading):
-                    formatter.write_dl(records)
+    class Command(PlainCommand):
+        def heading_of(self, parameter: Any) -> str:  # noqa: ANN401 - of a module private to typer
+            ungrouped = super().heading_of(parameter)
+            return headings.get(parameter.name or "", ungrouped) if ungrouped == UNGROUPED else ungrouped
 
     return Command
 

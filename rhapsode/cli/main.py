@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
+from rhapsode.cli.help_texts import PlainCommand
 
 # Typer shows no other way to it, and the module it lies in depends on Typer's version.
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -76,12 +77,14 @@ COMMANDS = {
     "check": "local.check:check",
     "bench": "bench.bench:bench",
     "calibrate": "local.calibrate:calibrate",
+    "distil-draft": "local.distil_draft:distil_draft",
     "workers": "operators.operations:workers",
     "queues": "operators.operations:queues",
     "drain": "operators.operations:drain",
     "audit": "operators.operations:audit",
     "dlq": "operators.operations:dlq",
     "reconcile": "operators.operations:reconcile",
+    "config": "config.show:app",
     "doctor": "local.doctor:doctor",
 }
 """Where each is, below `rhapsode.cli`; in the order of `rhapsode --help`."""
@@ -112,9 +115,11 @@ def _add(app: typer.Typer, name: str) -> None:
     module, _, attribute = COMMANDS[name].partition(":")
     command = getattr(importlib.import_module(f"rhapsode.cli.{module}"), attribute)
     if isinstance(command, typer.Typer):
+        for each in command.registered_commands:
+            each.cls = PlainCommand
         app.add_typer(command, name=name)
     else:
-        app.command(name=name, cls=with_headings(command) if name in WITH_HEADINGS else None)(command)
+        app.command(name=name, cls=with_headings(command) if name in WITH_HEADINGS else PlainCommand)(command)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from rhapsode.client.request_options import JobInput, JobOptions
 from rhapsode.client.resources import Job, JobList
 from rhapsode.contract.base import Answer
 from rhapsode.contract.jobs.answer import ArtifactList
+from rhapsode.contract.jobs.sharing import SharedLink
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.models import Model, ModelList
 from rhapsode.errors import BadAnswer, SecretNotShown
@@ -147,6 +148,12 @@ def list_models() -> Call[tuple[Model, ...]]:
 
 def job_path(job_id: str) -> str:
     return f"{JOBS}/{quote(job_id, safe='')}"
+
+
+def share_artifact(job_id: str, name: str, expires_in_s: int) -> Call[SharedLink]:
+    headers = {IDEMPOTENCY_KEY: str(uuid.uuid4())}
+    path = f"{artifact_path(job_id, name)}/share"
+    return Call("POST", path, resource(SharedLink), headers=headers, body={"expires_in_s": expires_in_s})
 
 
 def artifact_path(job_id: str, name: str) -> str:

@@ -10,6 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from rhapsode.errors import ApiError, Problem, Violation, api_error
 
+BLANK = "about:blank"
+"""The `type` of a problem that says nothing beyond its status."""
+
+WEB = ("http", "https")
+
 PASSING = frozenset({408, 429, 502, 503, 504})
 """Statuses of what may be over soon, unless the problem says otherwise."""
 
@@ -19,7 +24,7 @@ def read_error(response: httpx.Response) -> ApiError:
     status = response.status_code
     for document in (_ProblemDocument, _OpenAiDocument):
         try:
-            problem = document.model_validate_json(response.content).problem(status)
+            problem = document.model_validate_json(response.content).problem(status, response.url)
         except ValidationError:
             continue
         return api_error(problem, retry_after_s(response))
@@ -55,6 +60,7 @@ class _ViolationDocument(BaseModel):
 
 
 class _ProblemDocument(BaseModel):
+    type: str = BLANK
     title: str
     code: str
     detail: str = ""
@@ -62,7 +68,7 @@ class _ProblemDocument(BaseModel):
     retryable: bool | None = None
     errors: tuple[_ViolationDocument, ...] = ()
 
-    def problem(self, status: int) -> Problem:
+    def problem(self, status: int, asked: httpx.URL) -> Problem:
         return Problem(
             status=status,
             code=self.code,
@@ -71,7 +77,19 @@ class _ProblemDocument(BaseModel):
             request_id=self.request_id or "",
             retryable=status in PASSING if self.retryable is None else self.retryable,
             violations=tuple(entry.violation() for entry in self.errors),
+            page=_page(self.type, asked),
         )
+
+
+def _page(kind: str, asked: httpx.URL) -> str:
+    """kind: the problem's `type`, a reference to be resolved against the address that was asked."""
+    if kind == BLANK:
+        return ""
+    try:
+        address = asked.join(kind)
+    except httpx.InvalidURL:
+        return ""
+    return str(address) if address.scheme in WEB else ""
 
 
 class _OpenAiError(BaseModel):
@@ -85,7 +103,7 @@ class _OpenAiDocument(BaseModel):
 
     error: _OpenAiError
 
-    def problem(self, status: int) -> Problem:
+    def problem(self, status: int, asked: httpx.URL) -> Problem:
         code, place = self.error.code or "unknown", self.error.param
         violations = (Violation(place, code, self.error.message),) if place else ()
         return Problem(status, code, code, self.error.message, retryable=status in PASSING, violations=violations)

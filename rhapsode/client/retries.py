@@ -41,7 +41,7 @@ class Attempts:
 
     def __init__(self, policy: RetryPolicy, server: str) -> None:
         self._policy = policy
-        self._server = server
+        self.server = server
         self._failures = 0
 
     def reset(self) -> None:
@@ -51,10 +51,10 @@ class Attempts:
     def pause_after_break(self, error: httpx.RequestError) -> float:
         """Seconds to wait before sending again. Raises `ServerUnreachable` or `BadAnswer` when that is no use."""
         if not isinstance(error, httpx.TransportError) or isinstance(error, httpx.UnsupportedProtocol):
-            raise BadAnswer(f"{self._server}: {error}") from error
+            raise BadAnswer(f"{self.server}: {error}") from error
         self._failures += 1
         if self._failures >= self._policy.attempts:
-            raise ServerUnreachable(f"no answer from {self._server}: {_reason(error)}") from error
+            raise ServerUnreachable(f"no answer from {self.server}: {_reason(error)}") from error
         return self._policy.delay_s(self._failures)
 
     def pause_after_answer(self, response: httpx.Response) -> float | None:

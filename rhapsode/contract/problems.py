@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from rhapsode.contract.base import Answer
+
+TYPE = "`/errors/` and the code: a page about it, at the server that answers"
 
 
 class ProblemDetail(Answer):
@@ -16,7 +20,7 @@ class ProblemDetail(Answer):
 class ProblemDocument(Answer):
     """RFC 9457, for every answer of 400 and above."""
 
-    type: str
+    type: str = Field(description=TYPE)
     title: str
     status: int
     detail: str

@@ -15,19 +15,22 @@ from rhapsode.stack.errors import AddressRefused
 BACKLOG = 512
 
 
-def listen(host: str, port: int, api_keys: str) -> socket.socket:
-    """As `bound`. `api_keys` is the value of RHAPSODE_API_KEYS. Raises `AddressRefused`, also where nobody is asked."""
-    if not is_loopback(host) and api_keys.strip() in ("", "{}"):
+def listen(host: str, port: int, known: str) -> socket.socket:
+    """As `bound`. Raises `AddressRefused`, also where nobody is asked who they are.
+
+    known: the value of RHAPSODE_API_KEYS, or of RHAPSODE_OIDC_ISSUER.
+    """
+    if not is_loopback(host) and known.strip() in ("", "{}"):
         raise AddressRefused(
             f"refusing to listen on {host} without API keys: everybody who reaches it could use it. "
-            "Set RHAPSODE_API_KEYS (see the README) or listen on 127.0.0.1"
+            "Set RHAPSODE_API_KEYS (see the README) or RHAPSODE_OIDC_ISSUER, or listen on 127.0.0.1"
         )
     return bound(host, port)
 
 
-def listen_together(host: str, port: int, api_keys: str, how_many: int) -> tuple[socket.socket, ...]:
+def listen_together(host: str, port: int, known: str, how_many: int) -> tuple[socket.socket, ...]:
     """As `listen`, a socket for each of several processes."""
-    return bound_together(listen(host, port, api_keys), how_many, host)
+    return bound_together(listen(host, port, known), how_many, host)
 
 
 def bound_together(first: socket.socket, how_many: int, host: str) -> tuple[socket.socket, ...]:

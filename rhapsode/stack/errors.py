@@ -44,10 +44,12 @@ class DataFolderUnusable(StackError):
 class DataFolderOutdated(StackError):
     """The data folder was written by a version of another layout."""
 
-    def __init__(self, data_dir: Path, found: str) -> None:
+    def __init__(self, data_dir: Path, found: str, own: int) -> None:
+        is_newer = found.isdecimal() and int(found) > own
+        age, remedy = ("a newer", "upgrade this one") if is_newer else ("another", "finish its jobs with that version")
         super().__init__(
-            f"{data_dir} was written by another version of Rhapsode (layout {found}): finish its jobs with that "
-            "version, or choose another --data-dir, or remove it with all that is in it"
+            f"{data_dir} was written by {age} version of Rhapsode (layout {found}, this one has {own}): {remedy}, "
+            "or choose another --data-dir, or remove it with all that is in it"
         )
 
 

@@ -30,7 +30,7 @@ def refuse_outdated(data_dir: DataDir) -> None:
     else:
         return
     if found != str(LAYOUT):
-        raise DataFolderOutdated(data_dir.root, found)
+        raise DataFolderOutdated(data_dir.root, found, LAYOUT)
 
 
 def _note(data_dir: DataDir) -> Path:

@@ -72,8 +72,9 @@ class Stack:
             claim_format(self._data_dir)
             _empty(self._data_dir.metrics)
             orphans = end_orphans(_left_behind(self._data_dir))
-            keys, apis = self._environ.get("RHAPSODE_API_KEYS", ""), len(self._plan.of_kind(API))
-            self._listeners = listen_together(self._options.host, self._options.port, keys, apis)
+            known = self._environ.get("RHAPSODE_API_KEYS") or self._environ.get("RHAPSODE_OIDC_ISSUER", "")
+            apis = len(self._plan.of_kind(API))
+            self._listeners = listen_together(self._options.host, self._options.port, known, apis)
         except BaseException:
             os.close(lock)
             raise

@@ -72,7 +72,9 @@ SINGLES = {
     "worker_registry": "hash: worker name -> what it last said of itself, as JSON",
     "heard": "sorted set: worker name -> when it was last heard of, in Unix ms",
     "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
+    "swaps": "hash: queue -> worker that is on the way to it (empty: none could load its model), since and until when",
     "dead": "stream: items that were given up, the last 10,000 or so",
+    "fleet_history": "list: what the fleet was in each of the last 1,440 minutes, as JSON, the newest last",
     "audited": "string: what the last complete audit found, as JSON",
     "storers": "set: tenants that have anything in the store",
 }

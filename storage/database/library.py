@@ -61,6 +61,7 @@ GROUPS = (
     ("tenants/lua/uploads.lua",),
     ("tenants/lua/callers.lua", "tenants/lua/live_streams.lua"),
     ("queue/lua/workers.lua",),
+    ("queue/lua/swaps.lua",),
     ("queue/lua/overview.lua",),
 )
 """Modules whose local names stay within their group: Lua has room for two hundred at the top of a text."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import redis
@@ -54,7 +54,9 @@ class SegmentContent:
     @property
     def id(self) -> str:
         """128 bits of the content's sha256, in 22 characters."""
-        parts = asdict(self) | {"sampling": self.sampling.model_dump()}
+        # Not by `asdict`, which copies what it finds: it is made for every segment.
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        parts["sampling"] = self.sampling.model_dump()
         if not self.configuration:
             # As it was named before there was a choice, so that what was spoken then is still found.
             del parts["configuration"]

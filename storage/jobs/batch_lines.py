@@ -12,12 +12,16 @@ from storage.jobs.submissions import Submission
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """number: of the line in the file, from 1. input: what is to be spoken, in the form that the spec says."""
+    """number: of the line in the file, from 1. input: what is to be spoken, in the form that the spec says.
+
+    may_be_whole: whether the model's workers took whole jobs when the batch came. Its plan is made where its job is.
+    """
 
     number: int
     custom_id: str
     input: str
     submission: Submission
+    may_be_whole: bool = False
 
 
 class ShardFormatError(ValueError):

@@ -1,8 +1,8 @@
 """The object store as a folder: one host, or one shared POSIX file system with hard links.
 
 An object is written to `tmp/`, made durable and then linked to its name, which fails if the name is taken: a
-reader sees all of it or nothing, and of two writers one wins. One that has no other writer, and no reader yet, is
-written where it stays. Names are walked part by part without following links, so that nothing in the folder can lead
+reader sees all of it or nothing, and of two writers one wins. Those that have no other writer, and no reader yet, are
+written where they stay. Names are walked part by part without following links, so that nothing in the folder can lead
 out of it.
 """
 
@@ -29,7 +29,8 @@ from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLin
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 OBJECTS_ROUTE = "/v1/objects/"
-MAX_URL_TTL_S = 24 * 3600
+MAX_URL_TTL_S = 7 * 24 * 3600
+"""As long as S3's."""
 PIECE_BYTES = 1024 * 1024
 DEFAULT_MIN_FREE_BYTES = 256 * 1024 * 1024
 
@@ -90,6 +91,16 @@ class LocalArtifactStore:
             self._create(key, data)
         _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
+
+    @store_call("put", "folder")
+    def put_together(self, objects: Sequence[tuple[str, bytes]]) -> None:
+        for key, _ in objects:
+            check_key(key)
+        num_bytes = sum(len(data) for _, data in objects)
+        with _os_errors_named(objects[0][0]):
+            self._refuse_when_full(num_bytes)
+            self._create_all(objects)
+        _WRITTEN.inc(num_bytes)
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         check_key(key)
@@ -281,6 +292,52 @@ class LocalArtifactStore:
                 return
         raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
 
+    def _create_all(self, objects: Sequence[tuple[str, bytes]]) -> None:
+        """Write files under their names, and sync them when all are written: the first sync commits the making of all,
+        and the others have little left to do.
+        """
+        with ExitStack() as opened:
+            folders: dict[str, int] = {}
+            written: list[_Written] = []
+            try:
+                for key, data in objects:
+                    written.append(self._write_own(key, data, folders, opened))
+                for each in written:
+                    os.fsync(each.descriptor)
+            except OSError:
+                # Of what could not be synced nobody knows what is there, whatever its length says later.
+                for each in written:
+                    with suppress(FileNotFoundError):
+                        os.unlink(each.name, dir_fd=each.folder)
+                raise
+
+    def _write_own(self, key: str, data: bytes, folders: dict[str, int], opened: ExitStack) -> _Written:
+        """The file with its content, open as long as `opened` and not synced. folders: those that are open already."""
+        path, _, name = key.rpartition("/")
+        for _ in range(_LINK_TRIES):
+            if path not in folders:
+                folders[path], _ = self._made_folder(key, opened)
+            folder = folders[path]
+            try:
+                descriptor = os.open(name, _CREATE, 0o600, dir_fd=folder)
+            except FileNotFoundError:
+                # Pruned, which no folder is that has a file.
+                del folders[path]
+                continue
+            except FileExistsError:
+                left = _left_by_an_earlier_try(key, folder, len(data), opened)
+                if left is not None:
+                    return left
+                continue
+            opened.callback(os.close, descriptor)
+            try:
+                _write_all(descriptor, data)
+            except OSError:
+                os.unlink(name, dir_fd=folder)
+                raise
+            return _Written(name, folder, descriptor)
+        raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
+
     @contextmanager
     def _folder(self, key: str) -> Generator[tuple[int, str]]:
         """The open folder of an existing object, and the object's name in it."""
@@ -303,16 +360,16 @@ class LocalArtifactStore:
         changed: list[int] = []
         for part in key.split("/")[:-1]:
             try:
-                os.mkdir(part, 0o700, dir_fd=folder)
-            except FileExistsError:
-                pass
-            else:
-                changed.append(folder)
-            try:
-                folder = os.open(part, _FOLDER, dir_fd=folder)
+                below = _open_folder(part, folder)
+            except FileNotFoundError:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o700, dir_fd=folder)
+                    changed.append(folder)
+                below = _open_folder(part, folder)
             except NotADirectoryError:
                 raise ArtifactExists(f"{part} in {key} is an object or a link, not a folder") from None
-            opened.callback(os.close, folder)
+            opened.callback(os.close, below)
+            folder = below
         return folder, changed
 
     def _open(self, key: str) -> int:
@@ -407,9 +464,43 @@ class LocalArtifactStore:
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file that is written and not synced. name: in its folder. folder, descriptor: open."""
+
+    name: str
+    folder: int
+    descriptor: int
+
+
+def _left_by_an_earlier_try(key: str, folder: int, num_bytes: int, opened: ExitStack) -> _Written | None:
+    """The file that lies there if it is whole; None once it has been removed, because its writer was killed.
+
+    Raises `ArtifactExists` for what no try of this writer can have left.
+    """
+    name = key.rpartition("/")[2]
+    try:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    opened.callback(os.close, descriptor)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > num_bytes:
+        raise ArtifactExists(key)
+    if status.st_size == num_bytes:
+        return _Written(name, folder, descriptor)
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
+    return None
+
+
+def _open_folder(part: str, folder: int) -> int:
+    return os.open(part, _FOLDER, dir_fd=folder)
+
+
 def _stepped(folder: int, part: str) -> int:
     """One folder down, never over a link; the descriptor given is closed, unless the step fails."""
-    below = os.open(part, _FOLDER, dir_fd=folder)
+    below = _open_folder(part, folder)
     os.close(folder)
     return below
 

@@ -56,7 +56,9 @@ PIECE_BYTES = 1024 * 1024
 SENT_WHOLE_BYTES = 256 * 1024
 """What the buffers on the way take nearly at once. More costs the server's `100 Continue` first."""
 
-MAX_URL_TTL_S = 24 * 3600
+MAX_URL_TTL_S = 7 * 24 * 3600
+"""Of a signature of version 4."""
+
 DELETE_BATCH = 1000
 
 PROBES = "probes/"
@@ -130,6 +132,17 @@ class S3ArtifactStore:
 
     def put_unread(self, key: str, data: bytes) -> StoredObject:
         return self.put(key, data)
+
+    def put_together(self, objects: Sequence[tuple[str, bytes]]) -> None:
+        for key, _ in objects:
+            check_key(key)
+        for key, data in objects:
+            try:
+                self.put(key, data)
+            except ArtifactExists:
+                stored = self.stat(key)
+                if stored is None or stored.bytes != len(data):
+                    raise
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         check_key(key)

@@ -6,7 +6,7 @@ and `s3_store`. Neither knows a format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,6 +54,13 @@ class ArtifactStore(Protocol):
     def put_unread(self, key: str, data: bytes) -> StoredObject:
         """As `put`, of a key that has no other writer, and no reader before this has returned: less may be there
         after a writer was killed. A folder needs one sync for it.
+        """
+        ...
+
+    def put_together(self, objects: Sequence[tuple[str, bytes]]) -> None:
+        """Write objects under keys that have no other writer, and no reader before this has returned: all of them
+        durably, or it raises. What an earlier try of the same writer left of them is taken where it is whole and
+        written anew where it is not. `ArtifactExists` where something longer lies, which is none of that.
         """
         ...
 

@@ -11,10 +11,14 @@ from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.ids import JobId, TenantId
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
+from storage.segments.file import ITEM_BYTES, LENGTH_BYTES, SegmentHeader, decode_header, table_bytes
 from storage.segments.packs import INDEX_BYTES, PackFormatError, PackPlace, decode_index
 from storage.segments.results import SegmentResult
 
 logger = logging.getLogger(__name__)
+
+USUAL_HEADER_BYTES = 4096
+"""Read at once: what is longer takes another look."""
 
 
 def segment_key(tenant: TenantId, job: JobId, result: SegmentResult) -> str:
@@ -38,6 +42,22 @@ def read_verified(artifacts: ArtifactStore, key: str, sha256: str, place: PackPl
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ArtifactCorrupt(f"{key}: the sha256 is not the recorded one")
     return data
+
+
+def read_segment_header(artifacts: ArtifactStore, tenant: TenantId, job: JobId, result: SegmentResult) -> SegmentHeader:
+    """What the segment's file says of itself, without its samples, and so without its digest being checked.
+
+    Raises `ArtifactMissing`, `ArtifactCorrupt`, `StoreUnavailable` and `SegmentFormatError`.
+    """
+    key, start = segment_key(tenant, job, result), result.place.offset if result.place else 0
+    # A file is never shorter than its samples.
+    least_bytes = max(LENGTH_BYTES, ITEM_BYTES * result.num_samples)
+    beginning = artifacts.get_range(key, start, min(USUAL_HEADER_BYTES, least_bytes))
+    length = table_bytes(beginning)
+    table = beginning[LENGTH_BYTES : LENGTH_BYTES + length]
+    if len(table) < length:
+        table = artifacts.get_range(key, start + LENGTH_BYTES, length)
+    return decode_header(table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,9 @@ class WorkerRole(enum.StrEnum):
 
 
 class WorkerState(enum.StrEnum):
-    """DRAINED: it shall claim nothing, and nothing is left under its leases."""
+    """LOADING: its engine is not there yet. DRAINED: it shall claim nothing, and nothing is left under its leases."""
 
+    LOADING = "loading"
     READY = "ready"
     DRAINING = "draining"
     DRAINED = "drained"
@@ -72,6 +73,7 @@ class WorkerReport:
     """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
 
     live: where it speaks live, with the token for that; operators are not shown it. None where it does not.
+    other_models: that it may load in the place of its own. is_loading: its own is not there yet.
     """
 
     name: str
@@ -87,6 +89,8 @@ class WorkerReport:
     engine: EngineReport | None = None
     voice_cache: VoiceCacheReport | None = None
     live: LiveAddress | None = None
+    other_models: tuple[str, ...] = ()
+    is_loading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,5 +169,5 @@ def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, *, is_draining: 
     elif is_draining:
         state = WorkerState.DRAINING if report.leases else WorkerState.DRAINED
     else:
-        state = WorkerState.READY
+        state = WorkerState.LOADING if report.is_loading else WorkerState.READY
     return ListedWorker(report, state, seen_at_ms)

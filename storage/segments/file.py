@@ -23,7 +23,7 @@ MAX_HEADER_BYTES = 16 * 1024
 
 _LENGTH = struct.Struct("<Q")
 _METADATA_KEY = "segment"
-_ITEM_BYTES = 2
+ITEM_BYTES = 2
 
 
 class SegmentFormatError(ValueError):
@@ -40,7 +40,9 @@ class SegmentHeader:
     what it found and could not cure. loudness_lufs: of the samples, None where it is not defined. reused_from: the job
     it was copied from, "" if it was spoken for this one. config_sha256: of how its engine was set up, "" if not known.
     tried: every attempt at it, the kept one among them; empty in files of releases before. pauses_held, pauses_left:
-    of those between its sentences, how many are as the job wants them, and how many could not be made so.
+    of those between its sentences, how many are as the job wants them, and how many could not be made so. peaks: how
+    far the samples reach, a byte for each of stretches of equal length, in base64: what is drawn of it; "" in files of
+    releases before.
     """
 
     job: str
@@ -66,6 +68,7 @@ class SegmentHeader:
     tried: tuple[TriedAttempt, ...] = ()
     pauses_held: int = 0
     pauses_left: int = 0
+    peaks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +84,18 @@ class StoredSegment:
     num_codebooks: int
 
     def __post_init__(self) -> None:
-        if len(self.pcm) % _ITEM_BYTES:
+        if len(self.pcm) % ITEM_BYTES:
             raise SegmentFormatError(f"{len(self.pcm)} bytes of samples")
-        if self.num_codebooks < 1 or len(self.codes) % (_ITEM_BYTES * self.num_codebooks):
+        if self.num_codebooks < 1 or len(self.codes) % (ITEM_BYTES * self.num_codebooks):
             raise SegmentFormatError(f"{len(self.codes)} bytes are no frames of {self.num_codebooks} codes")
 
     @property
     def num_samples(self) -> int:
-        return len(self.pcm) // _ITEM_BYTES
+        return len(self.pcm) // ITEM_BYTES
 
     @property
     def num_frames(self) -> int:
-        return len(self.codes) // (_ITEM_BYTES * self.num_codebooks)
+        return len(self.codes) // (ITEM_BYTES * self.num_codebooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,25 +141,45 @@ def decode_segment(data: bytes) -> StoredSegment:
     return segment
 
 
+LENGTH_BYTES = _LENGTH.size
+"""At the beginning of a file: how long its table is, behind which samples and frames begin."""
+
+
+def table_bytes(beginning: bytes) -> int:
+    """How long the table of a file is that begins so. Raises `SegmentFormatError`."""
+    if len(beginning) < LENGTH_BYTES:
+        raise SegmentFormatError("shorter than its own length field")
+    (length,) = _LENGTH.unpack_from(beginning)
+    if length > MAX_HEADER_BYTES:
+        raise SegmentFormatError(f"a header of {length} bytes")
+    return int(length)
+
+
+def decode_header(table: bytes) -> SegmentHeader:
+    """Of a segment whose samples are not read: its table alone. Raises `SegmentFormatError`."""
+    return _header(_table(table).pop("__metadata__", None))
+
+
 def _entry(shape: tuple[int, ...], start: int, end: int) -> dict[str, object]:
     return {"dtype": "I16", "shape": shape, "data_offsets": (start, end)}
 
 
 def _split(data: bytes) -> tuple[dict[str, object], memoryview]:
     """The table of a file and what stands behind it. The table's length is checked before it is parsed."""
-    if len(data) < _LENGTH.size:
-        raise SegmentFormatError("shorter than its own length field")
-    (length,) = _LENGTH.unpack_from(data)
-    end = _LENGTH.size + length
-    if length > MAX_HEADER_BYTES or end > len(data):
-        raise SegmentFormatError(f"a header of {length} bytes")
+    end = LENGTH_BYTES + table_bytes(data)
+    if end > len(data):
+        raise SegmentFormatError(f"a header of {end - LENGTH_BYTES} bytes")
+    return _table(data[LENGTH_BYTES:end]), memoryview(data)[end:]
+
+
+def _table(data: bytes) -> dict[str, object]:
     try:
-        table = json.loads(data[_LENGTH.size : end])
+        table = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise SegmentFormatError(f"no readable header: {error}") from error
     if not isinstance(table, dict):
         raise SegmentFormatError("the header is no table")
-    return table, memoryview(data)[end:]
+    return table
 
 
 def _header(metadata: object) -> SegmentHeader:

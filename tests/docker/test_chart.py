@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import tarfile
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -60,6 +62,8 @@ FULL: dict[str, Any] = {
     "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
 }
 
+ZONES = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
+
 CELL: dict[str, Any] = FULL | {
     "cell": "a",
     "router": {
@@ -75,12 +79,24 @@ CELL: dict[str, Any] = FULL | {
 }
 
 
+EXAMPLES = {
+    path.stem: yaml.safe_load(path.read_text()) for path in sorted((DOCKER / "helm" / "examples").glob("*.yaml"))
+}
+FETCHED = {
+    "from": "s3://models/Qwen3-TTS-12Hz-1.7B-CustomVoice",
+    "sha256": "ab" * 32,
+    "size": "10Gi",
+}
+
+
 def test_helm_has_nothing_to_say() -> None:
-    for values in (MINIMAL, FULL, CELL):
+    for values in (MINIMAL, FULL, CELL, *EXAMPLES.values()):
         assert [each for each in helm.lint(CHART, values, strict=True)["messages"] if "icon" not in str(each)] == []
 
 
-@pytest.mark.parametrize("values", [MINIMAL, FULL, CELL], ids=["minimal", "full", "cell"])
+@pytest.mark.parametrize(
+    "values", [MINIMAL, FULL, CELL, *EXAMPLES.values()], ids=["minimal", "full", "cell", *EXAMPLES]
+)
 def test_kubernetes_accepts_every_object(values: Mapping[str, Any]) -> None:
     objects = list(rendered(values))
 
@@ -190,6 +206,62 @@ def test_the_api_alone_reaches_live_speech() -> None:
     assert not [each for each in of_kind(iter(objects), "Service") if "live" in str(each["spec"]["ports"])]
 
 
+def test_a_checkpoint_is_fetched_and_verified_before_a_worker_starts() -> None:
+    pool = {**GPU_POOL, "checkpoint": {"fetch": FETCHED}, "topologySpread": [ZONES]}
+    (pod,) = (
+        each["spec"]["template"]["spec"]
+        for each in of_kind(rendered(FULL | {"speechWorkers": [pool]}), "Deployment")
+        if "speech" in each["metadata"]["name"]
+    )
+    (fetching,), (speaking,) = pod["initContainers"], pod["containers"]
+
+    assert fetching["args"] == [FETCHED["from"], "/checkpoint", FETCHED["sha256"]]
+    assert fetching["image"] == speaking["image"], "which has boto3, and the script"
+    assert fetching["securityContext"] == speaking["securityContext"]
+    assert {"name": "RHAPSODE_CHECKPOINT", "value": "/checkpoint"} in speaking["env"]
+    assert {"name": "checkpoint", "mountPath": "/checkpoint"} in fetching["volumeMounts"]
+    assert {"name": "checkpoint", "mountPath": "/checkpoint", "readOnly": True} in speaking["volumeMounts"]
+    assert {"name": "checkpoint", "emptyDir": {"sizeLimit": "10Gi"}} in pod["volumes"]
+    script = fetching["command"][1]
+    assert f"/opt/rhapsode/{Path(script).name}" == script
+    assert Path(script).name in (DOCKER / "worker.Dockerfile").read_text()
+    (spread,) = pod["topologySpreadConstraints"]
+    assert spread["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "speech-qwen3-17b"
+
+
+@pytest.mark.parametrize("narrate", [False, True])
+def test_helm_test_asks_the_api_and_may_have_it_narrate(narrate: bool) -> None:
+    values = FULL | {"tests": {"narrate": narrate}, "networkPolicies": {"apiFrom": [{"podSelector": {}}]}}
+    objects = list(rendered(values))
+    (pod,) = of_kind(iter(objects), "Pod")
+    policies = {each["metadata"]["name"]: each["spec"] for each in of_kind(iter(objects), "NetworkPolicy")}
+
+    names = [container["name"] for container in pod["spec"]["containers"]]
+    assert names == (["answers", "narrates"] if narrate else ["answers"])
+    assert pod["spec"]["containers"][0]["args"] == ["http://demo-rhapsode-api:80/readyz"]
+    (api,) = policies["demo-rhapsode-api"]["ingress"]
+    assert {"podSelector": policies["demo-rhapsode-test"]["podSelector"]} in api["from"]
+    labels = pod["metadata"]["labels"].items()
+    assert policies["demo-rhapsode-test"]["podSelector"]["matchLabels"].items() <= labels
+
+
+def test_notes_say_how_it_is_reached() -> None:
+    with_ingress, without = (notes(values) for values in (FULL, MINIMAL))
+
+    assert "helm test demo --namespace prod" in with_ingress
+    assert "RHAPSODE_SERVER_URL=https://speech.example.org" in with_ingress
+    assert "port-forward service/demo-rhapsode-api 8765:80" in without
+    assert "publicUrl is not set" in without
+
+
+def test_the_chart_is_packed_as_registries_take_it(tmp_path: Path) -> None:
+    packed = Path(helm.package(CHART, destination=tmp_path))
+
+    assert packed.name == f"rhapsode-{version('rhapsode')}.tgz"
+    with tarfile.open(packed) as archive:
+        assert {"rhapsode/README.md", "rhapsode/templates/NOTES.txt"} <= set(archive.getnames())
+
+
 def test_a_worker_gets_time_to_drain_before_it_is_killed() -> None:
     for deployment in of_kind(rendered(FULL), "Deployment"):
         pod = deployment["spec"]["template"]["spec"]
@@ -213,6 +285,25 @@ def test_speech_workers_scale_on_what_waits_for_their_model() -> None:
     for name, spec in scaled.items():
         assert spec["scaleTargetRef"]["name"] == name
         assert "replicas" not in deployments[name], "the autoscaler alone decides"
+
+
+def test_a_scale_in_meets_workers_that_hold_nothing_first() -> None:
+    """The janitor alone may write the costs, and nothing but a pod's own fields."""
+    (role,) = of_kind(rendered(FULL), "Role")
+    (binding,) = of_kind(rendered(FULL), "RoleBinding")
+    janitors = [each for each in of_kind(rendered(FULL), "Deployment") if each["metadata"]["name"].endswith("-janitor")]
+    with_token = [
+        each["metadata"]["name"]
+        for each in of_kind(rendered(FULL), "Deployment")
+        if any("projected" in volume for volume in each["spec"]["template"]["spec"]["volumes"])
+    ]
+    (container,) = janitors[0]["spec"]["template"]["spec"]["containers"]
+
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert with_token == [janitors[0]["metadata"]["name"]]
+    assert {"name": "RHAPSODE_POD_COSTS", "value": "true"} in container["env"]
+    assert not list(of_kind(rendered(MINIMAL), "Role"))
 
 
 def test_scaling_asks_for_metrics_that_exist() -> None:
@@ -246,6 +337,9 @@ def test_a_new_secret_of_the_charts_own_starts_the_pods_anew() -> None:
         (MINIMAL | {"api": {"replicas": 0}}, "replicas"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"variant": "rocm"}]}, "variant"),
         (MINIMAL | {"speechWorkers": []}, "speechWorkers"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": {"from": "ftp://a/b"}}}]}, "from"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": FETCHED | {"sha256": "ab"}}}]}, "sha256"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"claim": "a", "fetch": FETCHED}}]}, "checkpoint"),
         (MINIMAL | {"cell": "Cell-1"}, "cell"),
         (MINIMAL | {"router": {"cells": [{"name": "a", "url": "http://a/with/a/path"}]}}, "url"),
     ],
@@ -259,8 +353,16 @@ def rendered(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     with helm.Chart.load(CHART) as chart:
         chart.validate_schema(dict(values))
         files = chart.render(dict(values), name="demo", namespace="prod")
-    for content in files.values():
+    for name, content in files.items():
+        if name.endswith("NOTES.txt"):
+            continue
         yield from (each for each in yaml.safe_load_all(content) if each)
+
+
+def notes(values: Mapping[str, Any]) -> str:
+    with helm.Chart.load(CHART) as chart:
+        files = chart.render(dict(values), name="demo", namespace="prod")
+    return next(content for name, content in files.items() if name.endswith("NOTES.txt"))
 
 
 def router_pod() -> dict[str, Any]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.queue.fleet import BUSY, MEASURED, demand
+from benchmarks.queue.fleet import BUSY, LIMITS, MEASURED, WORK, demand
+from benchmarks.queue.fleet_day import Prices, in_order_of_breaking, parts_of
 from benchmarks.queue.fleet_model import Clock, Engine, Fleet, Servers, Simulation, shares, size
 
 
@@ -83,3 +84,33 @@ def test_servers_take_the_next_in_line() -> None:
 
     assert ends == [1.0, 1.0, 2.0]
     assert servers.busy_s == 3.0
+
+
+def parts_by_name(hours_a_day: float, number: int) -> dict[str, float]:
+    parts = parts_of(hours_a_day, WORK[number], MEASURED, LIMITS, Prices())
+    return {part.name: part.needed for part in parts}
+
+
+@given(st.floats(1_000, 10_000_000), st.sampled_from([0, 1]))
+@settings(max_examples=50, deadline=None)
+def test_what_a_day_takes_grows_with_its_hours_and_one_of_a_part_is_full_where_it_says(
+    hours: float, number: int
+) -> None:
+    once, twice = parts_by_name(hours, number), parts_by_name(2 * hours, number)
+    parts = parts_of(hours, WORK[number], MEASURED, LIMITS, Prices())
+
+    assert {name: 2 * needed for name, needed in once.items()} == pytest.approx(twice)
+    for part in in_order_of_breaking(parts):
+        assert part.breaks_at is not None
+        full = parts_by_name(part.breaks_at, number)[part.name]
+        assert full == pytest.approx(BUSY) or full == pytest.approx(1.0)
+
+
+def test_clips_meet_the_limits_of_one_system_sooner_than_books() -> None:
+    books, clips = (parts_of(1_000_000, work, MEASURED, LIMITS, Prices()) for work in WORK)
+
+    assert in_order_of_breaking(books)[0].name.startswith("cells:")
+    assert [part.name.split()[0] for part in in_order_of_breaking(clips)][:3] == ["API", "cells:", "prefixes"]
+    # A real second of speech takes the same of a GPU, whoever asks for it.
+    assert books[0] == clips[0]
+    assert books[0].needed == pytest.approx(1_000_000 / 24 / MEASURED.pace(256))

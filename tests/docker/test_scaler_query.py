@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import shutil
 import socket
 import subprocess
 import threading
@@ -20,8 +19,8 @@ import yaml
 from tests.docker.conftest import DOCKER
 from tests.docker.test_chart import FULL, of_kind, rendered
 from tests.process_tree import PATIENCE_S
+from tests.tools.wanted import HOW_TO_GET_PROMETHEUS, find_prometheus, without
 
-PROMETHEUS = shutil.which("prometheus") or ""
 QUEUE = 'queue="gpu.qwen3-1.7b",lane="gpu"'
 FIGURES = f"""
 rhapsode_fleet_up 1
@@ -33,7 +32,13 @@ rhapsode_queue_oldest_wait_seconds{{{QUEUE},class="bulk"}} 900
 rhapsode_queue_oldest_wait_seconds{{queue="cpu",lane="cpu",class="bulk"}} 11
 """
 
-pytestmark = pytest.mark.skipif(not PROMETHEUS, reason="prometheus is not installed (Debian: prometheus)")
+
+@pytest.fixture
+def program() -> Path:
+    found = find_prometheus("prometheus")
+    if found is None:
+        without(HOW_TO_GET_PROMETHEUS)
+    return found
 
 
 class Figures(http.server.BaseHTTPRequestHandler):
@@ -60,7 +65,7 @@ def an_api() -> Generator[str]:
 
 
 @contextmanager
-def a_prometheus(folder: Path, targets: Sequence[str]) -> Generator[httpx.Client]:
+def a_prometheus(program: Path, folder: Path, targets: Sequence[str]) -> Generator[httpx.Client]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -71,7 +76,7 @@ def a_prometheus(folder: Path, targets: Sequence[str]) -> Generator[httpx.Client
     }
     (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
     options = {"config.file": folder / "prometheus.yaml", "storage.tsdb.path": folder, "web.listen-address": address}
-    command = [PROMETHEUS, *(f"--{name}={value}" for name, value in options.items())]
+    command = [program, *(f"--{name}={value}" for name, value in options.items())]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             with httpx.Client(base_url=f"http://{address}/api/v1/", timeout=PATIENCE_S, trust_env=False) as client:
@@ -108,13 +113,13 @@ def triggers(name: str) -> list[dict[str, Any]]:
     return scaled[name]["triggers"]
 
 
-def test_the_scalers_questions_are_answered_in_audio_seconds_for_each_gpu(tmp_path: Path) -> None:
+def test_the_scalers_questions_are_answered_in_audio_seconds_for_each_gpu(program: Path, tmp_path: Path) -> None:
     backlog, oldest = triggers("demo-rhapsode-speech-qwen3-17b")
     (cpu,) = triggers("demo-rhapsode-cpu")
 
     with ExitStack() as opened:
         apis = [opened.enter_context(an_api()) for _ in range(2)]
-        prometheus = opened.enter_context(a_prometheus(tmp_path, apis))
+        prometheus = opened.enter_context(a_prometheus(program, tmp_path, apis))
         wait_until(lambda: value_of(prometheus, "count(rhapsode_fleet_up)") == 2)
         answers = [value_of(prometheus, each["metadata"]["query"]) for each in (backlog, oldest, cpu)]
         wait_until(lambda: value_of(prometheus, "sum(rhapsode:backlog_audio_seconds)") is not None)

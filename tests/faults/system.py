@@ -89,14 +89,18 @@ class RunningSystem:
             )
         self.eventually(self._is_ready, START_S)
 
-    def start_gpu_worker(self, name: str) -> int:
-        """One more worker of the gpu lane, which is not started again. Returns its process id once it is ready."""
+    def start_gpu_worker(self, name: str, **settings: str) -> int:
+        """One more worker of the gpu lane, which is not started again. Returns its process id once it is ready.
+
+        settings: by variable name, in which it differs from the system's.
+        """
         options = StackOptions(self.data_dir.root)
         backing = {"RHAPSODE_REDIS_URL": self._valkey.url, "RHAPSODE_BROKER_URL": self._valkey.broker_url}
         shared = processes.shared_environment(self._environment(), self.data_dir, options, backing)
         spec = processes.gpu_worker(shared, self.data_dir)
         log = self.data_dir.logs / f"{name}.log"
-        process = _spawn(spec.command, {**spec.environment, "RHAPSODE_WORKER_NAME": name}, log, spec.working_dir)
+        environment = {**spec.environment, "RHAPSODE_WORKER_NAME": name, **settings}
+        process = _spawn(spec.command, environment, log, spec.working_dir)
         self._extra.append(process)
         self.eventually(lambda: "worker ready" in log.read_text(), START_S)
         return process.pid

@@ -47,6 +47,7 @@ def test_all_slots_that_are_planned_for_a_small_card_speak_at_once(checkpoint: P
     if total < card_gib * GIB:
         pytest.skip(f"the device has less than {card_gib} GiB")
     torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
     torch.cuda.set_per_process_memory_fraction((card_gib - OUTSIDE_GIB) * GIB / total)
     engine = NativeEngine(NativeEngineSettings(checkpoint, slots=512, device="cuda:0"))
     try:

@@ -54,7 +54,8 @@ def test_a_stream_is_its_speech_and_has_no_seam(engine: NativeEngine) -> None:
     chunks = list(stream)
 
     speech = stream.speech.result(WAIT_S)
-    assert len(chunks[0]) == engine.info.samples_per_frame
+    # The second frame may be ready when the codec comes to the first.
+    assert len(chunks[0]) in {engine.info.samples_per_frame, 2 * engine.info.samples_per_frame}
     assert len(chunks) > 5
     np.testing.assert_array_equal(np.concatenate(chunks), speech.pcm)
     np.testing.assert_array_equal(speech.frames, whole.frames)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.tools.wanted import HOW_TO_GET_PROMETHEUS, find_prometheus, without
 
 DOCKER = Path(__file__).resolve().parents[2] / "docker"
 RULES = DOCKER / "prometheus" / "rules.yaml"
@@ -63,9 +64,9 @@ def test_every_alert_is_tried_with_series_in_which_it_fires_and_in_which_it_does
 
 @pytest.mark.parametrize("command", [("check", "rules", RULES), ("test", "rules", SERIES)], ids=lambda each: each[0])
 def test_prometheus_itself_finds_nothing(command: tuple[str | Path, ...]) -> None:
-    promtool = shutil.which("promtool")
+    promtool = find_prometheus("promtool")
     if promtool is None:
-        pytest.skip("promtool is not installed (Debian: prometheus)")
+        without(HOW_TO_GET_PROMETHEUS)
 
     outcome = subprocess.run([promtool, *command], capture_output=True, text=True, check=False)
 

@@ -17,9 +17,10 @@ from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
-from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.page.texts import hummed
 from tests.page.visits import Visit
+from tests.tools.chromium import HOW_TO_GET, find_browser, start_browser
+from tests.tools.wanted import without
 
 PATIENCE_MS = 120_000
 SHOTS = Path(__file__).resolve().parents[2] / "build" / "page"
@@ -31,7 +32,7 @@ def browser_path() -> Path:
     with sync_playwright() as playwright:
         path = find_browser(playwright)
     if path is None:
-        pytest.skip(HOW_TO_GET)
+        without(HOW_TO_GET)
     return path
 
 

@@ -34,7 +34,7 @@ def test_hostile_titles_texts_and_voice_names_are_shown_as_they_are(
     expect(page.locator(".facts")).to_contain_text(HOSTILE)
     expect_unharmed(page)
 
-    page.get_by_role("link", name="Voices").click()
+    page.get_by_role("link", name="Voices", exact=True).click()
     expect(page.get_by_role("heading", name=HOSTILE[:90])).to_be_visible()
     expect(page.locator(".voice-description")).to_contain_text(HOSTILE)
     expect_unharmed(page)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from rhapsode.contract.operators.fleet import FleetMinute
 from storage.jobs.record import JobError
+from storage.queue.fleet_history import MINUTE_MS, FleetHistory
 from storage.recovery.state_guard import StateGuard
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve, start_job
 from tests.page.conftest import OpenPage
-from tests.page.test_accessibility import look_serious
+from tests.page.test_accessibility import faults
 from tests.settings import api_settings_of
 
 Shoot = Callable[[Page, str], None]
@@ -58,7 +63,9 @@ def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: Ser
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("It was silent.")
     expect(rows.last).to_contain_text("It never <b>passed</b>.")
-    assert look_serious(page) == []
+    # Attempts at the speech and runs of the work are two things.
+    expect(rows.first).to_contain_text("given up after 1 run by a worker")
+    assert faults(page) == []
     shoot(page, "fleet-given-up")
 
     rows.first.get_by_role("button", name="Try again").click()
@@ -70,6 +77,38 @@ def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: Ser
     assert api.http.get("/v1/admin/dlq").json()["data"] == []
     assert api.http.get(f"/v1/jobs/{retried}").json()["state"] == "pending"
     assert api.http.get(f"/v1/jobs/{dropped}").json()["state"] == "failed"
+
+
+def test_how_the_fleet_was_is_drawn_with_its_axes(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:
+    history = FleetHistory(api.redis, "rhapsode")
+    now_ms = int(time.time() * 1000)
+    for ago in range(120, 0, -1):
+        at_ms = now_ms - now_ms % MINUTE_MS - ago * MINUTE_MS
+        history.note(
+            FleetMinute(
+                at=datetime.fromtimestamp(at_ms / 1000, UTC),
+                workers=2,
+                audio_s_per_s=40.0 - ago / 10,
+                batch_fill=0.9,
+                step_ms_p50=20.0,
+                step_ms_most=31.0,
+                backlog_audio_s=60.0 * ago,
+                unfinished_jobs=3,
+                leases=4,
+                oldest_wait_s=2.0,
+                dead_letters=0,
+            )
+        )
+    page = open_at(api.url, "fleet", reduced_motion="reduce")
+
+    speech = page.get_by_role("img", name="Speech made: now 39.9, at most 39.9")
+    expect(speech).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Backlog: now 1 min, at most (59 min|1 h)$"))).to_be_visible()
+    assert len(speech.locator(".history-line").get_attribute("d") or "") > 60 * 8
+    page.get_by_label("How far back").select_option(label="The last 6 hours")
+    expect(page.get_by_role("img", name=re.compile("^Backlog: now 1 min, at most 2 h$"))).to_be_visible()
+    assert faults(page) == []
+    shoot(page, "fleet-history")
 
 
 def test_a_fleet_of_nobody_is_said_to_be_one(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:

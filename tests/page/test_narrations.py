@@ -33,7 +33,7 @@ def expect_state(page: Page, state: str) -> None:
 
 def submit(page: Page, text: str) -> None:
     page.get_by_label("Text", exact=True).fill(text)
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
     page.wait_for_selector(".job-title:not(:text-is('…'))")
 
 
@@ -70,7 +70,7 @@ def test_a_text_is_narrated_watched_heard_and_downloaded(
     page.get_by_role("button", name="How long will it be?").click()
     expect(page.locator(".estimate")).to_have_text(re.compile(r"\d+ passages, about .* of speech"))
 
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
 
     expect(page.get_by_role("heading", level=1, name=text.splitlines()[0])).to_be_visible()
     expect(page.locator(".job-row").first).to_contain_text(text.splitlines()[0])
@@ -154,7 +154,7 @@ def test_a_document_is_dropped_and_narrated(open_page: OpenPage, name: str, cont
     page.dispatch_event(".sheet", "drop", {"dataTransfer": transfer})
     expect(page.locator(".sheet .chip")).to_contain_text(name)
 
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
 
     expect(page.get_by_role("heading", level=1, name=name.partition(".")[0])).to_be_visible()
     expect(page.locator(".manuscript")).to_contain_text(passage)
@@ -174,7 +174,7 @@ def test_a_book_is_delivered_in_chapters_and_at_another_speed(
     page.get_by_label("Speed").fill("1.25")
     shoot(page, "delivery")
 
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
 
     expect_state(page, "succeeded")
     request = client.job(page.url.rpartition("/")[2]).request
@@ -211,7 +211,7 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
     page.get_by_label("Text", exact=True).fill("Words.")
     page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
 
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
 
     expect(page.locator(".compose .notice.bad")).to_contain_text("Not now")
     assert sent[0]["output"] == {"preset": "acx", "subtitles": ["srt", "vtt"]}
@@ -221,7 +221,7 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
 
 def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage) -> None:
     page = open_page()
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
     expect(page.get_by_role("alert").filter(has_text="There is no text yet.")).to_be_visible()
 
     page.set_input_files("#document", {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG"})
@@ -229,7 +229,7 @@ def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage)
 
     page.get_by_label("Text", exact=True).fill("Words.")
     page.locator(".choice", has_text="WAV").click()
-    page.get_by_role("button", name="Narrate").click()
+    page.get_by_role("button", name="Narrate", exact=True).click()
     # The server's own words, with the field they are about.
     expect(page.locator(".compose .notice.bad")).to_contain_text("Output › formats")
 
@@ -353,3 +353,50 @@ def test_a_network_that_changes_costs_neither_the_page_nor_what_was_pressed(chro
     expect_state(page, "succeeded")
     assert page.evaluate("sessionStorage.length") == 0
     page.close()
+
+
+def test_an_order_says_all_that_was_filled_in(open_page: OpenPage) -> None:
+    page = open_page()
+    sent: list[Any] = []
+
+    def keep(route: Route) -> None:
+        sent.append(route.request.post_data_json)
+        route.fulfill(status=422, json={"status": 422, "title": "Not now", "detail": "Not now"})
+
+    page.get_by_text("More choices").click()
+    page.get_by_label("Cast").fill("ANNA = ada\n\nTOM=tom")
+    page.get_by_label("Not before").fill("2030-01-02T03:04")
+    page.get_by_label("Folder in the service's bucket").fill("books/42/")
+    page.get_by_label("Webhook").fill("https://example.org/told")
+    page.get_by_label("The text is SSML").check()
+    page.get_by_label("Text", exact=True).fill("<speak>Words.</speak>")
+    expect(page.locator(".counter")).to_contain_text("of speech")
+    page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
+
+    page.get_by_role("button", name="Narrate", exact=True).click()
+
+    expect(page.locator(".compose .notice.bad")).to_contain_text("Not now")
+    (order,) = sent
+    assert order["input"] == {"ssml": "<speak>Words.</speak>", "ssml_mode": "lenient"}
+    assert order["speakers"] == {"ANNA": "ada", "TOM": "tom"}
+    assert order["output"]["destination"] == {"prefix": "books/42/"}
+    assert order["webhook"] == {"url": "https://example.org/told"}
+    assert order["not_before"] == page.evaluate("new Date('2030-01-02T03:04').toISOString()")
+
+
+def test_who_has_narrated_nothing_hears_samples_and_narrates_with_a_click(
+    open_at: OpenPage, storage_settings: StorageSettings, shoot: Shoot
+) -> None:
+    with serve(api_settings_of(storage_settings)) as served:
+        served.models.publish(SMALL)
+        page = open_at(served.url)
+        welcome = page.get_by_role("region", name="To begin with")
+        expect(welcome.get_by_role("button", name=re.compile("^(A story|The news|A letter)$"))).to_have_count(3)
+        shoot(page, "new-first")
+
+        welcome.get_by_role("button", name="Narrate a fable").click()
+
+        expect(page.get_by_role("heading", level=1, name="The Crow and the Pitcher")).to_be_visible()
+        page.get_by_role("link", name="New narration").click()
+        expect(welcome).to_be_hidden()
+        page.context.close()

@@ -61,9 +61,16 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     expect(page.locator(".segment").nth(2)).to_have_class(re.compile(r"\bheard\b"))
     shoot(page, "passage")
     note.get_by_role("button", name="Speak it again").click()
-    note.get_by_role("button", name="Compare 2 takes").click()
-    expect(note.locator(".takes li")).to_have_count(2)
-    expect(note.locator(".takes")).to_contain_text("In place")
+    # Both are there to be heard as soon as the new one is, and that comes first.
+    takes = note.get_by_role("list", name="Takes").get_by_role("listitem")
+    expect(takes).to_have_count(2)
+    expect(takes.first).to_contain_text("Take 2")
+    expect(takes.first).to_contain_text("In place")
+    takes.last.get_by_role("button", name="Hear take 1").click()
+    expect(note.get_by_role("alert")).to_be_hidden()
+    takes.last.get_by_role("button", name="Keep this one: take 1").click()
+    expect(takes.last).to_contain_text("In place")
+    assert next(each for each in client.segments.list(job) if each.index == 2).take == 1
     page.keyboard.press("Escape")
     expect(note).to_be_hidden()
 
@@ -115,7 +122,7 @@ def test_a_take_that_is_made_between_two_looks_at_the_narration_is_shown(open_pa
         # The page has last seen it done, and sees it done again.
         client.wait(job)
 
-    expect(note.get_by_role("button", name="Compare 2 takes")).to_be_visible()
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
     expect(note.get_by_role("button", name="Speak it again")).to_be_visible()
 
 
@@ -162,5 +169,42 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     page.locator("summary", has_text="warning").click()
     expect(page.locator(".warnings .notice").filter(has_text="Passage 19 did not pass")).to_be_visible()
     shoot(page, "passage-flagged")
-    note.get_by_role("button", name="Compare").click()
-    expect(note.locator(".takes li").last).to_contain_text("flagged")
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem").first).to_contain_text("flagged")
+
+
+def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    was = next(each for each in client.segments.list(job) if each.index == 2).voice
+    other = {"ada": "tom", "tom": "ada"}[was]
+
+    voices = note.get_by_label("Voice of the paragraph")
+    voices.focus()
+    voices.select_option(label=other)
+
+    expect(note.locator(".inspector-facts")).to_contain_text(other)
+    client.wait(job)
+    assert [each.voice for each in client.segments.list(job)] == [was, was, other, *[was] * 2]
+
+
+def test_why_a_passage_failed_is_read_and_heard(open_page: OpenPage, client: Rhapsode) -> None:
+    hurried = f"The number of the safe is {' '.join(str(number) for number in range(1_000, 1_030))}."
+    plain = [f"{number} barges are in the harbour and all the lamps are lit." for number in range(100, 118)]
+    job = client.wait(client.submit_job({"segments": [{"text": text} for text in (*plain, hurried)]}))
+    client.segments.edit(job.id, len(plain), text=f"{hurried} Again.")
+    client.wait(job)
+    job = client.wait(
+        client.submit_job(
+            {"segments": [{"text": text} for text in (*plain, f"{hurried} Once more.")]},
+            quality={"max_attempts": 2, "on_exhausted": "fail"},
+        )
+    )
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, len(plain))
+    attempts = note.get_by_role("list", name="Refused attempts").get_by_role("listitem")
+
+    expect(attempts).to_have_count(2)
+    expect(attempts.first).to_contain_text(re.compile(r"it takes \d+\.\d\d s"))
+    attempts.first.get_by_role("button", name="Hear attempt 1").click()
+    expect(note.get_by_role("alert")).to_be_hidden()

@@ -23,7 +23,7 @@ def card(page: Page, name: str) -> Locator:
     return page.locator(".voice", has=page.get_by_role("heading", name=name, exact=True))
 
 
-def test_a_voice_is_uploaded_prepared_heard_and_deleted(open_page: OpenPage, shoot: Shoot) -> None:
+def test_a_voice_is_uploaded_prepared_heard_and_deleted(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
     page = open_page("voices")
     page.get_by_label("Name").fill("Uploaded")
     page.set_input_files("#voice-file", sample())
@@ -34,9 +34,13 @@ def test_a_voice_is_uploaded_prepared_heard_and_deleted(open_page: OpenPage, sho
 
     mine = card(page, "Uploaded")
     expect(mine.locator(".badge")).to_have_attribute("data-state", "ready")
-    mine.get_by_role("button", name="Hear Uploaded").click()
-    expect(page.locator(".player-title")).to_have_text("Preview of Uploaded")
-    expect(page.locator(".player-time")).not_to_have_text("0:00")
+    num_jobs = len(list(client.jobs()))
+    mine.get_by_role("button", name="Hear it: Uploaded").click()
+    # It is heard, and then it is over; nothing was made that would be in the list.
+    expect(mine.get_by_role("button", name="Stop: Uploaded")).to_be_visible()
+    expect(mine.get_by_role("button", name="Hear it: Uploaded")).to_be_visible()
+    expect(mine.locator(".notices")).to_be_empty()
+    assert len(list(client.jobs())) == num_jobs
     mine.get_by_role("button", name="Recording of Uploaded").click()
     shoot(page, "voices")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,6 +53,18 @@ class Console:
         printed = outcome.stdout.decode()
         self.known_ids |= ids_of(example.printed, printed)
         return printed
+
+    def run_program(self, program: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-"],
+            input=self._here(program),
+            cwd=self.folder,
+            env=self.system.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
 
     def _here(self, command: str) -> str:
         for told, own in self.known_ids.items():

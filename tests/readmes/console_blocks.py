@@ -55,6 +55,11 @@ def command_blocks(page: str) -> Iterator[Block]:
             yield Block(number, fence["language"], reason, "\n".join(body))
 
 
+def programs(page: str) -> list[str]:
+    """Its blocks in Python."""
+    return re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
 def _examples(block: Block) -> Iterator[Example]:
     """A command goes on behind a backslash, and in lines that begin with the shell's `> `."""
     command: list[str] = []

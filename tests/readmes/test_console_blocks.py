@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -12,12 +13,22 @@ import pytest
 
 from tests.environment import without_settings
 from tests.readmes.console import Console, RunningSystem, running_system
-from tests.readmes.console_blocks import Block, command_blocks
+from tests.readmes.console_blocks import Block, command_blocks, programs
 from tests.readmes.masked_output import is_as_told
+from tests.tools.wanted import without
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("api", "benchmarks", "docker", "rhapsode", "storage", "tests", "training", "worker")
-PAGES = [ROOT / "README.md", *sorted(page for name in SOURCES for page in (ROOT / name).rglob("README.md"))]
+SOURCES = ("api", "benchmarks", "docker", "examples", "rhapsode", "storage", "tests", "training", "worker")
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for name in SOURCES for page in (ROOT / name).rglob("README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+WITH_PROGRAMS = [
+    ROOT / "README.md",
+    ROOT / "docs" / "first-steps.md",
+    *(ROOT / "docs" / "tutorials" / f"from-{origin}.md" for origin in ("openai", "elevenlabs")),
+]
 BIN = Path(sys.executable).parent
 
 
@@ -52,9 +63,10 @@ def test_every_block_with_commands_is_run_or_says_why_not() -> None:
     assert [(page, block.line) for page, block in found if block.reason and len(block.reason) < 10] == []
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the pages use curl, which this machine lacks")
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_what_a_page_says_is_printed_is_printed(page: Path, system: RunningSystem, tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        without("the pages use curl, which this machine lacks: `apt-get install curl`")
     console = Console(system, tmp_path)
     wrong: list[str] = []
     for block in blocks(page):
@@ -66,3 +78,21 @@ def test_what_a_page_says_is_printed_is_printed(page: Path, system: RunningSyste
                 place = f"{name_of(page)}:{example.line}"
                 wrong.append(f"{place}\n$ {example.command}\nsays\n{example.printed}\nprinted\n{printed}")
     assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", WITH_PROGRAMS, ids=name_of)
+def test_programs_of_a_page_run_as_they_are(page: Path, system: RunningSystem, tmp_path: Path) -> None:
+    if importlib.util.find_spec("openai") is None:
+        without("openai is not installed: `make test` installs it")
+    (tmp_path / "chapter.txt").write_text("It was a bright day. The road was long.")
+    console = Console(system, tmp_path)
+
+    found = programs(page.read_text(encoding="utf-8"))
+    for program in found:
+        outcome = console.run_program(program)
+        assert outcome.returncode == 0, f"{program}\n{outcome.stderr}"
+
+    assert found
+    sounds = [path for path in tmp_path.iterdir() if path.suffix in {".mp3", ".wav"}]
+    assert sounds
+    assert all(path.stat().st_size > 1_000 for path in sounds)

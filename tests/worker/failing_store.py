@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from storage.errors import StoreUnavailable
 from storage.objects.store import ArtifactStore, Download, ObjectEntry, StoredObject, UploadLink
 
 
 class FailingStore:
-    """`before_put` and `after_put` see every key and may raise; `puts` are those that arrived."""
+    """`before_put` and `after_put` see every key and may raise; `puts` are those that arrived, by so many `writes`."""
 
     def __init__(self, store: ArtifactStore) -> None:
         self._store = store
         self.puts: list[str] = []
+        self.writes = 0
         self.before_put: Callable[[str], object] = lambda _: None
         self.after_put: Callable[[str], object] = lambda _: None
 
@@ -21,6 +22,7 @@ class FailingStore:
         self.before_put(key)
         stored = self._store.put(key, data)
         self.puts.append(key)
+        self.writes += 1
         self.after_put(key)
         return stored
 
@@ -28,13 +30,24 @@ class FailingStore:
         self.before_put(key)
         stored = self._store.put_unread(key, data)
         self.puts.append(key)
+        self.writes += 1
         self.after_put(key)
         return stored
+
+    def put_together(self, objects: Sequence[tuple[str, bytes]]) -> None:
+        for key, _ in objects:
+            self.before_put(key)
+        self._store.put_together(objects)
+        self.puts += [key for key, _ in objects]
+        self.writes += 1
+        for key, _ in objects:
+            self.after_put(key)
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         self.before_put(key)
         stored = self._store.put_stream(key, chunks)
         self.puts.append(key)
+        self.writes += 1
         self.after_put(key)
         return stored
 

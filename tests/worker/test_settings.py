@@ -110,3 +110,34 @@ def test_eight_bits_are_for_the_native_engine_on_a_gpu(name: str, monkeypatch: p
     monkeypatch.setenv("RHAPSODE_ENGINE", "vllm")
     with pytest.raises(SettingsError, match="float8 is for the native engine on a GPU"):
         load_settings(WorkerSettings)
+
+
+def test_of_several_checkpoints_the_first_is_loaded_first_and_each_is_named_by_its_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RHAPSODE_CHECKPOINTS", "/models/large, /models/small")
+
+    first = load_settings(WorkerSettings)
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "/models/small")
+    second = load_settings(WorkerSettings)
+
+    assert (first.model_name, first.other_checkpoints) == ("large", {"small": Path("/models/small")})
+    assert (second.model_name, second.other_checkpoints) == ("small", {"large": Path("/models/large")})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("RHAPSODE_CHECKPOINTS", "/models/a,/others/a", "two are the same"),
+        ("RHAPSODE_CHECKPOINT", "/models/c", "none of RHAPSODE_CHECKPOINTS"),
+        ("RHAPSODE_MODEL", "narrator", "RHAPSODE_MODEL is for one model"),
+    ],
+)
+def test_checkpoints_that_cannot_be_told_apart_are_refused(
+    variable: str, value: str, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RHAPSODE_CHECKPOINTS", "/models/a,/models/b")
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(SettingsError, match=complaint):
+        load_settings(WorkerSettings)

@@ -1,6 +1,8 @@
-"""How far a sound is from another one: spectra at six resolutions, and a discriminator on four."""
+"""How far a sound is from another one: spectra at six resolutions, and a discriminator on spectra and waveform."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +11,9 @@ from torch import Tensor, nn
 from training.codec.features import mel_filters
 
 _SCALES = ((64, 8), (128, 16), (256, 24), (512, 48), (1024, 96), (2048, 160))
+_WINDOWS = (2048, 1024, 512, 256)
+# Primes, so that no two of them take the same samples.
+_PERIODS = (2, 3, 5, 7, 11)
 
 
 class MelLoss(nn.Module):
@@ -72,10 +77,40 @@ def _conv(inputs: int, outputs: int, kernel: tuple[int, int], stride: int = 1, d
     return nn.utils.parametrizations.weight_norm(conv)
 
 
+class PeriodDiscriminator(nn.Module):
+    """Convolutions over every n-th sample: it hears the waveform itself, phases of the pitch among it, of which a
+    spectrum of 20 ms says little. Source: HiFi-GAN (Kong et al., 2020), with fewer channels."""
+
+    def __init__(self, period: int, channels: int) -> None:
+        super().__init__()
+        self.period = period
+        widths = (1, channels, 2 * channels, 4 * channels, 8 * channels)
+        strided = [_column_conv(*pair, stride=3) for pair in pairwise(widths)]
+        self.convs = nn.ModuleList([*strided, _column_conv(widths[-1], widths[-1], stride=1)])
+        self.post = nn.utils.parametrizations.weight_norm(nn.Conv2d(widths[-1], 1, (3, 1), padding=(1, 0)))
+
+    def forward(self, samples: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Samples (B, 1, N) -> scores (B, 1, about N / (81 period), period), and what each layer sees."""
+        x = F.pad(samples, (0, -samples.shape[-1] % self.period)).unflatten(-1, (-1, self.period))
+        seen: list[Tensor] = []
+        for conv in self.convs:
+            x = F.leaky_relu(conv(x), 0.2)
+            seen.append(x)
+        return self.post(x), seen
+
+
+def _column_conv(inputs: int, outputs: int, stride: int) -> nn.Module:
+    """Along time; the phases of a period stay apart."""
+    return nn.utils.parametrizations.weight_norm(nn.Conv2d(inputs, outputs, (5, 1), (stride, 1), (2, 0)))
+
+
 class Discriminator(nn.Module):
+    """All its parts judge the same samples (B, 1, N), each for itself."""
+
     def __init__(self, channels: int = 32) -> None:
         super().__init__()
-        self.parts = nn.ModuleList([SpectrumDiscriminator(fft, channels) for fft in (2048, 1024, 512, 256)])
+        spectra = [SpectrumDiscriminator(fft, channels) for fft in _WINDOWS]
+        self.parts = nn.ModuleList([*spectra, *(PeriodDiscriminator(period, channels) for period in _PERIODS)])
 
     def forward(self, samples: Tensor) -> list[tuple[Tensor, list[Tensor]]]:
         return [part(samples) for part in self.parts]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import IO
 
 from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
@@ -133,7 +135,7 @@ class Assembly:
         """Every artifact, what the job should be warned of, and what spoke it."""
         levels = self._levels()
         description = self._description()
-        with scratch_file() as scratch:
+        with self._scratch() as scratch:
             codes = CodesFile(scratch)
             headers: list[SegmentHeader] = []
             made = self._audio(description, self._blocks(levels, headers, codes))
@@ -146,6 +148,10 @@ class Assembly:
             facts = Made(headers, levels, speakers, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
         return Assembled(made, self._warnings, spoken_by(self._item, headers))
+
+    def _scratch(self) -> AbstractContextManager[IO[bytes]]:
+        """Where codec frames wait until their number is known."""
+        return scratch_file()
 
     def _levels(self) -> tuple[Level, ...]:
         target = self._output.loudness

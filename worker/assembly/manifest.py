@@ -60,8 +60,11 @@ class Made:
 
 def manifest(item: ClaimedItem, narration: Narration, made: Made) -> Iterator[bytes]:
     """The file in pieces."""
-    head = json.dumps(_head(item, narration, made), ensure_ascii=False, indent=1)
-    yield (head.removesuffix("\n}") + ',\n "segments": [').encode()
+    # A line for each field: with the encoder's own `indent` it takes three times as long.
+    head = [
+        f'"{name}": {json.dumps(value, ensure_ascii=False)}' for name, value in _head(item, narration, made).items()
+    ]
+    yield ("{\n " + ",\n ".join([*head, '"segments": ['])).encode()
     separator = "\n  "
     for placed, header in zip(narration.placed, made.headers, strict=True):
         yield (separator + json.dumps(_segment(placed, header, narration, item.narration), ensure_ascii=False)).encode()

@@ -1,8 +1,12 @@
-"""The files of a whole job, made of its segment while that is in memory."""
+"""The files of a whole job, made of its segment while that is in memory, and stored together with it."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from io import BytesIO
+from typing import IO
 
 from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.work_items import ClaimedItem
@@ -11,31 +15,62 @@ from storage.segments.plan import Plan
 from storage.segments.results import SegmentResult
 from worker.assembly.audio.speaker_levels import speaker_levels
 from worker.assembly.item import Assembled, Assembly
-from worker.assembly.narration import placed_narration
-from worker.leases.put_once import put_once
+from worker.assembly.narration import Narration, placed_narration
 from worker.speech.audio.segment_audio import SegmentAudio
 
 
-def assemble_whole(
-    item: ClaimedItem, plan: Plan, result: SegmentResult, segment: SegmentAudio, artifacts: ArtifactStore
-) -> Assembled:
-    """The same files as an assembly of the stored segment makes; made again, they are found.
+class WholeFiles:
+    """Objects under keys of one lease: one after the other they would take three times the CPU of a folder's disk."""
 
-    Raises `StoreUnavailable` or `PermanentItemError`.
-    """
+    def __init__(self) -> None:
+        self._objects: list[tuple[str, bytes]] = []
+
+    def add(self, key: str, data: bytes) -> StoredObject:
+        """As it will lie in the store after `store`."""
+        self._objects.append((key, data))
+        return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
+
+    def store(self, artifacts: ArtifactStore) -> None:
+        """Raises `StoreUnavailable`. Found there already, they were stored by a process that died before it could say
+        so.
+        """
+        artifacts.put_together(self._objects)
+
+
+def assemble_whole(
+    item: ClaimedItem,
+    plan: Plan,
+    result: SegmentResult,
+    segment: SegmentAudio,
+    files: WholeFiles,
+    artifacts: ArtifactStore,
+) -> Assembled:
+    """The same files as an assembly of the stored segment makes, added to `files`. Raises `PermanentItemError`."""
     narration = placed_narration(item.narration, plan, [result], segment.header.sample_rate_hz)
-    speakers = speaker_levels(narration.placed, item.narration.voice_of, ())
-    assembly = _WholeAssembly(item, narration, speakers, lambda _: segment, artifacts, _NeverDropped())
+    assembly = _WholeAssembly(item, narration, segment, files, artifacts)
     return assembly.make([each for each in item.warnings if each.code not in ASSEMBLY_CODES])
 
 
 class _WholeAssembly(Assembly):
     """Of files that fit into memory."""
 
+    def __init__(
+        self,
+        item: ClaimedItem,
+        narration: Narration,
+        segment: SegmentAudio,
+        files: WholeFiles,
+        artifacts: ArtifactStore,
+    ) -> None:
+        speakers = speaker_levels(narration.placed, item.narration.voice_of, ())
+        super().__init__(item, narration, speakers, lambda _: segment, artifacts, _NeverDropped())
+        self._files = files
+
+    def _scratch(self) -> AbstractContextManager[IO[bytes]]:
+        return nullcontext(BytesIO())
+
     def _written(self, key: str, pieces: Iterable[bytes]) -> StoredObject:
-        """Found there already, it was stored by a process that died before it could say so."""
-        data = b"".join(pieces)
-        return StoredObject(key, len(data), put_once(self._artifacts, key, data))
+        return self._files.add(key, b"".join(pieces))
 
 
 class _NeverDropped:

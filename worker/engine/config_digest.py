@@ -24,7 +24,7 @@ def configured(info: EngineInfo, settings: EngineSettings) -> EngineInfo:
     text = json.dumps(_resolved(settings, info.slots), sort_keys=True)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     logger.info("engine configuration", extra={"configuration": text, "config_sha256": sha256})
-    return replace(info, config_sha256=sha256, reproducibility=_reproducibility(settings))
+    return replace(info, config_sha256=sha256, reproducibility=reproducibility_of(settings))
 
 
 def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
@@ -59,7 +59,7 @@ def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfil
     }
 
 
-def _reproducibility(settings: EngineSettings) -> Reproducibility:
+def reproducibility_of(settings: EngineSettings) -> Reproducibility:
     """On a CPU the native engine's rows round alike in any batch; vLLM's do not, and no mode of it makes them."""
     match settings:
         case NativeEngineSettings():

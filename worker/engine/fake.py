@@ -178,7 +178,7 @@ class FakeEngine:
         if settings.slots < 1:
             raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
         self._settings = settings
-        self._info = configured(_describe(settings), settings)
+        self._info = configured(describe_fake(settings), settings)
         self._wake = threading.Condition()
         self._waiting: AdmissionQueue[_Running] = AdmissionQueue()
         self._waiting_live: AdmissionQueue[_Running] = AdmissionQueue()
@@ -409,7 +409,8 @@ def _embedding(digested: bytes) -> tuple[float, ...]:
     return tuple(byte / 256 for byte in hashlib.sha256(digested).digest()[:SPEAKER_DIM])
 
 
-def _describe(settings: FakeEngineSettings) -> EngineInfo:
+def describe_fake(settings: FakeEngineSettings) -> EngineInfo:
+    """What it says of itself, but for how it was set up."""
     return EngineInfo(
         model="fake",
         revision="fake-1",

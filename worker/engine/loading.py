@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -65,19 +65,18 @@ StartTalker = Callable[[ModelConfig, int], StartedTalker]
 def load_parts(settings: StageSettings, start_talker: StartTalker) -> EngineParts:
     """Raises CheckpointError naming the file, field or tensor that is not as published."""
     checkpoint, device = settings.checkpoint, settings.device
-    if not checkpoint.is_dir():
-        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
-    config = read_model_config(checkpoint / "config.json")
-    capacity = min(_SLOT_POSITIONS, config.talker.max_positions)
-    prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
-    codec = CodecStage.load(checkpoint, str(device))
-    _require_same_codebooks(config, codec, checkpoint)
+    config, prompts, codec = _read(checkpoint, device)
     # The codec first: the talker's slots are planned from the memory that is left.
     decoding = _start_codec(codec, device, settings.profile)
-    talker = start_talker(config, capacity)
+    talker = start_talker(config, _capacity(config))
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
     return EngineParts(
-        info=_describe(checkpoint, talker, config, prompts, codec, speaker),
+        info=replace(
+            _describe(checkpoint, talker.capacity, config, prompts, codec),
+            slots=talker.num_slots,
+            live_slots=talker.num_live,
+            takes_open_text=talker.takes_open_text,
+        ),
         prompts=prompts,
         talker=talker.lane,
         codec_lane=decoding.lane,
@@ -85,6 +84,29 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
         capacity=talker.capacity,
         memory=_memory(talker, decoding),
     )
+
+
+def describe_checkpoint(checkpoint: Path) -> EngineInfo:
+    """What an engine with this checkpoint says of itself, but for its slots, of which there are none: the talker, most
+    of the weights, is not read. Raises CheckpointError as `load_parts` does.
+    """
+    config, prompts, codec = _read(checkpoint, torch.device("cpu"))
+    return _describe(checkpoint, _capacity(config), config, prompts, codec)
+
+
+def _read(checkpoint: Path, device: torch.device) -> tuple[ModelConfig, PromptBuilder, CodecStage]:
+    if not checkpoint.is_dir():
+        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
+    config = read_model_config(checkpoint / "config.json")
+    prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
+    codec = CodecStage.load(checkpoint, str(device))
+    _require_same_codebooks(config, codec, checkpoint)
+    return config, prompts, codec
+
+
+def _capacity(config: ModelConfig) -> int:
+    """Positions that a slot has at most."""
+    return min(_SLOT_POSITIONS, config.talker.max_positions)
 
 
 def device_named(name: str) -> torch.device:
@@ -120,8 +142,8 @@ def _voices_together_s(device: torch.device) -> float:
     return _VOICES_TOGETHER_S_GPU if device.type == "cuda" else 0.0
 
 
-def _voice_modes(speaker: SpeakerStage | None, codec: CodecStage) -> tuple[VoiceMode, ...]:
-    if speaker is None:
+def _voice_modes(config: ModelConfig, codec: CodecStage) -> tuple[VoiceMode, ...]:
+    if not config.has_speaker_encoder:
         return ()
     return (VoiceMode.X_VECTOR,) if codec.config.encoder is None else (VoiceMode.X_VECTOR, VoiceMode.IN_CONTEXT)
 
@@ -136,15 +158,11 @@ def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: 
 
 
 def _describe(
-    checkpoint: Path,
-    talker: StartedTalker,
-    config: ModelConfig,
-    prompts: PromptBuilder,
-    codec: CodecStage,
-    speaker: SpeakerStage | None,
+    checkpoint: Path, capacity: int, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage
 ) -> EngineInfo:
+    """Without slots: what has some says how many."""
     notice = checkpoint / "NOTICE.txt"
-    voice_modes = _voice_modes(speaker, codec)
+    voice_modes = _voice_modes(config, codec)
     return EngineInfo(
         model=checkpoint.resolve().name,
         revision=_digest(checkpoint),
@@ -156,10 +174,10 @@ def _describe(
         num_codebooks=config.talker.num_codebooks,
         codebook_size=config.predictor.codebook_size,
         speaker_dim=config.talker.transformer.hidden_size,
-        slots=talker.num_slots,
-        live_slots=talker.num_live,
-        takes_open_text=talker.takes_open_text,
-        max_text_tokens=max_text_tokens(talker.capacity),
+        slots=0,
+        live_slots=0,
+        takes_open_text=False,
+        max_text_tokens=max_text_tokens(capacity),
         max_text_chars=read_max_text_chars(checkpoint / "generation_config.json"),
         text_front_end=read_text_front_end(checkpoint / "generation_config.json"),
         segmentation=read_segmentation(checkpoint / "generation_config.json"),

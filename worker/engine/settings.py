@@ -32,8 +32,9 @@ class NativeEngineSettings:
     slots: requests that run at the same time. live_slots: of live speech, beside them.
     num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
         runs beside the talker and more threads than cores cost a multiple of what they bring.
-    profile, reproducibility: of an engine on a GPU; on a CPU every frame is read back at once and rows round alike
-        anyway, so that of the profile only the length of a stream's first chunk is left.
+    profile, reproducibility: of an engine on a GPU; on a CPU every frame is read back at once and, with one thread,
+        rows round alike anyway (with more, torch's attention rounds by the number of rows), so that of the profile
+        only the length of a stream's first chunk is left.
     kv_precision, mlp_precision: of the talker's cache and of its MLPs where many rows go through them; on a GPU.
     """
 

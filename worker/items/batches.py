@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from storage.errors import AdmissionRefused, ArtifactExists, ArtifactMissing, JobGone
 from storage.jobs.batch_lines import BatchLine, ShardFormatError, decode_shard
 from storage.jobs.batches import SHARD_LINES, BatchSpec
+from storage.jobs.submissions import Submission, with_plan
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import PLAN_ITEM, ClaimedItem, PlanResult
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
+from storage.text.whole import whole_plan
 from worker.errors import NotYet, unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
@@ -51,7 +54,7 @@ def _made_jobs(lines: Sequence[BatchLine], item: ClaimedItem, held: HeldLease, s
 
 
 def _made_job(line: BatchLine, held: HeldLease, services: WorkerServices) -> Tickets:
-    submission = line.submission
+    submission = _planned(line)
     until_available(lambda: _store_input(submission.input_key, line, services), held)
     failpoint("batch.after_input")
     try:
@@ -62,6 +65,15 @@ def _made_job(line: BatchLine, held: HeldLease, services: WorkerServices) -> Tic
     except JobGone:
         # Made, ended and deleted, by an earlier try of this shard.
         return Tickets()
+
+
+def _planned(line: BatchLine) -> Submission:
+    """A short text of one segment comes with its plan, and is one item."""
+    spec = line.submission.spec
+    if not line.may_be_whole or not isinstance(spec, NarrationSpec):
+        return line.submission
+    whole = whole_plan(line.input, spec)
+    return line.submission if whole is None else with_plan(line.submission, whole)
 
 
 def _store_input(key: str, line: BatchLine, services: WorkerServices) -> None:

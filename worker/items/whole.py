@@ -21,8 +21,8 @@ from storage.segments.plan import decode_plan
 from storage.segments.results import decode_segment_result, encode_report
 from worker.engine.interface import EngineInfo, Speech
 from worker.services import SpeechServices
-from worker.speech.postprocessing.in_process import store_segment
-from worker.speech.postprocessing.interface import Finish
+from worker.speech.audio.segment_audio import encode_segment
+from worker.speech.postprocessing.interface import Finish, StoredSpeech
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.attempts import Attempt, Outcome
 from worker.synthesis.manners import Manner
@@ -85,7 +85,7 @@ class WholeSequel:
     def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> WholeResult:
         """Raises `StoreUnavailable` or `PermanentItemError`."""
         # What makes files is loaded where they are made: not by the process that speaks.
-        from worker.assembly.whole import assemble_whole
+        from worker.assembly.whole import WholeFiles, assemble_whole
 
         item, segment = self.item, self.segment
         attempt = Attempt(self.manner, speech, verdict)
@@ -94,8 +94,11 @@ class WholeSequel:
         audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
         lease = item.lease
         key = keys.segment(lease.tenant, lease.job, segment.index, lease.fence)
-        stored = store_segment(artifacts, key, audio)
+        files = WholeFiles()
+        file = files.add(key, encode_segment(audio))
+        stored = StoredSpeech(file.bytes, file.sha256, len(audio.pcm))
         report = segment_report(header, stored, segment, self.reuse_id, outcome)
         result = decode_segment_result(WHOLE_ITEM, f"D{lease.fence}:{encode_report(report)}")
-        made = assemble_whole(item, decode_plan(item.plan_document.encode()), result, audio, artifacts)
+        made = assemble_whole(item, decode_plan(item.plan_document.encode()), result, audio, files, artifacts)
+        files.store(artifacts)
         return WholeResult(report, tuple(made.artifacts), tuple(made.warnings), made.spoken_by)

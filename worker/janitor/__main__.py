@@ -15,6 +15,8 @@ from storage.errors import StoreUnavailable
 from storage.job_store.store import JobStore
 from storage.objects.patience import FOR_CHORES
 from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.queue.fleet_history import FleetHistory
+from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.reconcile import Reconciler
@@ -28,7 +30,9 @@ from storage.tenants.upload_ledger import UploadLedger
 from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
-from worker.janitor.periodic_jobs import run_chores
+from worker.janitor.fleet import FleetRecorder
+from worker.janitor.periodic_jobs import Chore, run_chores
+from worker.janitor.pod_costs import PodCosts, pods_of_this_cluster
 from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, Leadership, chores_of, removals_of
 from worker.janitor.uploads import UploadJanitor
 from worker.janitor.voices import VoiceJanitor
@@ -40,6 +44,8 @@ from worker.process.state_watch import StateWatch
 from worker.settings import JanitorSettings
 
 logger = logging.getLogger("worker.janitor")
+
+POD_COSTS_INTERVAL_S = 15.0
 
 
 def _agree_on_layout(settings: JanitorSettings) -> None:
@@ -59,6 +65,7 @@ def main() -> None:
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
         metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
+        pods = pods_of_this_cluster() if settings.pod_costs else None
     except SettingsError as error:
         sys.exit(str(error))
     configure_process_logging(settings, role="janitor")
@@ -71,7 +78,8 @@ def main() -> None:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
         lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
         name = f"{socket.gethostname()}-janitor-{uuid.uuid4().hex[:8]}"
-        reporting = Reporting(WorkerRegistry(redis, settings.key_prefix), name, WorkerRole.JANITOR)
+        registry = WorkerRegistry(redis, settings.key_prefix)
+        reporting = Reporting(registry, name, WorkerRole.JANITOR)
         reporting.begin()
         logger.info("janitor ready")
         artifacts = open_artifacts(settings, FOR_CHORES)
@@ -80,6 +88,8 @@ def main() -> None:
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
         stored = StoredBytesAudit(redis, settings.key_prefix)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
+        history = FleetHistory(redis, settings.key_prefix)
+        fleet = FleetRecorder(QueueOverviews(redis, settings.key_prefix), registry, history)
         files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
@@ -87,8 +97,17 @@ def main() -> None:
         removals = removals_of(janitor, voices, files)
         remover = threading.Thread(target=run_chores, args=(removals, leadership.is_held, stop), name="removals")
         remover.start()
-        run_chores(chores_of(janitor, state, hooks), leadership.renew, stop)
+        coster = None
+        if pods is not None:
+            costs = PodCosts(registry, pods)
+            told = [Chore(POD_COSTS_INTERVAL_S, costs.tell_pod_costs)]
+            coster = threading.Thread(target=run_chores, args=(told, leadership.is_held, stop), name="pod-costs")
+            coster.start()
+        run_chores(chores_of(janitor, state, hooks, fleet), leadership.renew, stop)
         remover.join()
+        if coster is not None and pods is not None:
+            coster.join()
+            pods.close()
         reporting.close()
         try:
             lock.release()

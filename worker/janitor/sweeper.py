@@ -24,6 +24,7 @@ from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
+from worker.janitor.fleet import FleetRecorder
 from worker.janitor.metrics import LEADER, swept, topped_up
 from worker.janitor.orphans import OrphanSweep
 from worker.janitor.periodic_jobs import TICK_S, Chore
@@ -38,6 +39,9 @@ LOCK_S = 10.0
 STATE_INTERVAL_S = 5.0
 AUDIT_INTERVAL_S = 60.0
 RETENTION_INTERVAL_S = 5.0
+FLEET_INTERVAL_S = 20.0
+"""What stands in a minute's place is its last look, so that a restart leaves no gap."""
+
 LEFTOVERS_INTERVAL_S = 3600.0
 
 LEAVE_WITHIN_S = 7.0
@@ -187,7 +191,7 @@ def _report_drift(differences: Sequence[Difference]) -> None:
         )
 
 
-def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor) -> Sequence[Chore]:
+def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: FleetRecorder) -> Sequence[Chore]:
     """What Redis is asked about, and how often; first what the others rest on."""
     return (
         # What is missing comes back before anything is swept or given out.
@@ -196,6 +200,7 @@ def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor) -> Sequen
         Chore(TICK_S, janitor.top_up),
         Chore(TICK_S, hooks.sweep_hooks),
         Chore(TICK_S, janitor.recall_batches),
+        Chore(FLEET_INTERVAL_S, fleet.note_fleet),
         Chore(AUDIT_INTERVAL_S, janitor.audit),
         Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
     )

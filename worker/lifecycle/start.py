@@ -13,11 +13,12 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.schema_version import agree_on_layout
-from storage.errors import StorageError
+from storage.errors import StorageError, StoreUnavailable
 from storage.job_store.plan_cache import PlanCache, VoicePlanCache
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
@@ -27,6 +28,8 @@ from storage.jobs.work_queues import Lane
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.queue.model_registry import ModelRegistry
+from storage.queue.overview import QueueOverviews
+from storage.queue.swaps import Swaps
 from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerRole
 from storage.queue.worker_slots import ANNOUNCE_INTERVAL_S, WorkerSlots
 from storage.recovery.state_guard import StateGuard
@@ -47,16 +50,18 @@ from worker.items.gpu_ticket import GpuTickets
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import DropReason, LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
+from worker.lifecycle.checkpoint_swaps import LOOK_INTERVAL_S, CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
 from worker.lifecycle.model_card import model_card
 from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.process.engine_meter import EngineMeter
 from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
 from worker.process.periodic import Periodic
-from worker.process.reporting import Reporting
+from worker.process.reporting import Load, Reporting
 from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.process.state_watch import hold_what_lost_something
+from worker.process.successor import SUCCESSION
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
 from worker.speech.openings import Openings
@@ -136,8 +141,20 @@ class WorkerProcess:
         role = WorkerRole(settings.lane.value)
         model = settings.model_name if settings.lane is Lane.GPU else None
         worker_registry = WorkerRegistry(self._redis, settings.key_prefix)
-        self._reporting = Reporting(worker_registry, self._identity.name, role, settings.queue, model)
+        others = tuple(settings.other_checkpoints) if settings.lane is Lane.GPU else ()
+        self._reporting = Reporting(worker_registry, self._identity.name, role, settings.queue, model, others)
         self._reporting.on_change = self._follow_wish
+        self._swaps: CheckpointSwaps | None = None
+        if others:
+            self._swaps = CheckpointSwaps(
+                settings,
+                self._identity.name,
+                Swaps(self._redis, settings.key_prefix),
+                QueueOverviews(self._redis, settings.key_prefix),
+                ModelRegistry(self._redis, settings.key_prefix),
+                leave=self._leave_for,
+                is_at_work=lambda: self._leases.num_held > 0,
+            )
 
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
@@ -149,6 +166,7 @@ class WorkerProcess:
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)
             configure_tracing(self._settings, self._settings.lane.value)
+            self._come_for_model()
             self._services = self._build()
             hold_what_lost_something(StateGuard(self._redis, self._services.artifacts, self._settings.key_prefix))
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
@@ -160,7 +178,9 @@ class WorkerProcess:
             self._reporting.begin(load.now)
             self._join_worker_slots(self._services)
             self._periodic.append(Periodic("fleet", ANNOUNCE_INTERVAL_S, self._announce))
+            self._serve_model()
         except START_ERRORS as error:
+            self._give_model_up()
             self.stop()
             raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
         self._leases.start()
@@ -186,6 +206,10 @@ class WorkerProcess:
 
     def begin_shutdown(self) -> None:
         """Claim nothing more; see that nothing runs beyond the grace period. Returns at once."""
+        SUCCESSION.forbid()
+        self._begin_leaving()
+
+    def _begin_leaving(self) -> None:
         if self._closing.is_set():
             return
         self._closing.set()
@@ -289,6 +313,45 @@ class WorkerProcess:
             openings=Openings(),
             packer=SegmentPacker(engine.info.slots // PLACES_SHARE, self._settings.pack_wait_s),
         )
+
+    def _come_for_model(self) -> None:
+        """Of several models: say which is being loaded, and which others may be asked for."""
+        swaps = self._swaps
+        if swaps is None:
+            return
+        is_arriving = swaps.resume()
+        if is_arriving:
+            self._reporting.begin(lambda: Load(is_loading=True))
+        others = swaps.other_models(is_known=is_arriving)
+        swaps.publish(others)
+        self._periodic.append(Periodic("other-model-cards", CARD_INTERVAL_S, lambda: swaps.publish(others)))
+
+    def _serve_model(self) -> None:
+        if self._swaps is not None:
+            self._swaps.arrived(self._places)
+            self._periodic.append(Periodic("swaps", LOOK_INTERVAL_S, self._look_for_model))
+
+    def _give_model_up(self) -> None:
+        if self._swaps is not None:
+            try:
+                self._swaps.failed()
+            except StoreUnavailable as error:
+                logger.warning("others may try to load this model as well", extra={"error": str(error)})
+
+    def _look_for_model(self) -> None:
+        is_wanted_here = self._closing.is_set() or self._reporting.draining.is_set()
+        if self._swaps is not None and self._consumption is not None and not is_wanted_here:
+            self._swaps.look()
+
+    def _leave_for(self, checkpoint: Path) -> bool:
+        """End, and go on as a worker of this checkpoint; False if somebody is being spoken to."""
+        if self._consumption is None or (self._live is not None and not self._live.refuse_if_idle()):
+            return False
+        SUCCESSION.plan({"RHAPSODE_CHECKPOINT": str(checkpoint), "RHAPSODE_WORKER_NAME": self._identity.name})
+        self._begin_leaving()
+        self._consumption.end()
+        self._announce()
+        return True
 
     def _started_live(self, services: SpeechServices, meter: EngineMeter) -> LiveServer:
         # Here and not above: the other lane needs nothing of what this loads.

@@ -110,12 +110,17 @@ class LiveServer:
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._follow_refusing)
 
+    def refuse_if_idle(self) -> bool:
+        """Refuse new streams if none is under way; whether that is so."""
+        return asyncio.run_coroutine_threadsafe(self._refuse_if_idle(), self._loop).result()
+
     def close(self, grace_s: float = 0.0) -> None:
         """Streams end within the grace, or are handed over to other workers. Idempotent."""
         if not self._thread.is_alive():
             return
         self.refuse_new(is_leaving=True)
         asyncio.run_coroutine_threadsafe(self._end(grace_s), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._cancel_rest(), self._loop).result()
         self._stop_loop()
 
     # ------------------------------------------------------------------------------------------ the server's thread
@@ -160,6 +165,14 @@ class LiveServer:
         finally:
             self._connections.discard(connection)
 
+    async def _refuse_if_idle(self) -> bool:
+        """In the thread that lets streams in, so that none comes in between."""
+        if self.num_streams:
+            return False
+        self._is_refusing = True
+        self._follow_refusing()
+        return True
+
     def _follow_refusing(self) -> None:
         for connection in self._connections:
             connection.is_leaving = self._is_refusing
@@ -175,6 +188,13 @@ class LiveServer:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
+
+    async def _cancel_rest(self) -> None:
+        """Whoever came while the server closed, between its last look and the loop's end."""
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
 
     async def _said_all(self) -> None:
         await asyncio.gather(*(connection.flushed() for connection in self._connections))

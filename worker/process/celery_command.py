@@ -15,11 +15,18 @@ from importlib import import_module
 from celery.bin.base import CLIContext
 from celery.bin.worker import worker
 
+from worker.process.successor import SUCCESSION
+
 
 def main() -> None:
     name, *options = sys.argv[1:]
     context = CLIContext(import_module(name).app, no_color=False, workdir=None, quiet=True)
-    worker.main(options, prog_name="celery worker", obj=context, auto_envvar_prefix="CELERY_WORKER")
+    try:
+        worker.main(options, prog_name="celery worker", obj=context, auto_envvar_prefix="CELERY_WORKER")
+    except SystemExit as ended:
+        if not ended.code:
+            SUCCESSION.become()
+        raise
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ class Load:
     engine: EngineReport | None = None
     voice_cache: VoiceCacheReport | None = None
     live: LiveAddress | None = None
+    is_loading: bool = False
 
 
 class Reporting:
@@ -55,24 +56,32 @@ class Reporting:
         role: WorkerRole,
         queue: str | None = None,
         model: str | None = None,
+        other_models: tuple[str, ...] = (),
     ) -> None:
         self.draining = threading.Event()
         self.on_change: Callable[[], None] = lambda: None
         self._worker_registry = worker_registry
         self._name, self._role, self._queue, self._model = name, role, queue, model
+        self._other_models = other_models
         self._read_load: Callable[[], Load] = Load
+        self._has_begun = False
         self._started_at_ms = round(time.time() * 1000)
         self._rounds = Periodic("worker_registry", REPORT_INTERVAL_S, self.report_now)
 
     def begin(self, read_load: Callable[[], Load] = Load) -> None:
-        """A first word, and then one every two seconds. Without Redis the first one comes later."""
+        """A first word, and then one every two seconds. Without Redis the first one comes later.
+
+        Called again, `read_load` is asked from then on.
+        """
         self._read_load = read_load
         PROCESS_INFO.labels(self._role.value, self._name, VERSION).set(1)
         try:
             self.report_now()
         except StoreUnavailable as error:
             logger.warning("not on the worker registry yet", extra={"error": str(error)})
-        self._rounds.start()
+        if not self._has_begun:
+            self._has_begun = True
+            self._rounds.start()
 
     def close(self) -> None:
         """Idempotent; leaves the worker registry, or is forgotten there in a minute."""
@@ -99,6 +108,8 @@ class Reporting:
             engine=load.engine,
             voice_cache=load.voice_cache,
             live=load.live,
+            other_models=self._other_models,
+            is_loading=load.is_loading,
         )
         self._follow(is_wished=self._worker_registry.report(report))
 

@@ -12,6 +12,8 @@ from typing import Protocol
 
 from celery import signals
 from celery.apps import worker as celery_worker
+from celery.platforms import EX_OK
+from celery.worker import state
 from celery.worker.consumer import Consumer
 
 from storage.ids import WorkQueue
@@ -54,6 +56,10 @@ class TicketConsumption:
 
     def resume(self, queue: WorkQueue) -> None:
         self._consumer.call_soon(self._consumer.add_task_queue, queue)
+
+    def end(self) -> None:
+        """The worker leaves as on SIGTERM, but that `begin_shutdown` is the caller's."""
+        state.should_stop = EX_OK
 
 
 def connect_signals(process: TicketProcess) -> None:

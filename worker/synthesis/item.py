@@ -55,7 +55,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices, en
     reuse_id = content.id if content else ""
     copied = find_recovered(item, segment, held, services) if item.recovered else None
     if copied is None and content is not None and item.narration.request.reuse:
-        copied = find_reusable(content, held, services)
+        copied = find_reusable(content, reuse_id, held, services)
     if copied is not None:
         services.counters.reused()
         stored = _stored(copied, held, services)

@@ -47,9 +47,10 @@ class Tries:
 def manners(tries: Tries, seed_of: Callable[[int], int]) -> Iterator[Manner]:
     """One for each attempt; none that would only repeat another. seed_of: of an attempt."""
     last = tries.first + tries.most - 1
-    cut = halves(tries.text) if tries.most > 1 else None
     for number in range(tries.first, last + 1):
-        parts = cut if cut and number == last else (tries.text,)
+        # Where to cut is asked for when it comes to that: nearly every segment passes at once.
+        cut = halves(tries.text) if number == last and tries.most > 1 else None
+        parts = cut or (tries.text,)
         if tries.greedy_wanted and number > tries.first and len(parts) == 1:
             continue
         yield Manner(number, seed_of(number), _sampling(tries, number), parts)

@@ -57,9 +57,11 @@ def voice_fingerprint(item: ClaimedItem, segment: SpokenSegment, info: EngineInf
     return own.content(item.lease.tenant, info.revision) if own else segment.voice
 
 
-def find_reusable(content: SegmentContent, held: HeldLease, services: SpeechServices) -> SegmentAudio | None:
+def find_reusable(
+    content: SegmentContent, content_id: str, held: HeldLease, services: SpeechServices
+) -> SegmentAudio | None:
     """The verified segment of another job with this job's header; None if there is none that is whole."""
-    found = until_available(lambda: services.reuse.find(held.lease.tenant, content.id), held)
+    found = until_available(lambda: services.reuse.find(held.lease.tenant, content_id), held)
     if found is None or found.job == held.lease.job:
         return None
     try:

@@ -1,7 +1,7 @@
 """Every code that a refusal or a job's `error` can have: the machine-readable part of the contract.
 
-`python -m api.http.problems.codes` prints the table of `api/http/problems/ERRORS.md`. A code is never renamed or given
-another meaning; new ones may come.
+A code is never renamed or given another meaning; new ones may come. `api/http/problems/ERRORS.md` and the pages at
+`/errors` are made of this table.
 """
 
 from __future__ import annotations
@@ -192,6 +192,12 @@ CODES = (
         "repeat after `Retry-After`",
     ),
     ProblemCode(
+        "identity_unavailable",
+        (503,),
+        "the issuer of tokens (OIDC) does not tell its keys, so yours cannot be verified; API keys work as ever",
+        "repeat after `Retry-After`",
+    ),
+    ProblemCode(
         "storage_unavailable",
         (503,),
         "Redis or the object store does not answer; nothing is lost",
@@ -253,37 +259,12 @@ CODES = (
 
 KNOWN = frozenset(each.code for each in CODES)
 JOB_CODES = {each.code: each for each in CODES if each.in_jobs}
+BY_CODE = {each.code: each for each in CODES}
+
+PAGES = "/errors"
+"""Where a server shows what it knows of its codes, one below the other."""
 
 
-def errors_document() -> str:
-    """The content of `api/http/problems/ERRORS.md`."""
-    rows = [f"| `{each.code}` | {_where(each)} | {each.meaning} | {each.remedy} |" for each in CODES]
-    return "\n".join((_HEAD, *rows)) + "\n"
-
-
-_HEAD = """\
-# Errors
-
-Made from `api/http/problems/codes.py` by `python -m api.http.problems.codes > api/http/problems/ERRORS.md`; a test
-compares them.
-
-A refusal is `application/problem+json` (RFC 9457) with `code`, `detail`, `errors` (each with a JSON pointer, a
-parameter or a header), `request_id` and `retryable`. Under `/v1/audio/` it has the shape of OpenAI's API, with the same
-codes. What happens after a job was accepted is in the job's `error`, in the shape of a refusal and with the same codes;
-`retryable` says there whether `POST …/retry` may help with nothing changed.
-
-| code | status | means | do |
-|---|---|---|---|"""
-
-
-def _where(code: ProblemCode) -> str:
-    places = [str(status) for status in code.statuses] + (["job"] if code.in_jobs else [])
-    return ", ".join(places)
-
-
-def main() -> None:
-    print(errors_document(), end="")  # noqa: T201 - its one purpose
-
-
-if __name__ == "__main__":
-    main()
+def problem_type(code: str) -> str:
+    """The `type` of a problem document: a reference (RFC 3986) to the page about it, at the server that was asked."""
+    return f"{PAGES}/{code}"

@@ -12,6 +12,7 @@ from datetime import datetime
 from pydantic import JsonValue
 from starlette.responses import Response
 
+from api.http.problems.codes import problem_type
 from storage.narration.writing_systems import foreign_text_detail
 
 MEDIA_TYPE = "application/problem+json"
@@ -67,7 +68,7 @@ def problem_response(problem: Problem, path: str, request_id: str) -> Response:
     if path.startswith(OPENAI_PREFIX):
         return _openai_response(problem)
     document = {
-        "type": f"urn:problem:{problem.code.replace('_', '-')}",
+        "type": problem_type(problem.code),
         "title": problem.title,
         "status": problem.status,
         "detail": problem.detail,
@@ -323,6 +324,11 @@ def storage_unavailable() -> Problem:
     return Problem(
         503, "storage_unavailable", "Storage is unavailable", detail, headers={"Retry-After": "2"}, retryable=True
     )
+
+
+def identity_unavailable(detail: str) -> Problem:
+    title = "Tokens cannot be verified"
+    return Problem(503, "identity_unavailable", title, detail, headers={"Retry-After": "30"}, retryable=True)
 
 
 def cell_unavailable(cell: str) -> Problem:

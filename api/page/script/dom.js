@@ -5,6 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
   play: "M8 5.5v13l10.5-6.5z",
   pause: "M8 5.5v13M16 5.5v13",
+  stop: "M7 7h10v10H7z",
   next: "M6 6v12l8.5-6zM17.5 6v12",
   previous: "M18 6v12l-8.5-6zM6.5 6v12",
   close: "M6 6l12 12M18 6L6 18",
@@ -12,6 +13,7 @@ const ICONS = {
   download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14",
   microphone: "M12 4a2.5 2.5 0 0 1 2.5 2.5v5a2.5 2.5 0 0 1-5 0v-5A2.5 2.5 0 0 1 12 4zM6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3.5",
   file: "M7 3.5h7l4 4v13H7zM14 3.5v4h4",
+  volume: "M5 10v4h3l4 3.5v-11L8 10zM15.5 9.5a3.5 3.5 0 0 1 0 5M17.8 7a7 7 0 0 1 0 10",
   back: "M14.5 5.5L8 12l6.5 6.5",
 };
 
@@ -68,12 +70,12 @@ export function keepingFocus(element, change) {
 }
 
 /**
- * Nothing in `element` can be used until `action` is done; the focus, which that takes away, comes back to it, or to the
- * first button of `home` if it is not there any more.
+ * Nothing in `element` can be used until `action` is done; the focus, which that or `action` takes away from something in
+ * `home`, comes back to it, or to the first button of `home` if it is not there any more.
  */
 export async function whileBusy(element, action, home = element) {
   const active = document.activeElement;
-  const isInside = element.contains(active);
+  const isInside = home.contains(active);
   element.inert = true;
   try {
     await action();
@@ -81,7 +83,7 @@ export async function whileBusy(element, action, home = element) {
     element.inert = false;
     // A browser takes the focus away with its next picture: an answer that is quicker finds it on what went away.
     const holder = document.activeElement;
-    if (isInside && element.isConnected && (holder === document.body || !canHoldFocus(holder))) {
+    if (isInside && home.isConnected && (holder === document.body || !canHoldFocus(holder))) {
       (canHoldFocus(active) ? active : firstButton(home))?.focus({ preventScroll: true });
     }
   }

@@ -24,7 +24,6 @@ function place() {
 }
 
 async function navigate() {
-  if (location.hash === "#main") return;
   const [name, ...rest] = place();
   const isFirst = open.name === null;
   if (open.name !== name) {
@@ -57,6 +56,11 @@ function tell(sentence) {
   setHidden(offline, false);
 }
 
+/** Past the head, and past what stands beside the content: the list of narrations. */
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  (main.querySelector("[data-content]") ?? main).focus();
+});
 keyButton.addEventListener("click", () => askForKey(reopen));
 signals.addEventListener("unauthorized", () => {
   setHidden(keyButton, false);

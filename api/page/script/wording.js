@@ -1,5 +1,7 @@
 // Numbers, times and states as a reader wants them.
 
+import { titleOf } from "./jobs/titles.js";
+
 const LOCALE = "en";
 const number = new Intl.NumberFormat(LOCALE);
 const oneDigit = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
@@ -77,7 +79,8 @@ export function jobTitle(job) {
   if (job.kind === "voice_cache") return `Preparing ${counted(job.request.voices, "voice")}`;
   const { metadata, request } = job;
   if (metadata.preview_of) return `Preview of ${job.request.voice}`;
-  return metadata.title || metadata.book || metadata.name || request.output.tags.title || `Narration ${job.id.slice(-6)}`;
+  const begins = request.input.first_words;
+  return metadata.title || metadata.book || metadata.name || request.output.tags.title || (begins && titleOf(null, begins)) || `Narration ${job.id.slice(-6)}`;
 }
 
 /** The server's sentence with its segments, counted from 0, as the passages that the page counts from 1. */
@@ -89,3 +92,6 @@ export function inPassages(sentence) {
 function joined(large, largeUnit, small, smallUnit) {
   return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }
+
+/** How long a narration is for who listens: its longest file, pauses included; its speech alone while there is none. */
+export const lengthS = ({ artifacts, progress }) => Math.max(progress.audio_s_done || 0, ...artifacts.map((file) => file.duration_s || 0));

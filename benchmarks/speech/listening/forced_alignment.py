@@ -12,7 +12,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from benchmarks.speech.listening.judges import JudgeMissing
+from worker.speech.judging.judges import JudgeMissing
 
 _RATE_HZ = 16_000
 _FRAMES_PER_S = 100

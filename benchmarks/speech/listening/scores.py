@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.speech.listening.judges import QualityJudge, SpeakerEncoder
-from benchmarks.speech.listening.mel import Floats
+from worker.speech.judging.judges import QualityJudge, SpeakerEncoder
+from worker.speech.judging.mel import Floats
 from worker.speech.quality.recognisers.interface import Recogniser
 from worker.speech.quality.words.word_errors import NO_WORDS, WordErrors, word_errors
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from benchmarks.speech.listening.judges import QualityJudge, SpeakerEncoder
-from benchmarks.speech.listening.mel import Floats
 from benchmarks.speech.listening.scores import Voice, voice_scores
 from benchmarks.speech.listening.voice_profile import VoiceProfile, voice_profile
 from worker.speech.audio.speech_edges import finish_edges
+from worker.speech.judging.judges import QualityJudge, SpeakerEncoder
+from worker.speech.judging.mel import Floats
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
 
 FILE = Path(__file__).with_name("teachers.json")

@@ -31,6 +31,13 @@ class Difference:
     interval: RatioInterval | None
     is_more_better: bool
 
+    def is_worse_by(self, factor: float) -> bool:
+        """Whether all of the interval lies beyond it: a wait of so many times as much, or speech of such a part."""
+        found = self.interval
+        if found is None:
+            return False
+        return found.most < 1 / factor if self.is_more_better else found.least > factor
+
     @property
     def verdict(self) -> str:
         found = self.interval

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rhapsode.bench.server.load.arrivals import Pattern
-from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad
+from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad, RecordedLoad
 from rhapsode.bench.server.orders import Speaking
 from rhapsode.bench.server.texts.bank import TextChoice
 
@@ -23,6 +24,9 @@ QUICK_RATES = (0.5,)
 QUICK_WINDOW_S = 18.0
 QUICK_WARM_UP_S = 2.0
 QUICK_S = 90.0
+QUICK_TURN_WARM_UP_S = 1.0
+QUICK_TURN_S = 4.0
+"""Where two servers take three turns at each load in that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,8 @@ class Plan:
     """warm_up_s, window_s: of each stage. timeout_s: of a request. seconds: of all; a stage that would not fit is left
     out. clients: processes that the requests are divided among. ramp_to: streams up to which, behind the loads, the
     most that are carried are looked for; None: they are not. quality_texts: how many are spoken at the end to be
-    judged; recordings: where those are kept, None: nowhere.
+    judged; recordings: where those are kept, None: nowhere; like: a recording whose voice they are to have; whisper: a
+    folder of weights that reads them.
     """
 
     target: str
@@ -45,6 +50,16 @@ class Plan:
     ramp_to: int | None = None
     quality_texts: int = 0
     recordings: Path | None = None
+    like: Path | None = None
+    whisper: Path | None = None
+
+
+def read_recorded(path: Path) -> RecordedLoad:
+    """A line of the file for each request: the second at which it came, from any zero. Raises ValueError for others."""
+    moments = sorted(float(line) for line in path.read_text(encoding="utf-8").split())
+    if not moments or not all(map(math.isfinite, moments)):
+        raise ValueError("no number of seconds for each request, a line each")
+    return RecordedLoad(path.name, tuple(round(moment - moments[0], 6) for moment in moments))
 
 
 def plan_loads(streams: Sequence[int], rates: Sequence[float], pattern: Pattern) -> tuple[Load, ...]:

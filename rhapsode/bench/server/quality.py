@@ -6,13 +6,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
+import threading
+import time
 import wave
 from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter
@@ -24,11 +29,16 @@ from rhapsode.bench.server.plan import Plan
 from rhapsode.bench.server.targets.catalogue import TARGETS
 from rhapsode.bench.server.texts.bank import TextBank
 from rhapsode.bench.server.wire.errors import RequestFailed
-from worker.speech.judging.messages import Judged, Message, NoRecogniser, Recording
+from worker.speech.judging.messages import Judged, Likeness, Message, NotJudged, Recording
 
 COMMAND = (sys.executable, "-m", "worker.speech.judging")
 FIRST_NUMBER = 1_000_000
 """Texts that no load has: a server may keep what it said."""
+READ_AS = {Language.ENGLISH: "english", Language.CHINESE: "chinese"}
+"""By a recogniser: of one language. What mixes them is read by none."""
+
+LEAST_JUDGING_S = 10.0
+"""However late it is: loading the judges alone takes some of it."""
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 
@@ -41,7 +51,8 @@ class JudgeLost(Exception):
 class Sample:
     """One text. is_same_again: whether the second time had the same samples; None where one of the two failed.
 
-    judged: of the first time; None where that failed. error: of the time that failed.
+    judged: of the first time; None where that failed. error: of the time that failed. likeness: of its voice to that
+    of the reference, else of the other texts.
     """
 
     text: str
@@ -50,14 +61,15 @@ class Sample:
     is_same_again: bool | None
     judged: Judged | None
     error: str | None = None
+    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """not_counted: why words were not, "" if they were."""
+    """not_judged: what was not, and why."""
 
     samples: tuple[Sample, ...]
-    not_counted: str = ""
+    not_judged: tuple[str, ...] = ()
 
     @property
     def word_error_rate(self) -> float | None:
@@ -68,25 +80,44 @@ class Quality:
 
 
 def measure_quality(
-    plan: Plan, count: int, folder: Path, tell: Callable[[str], None], command: Sequence[str] = COMMAND
+    plan: Plan,
+    count: int,
+    folder: Path,
+    tell: Callable[[str], None],
+    seconds: float = math.inf,
+    command: Sequence[str] = COMMAND,
 ) -> Quality:
-    """folder: where the recordings are kept. Raises JudgeLost."""
+    """folder: where the recordings are kept. seconds: for all of it; what is not judged by then is said. Raises
+    JudgeLost.
+    """
+    until_s = time.monotonic() + seconds
     bank = TextBank(plan.texts)
     orders = [bank.order(FIRST_NUMBER + number) for number in range(count)]
     spoken: list[tuple[Order, Path | None, bool | None, str | None]] = []
     for number, order in enumerate(orders, start=1):
+        if time.monotonic() > until_s:
+            break
         tell(f"quality: text {number} of {count}")
         spoken.append((order, *_speak_twice(plan, order, folder / f"{number:03}.wav")))
+    tell("quality: judging ...")
     recordings = [
-        Recording(str(path), order.text, order.language is Language.ENGLISH) for order, path, _, _ in spoken if path
+        Recording(str(path), order.text, READ_AS.get(order.language, "")) for order, path, _, _ in spoken if path
     ]
-    found = list(_judge(recordings, command))
+    found = list(_judge(recordings, [*command, *_arguments(plan)], until_s))
     judged = {each.path: each for each in found if isinstance(each, Judged)}
+    likeness = {each.path: each.cosine for each in found if isinstance(each, Likeness)}
     samples = (
-        Sample(order.text, order.level, order.language, same, judged.get(str(path)), error)
+        Sample(order.text, order.level, order.language, same, judged.get(str(path)), error, likeness.get(str(path)))
         for order, path, same, error in spoken
     )
-    return Quality(tuple(samples), next((each.why for each in found if isinstance(each, NoRecogniser)), ""))
+    late = [f"{count - len(spoken)} texts: the time was over"] if len(spoken) < count else []
+    told = [f"{each.what}: {each.why}" for each in found if isinstance(each, NotJudged)]
+    return Quality(tuple(samples), (*late, *told))
+
+
+def _arguments(plan: Plan) -> list[str]:
+    given = {"--whisper": plan.whisper, "--reference": plan.like}
+    return [part for name, value in given.items() if value is not None for part in (name, str(value))]
 
 
 def _speak_twice(plan: Plan, order: Order, path: Path) -> tuple[Path | None, bool | None, str | None]:
@@ -124,14 +155,39 @@ def _write(path: Path, pcm: bytes, rate_hz: int) -> None:
         file.writeframes(pcm)
 
 
-def _judge(recordings: Sequence[Recording], command: Sequence[str]) -> Generator[Message]:
+def _judge(recordings: Sequence[Recording], command: Sequence[str], until_s: float) -> Generator[Message]:
     if not recordings:
         return
-    lines = "".join(json.dumps(asdict(each)) + "\n" for each in recordings)
     environment = os.environ | system_packages.environment(os.environ)
-    outcome = subprocess.run(
-        list(command), input=lines, stdout=subprocess.PIPE, text=True, env=environment, check=False
-    )
-    if outcome.returncode:
-        raise JudgeLost(f"the judge of recordings ended with status {outcome.returncode}")
-    yield from map(_MESSAGES.validate_json, outcome.stdout.splitlines())
+    left_s = max(LEAST_JUDGING_S, until_s - time.monotonic())
+    with TemporaryFile("w+") as lines:  # a pipe that he does not read yet would hold up who writes into it
+        lines.writelines(json.dumps(asdict(each)) + "\n" for each in recordings)
+        lines.seek(0)
+        with (
+            subprocess.Popen(list(command), stdin=lines, stdout=subprocess.PIPE, text=True, env=environment) as judge,
+            _ended_after(judge, left_s) as was_ended,
+        ):
+            yield from map(_MESSAGES.validate_json, judge.stdout or ())
+            status = judge.wait()
+    if was_ended.is_set():
+        yield NotJudged("some recordings", "the time was over")
+    elif status:
+        raise JudgeLost(f"the judge of recordings ended with status {status}")
+
+
+@contextmanager
+def _ended_after(judge: subprocess.Popen[str], seconds: float) -> Generator[threading.Event]:
+    """Whether it came to that is in the event."""
+    was_ended = threading.Event()
+
+    def end() -> None:
+        was_ended.set()
+        judge.kill()
+
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
+    timer.start()
+    try:
+        yield was_ended
+    finally:
+        timer.cancel()
+        timer.join()

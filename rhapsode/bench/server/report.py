@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field, JsonValue
 
 from rhapsode.bench.environment import Environment
 from rhapsode.bench.report_file import ReportFile
-from rhapsode.bench.server.load.messages import ClosedLoad, OpenLoad, Outcome
-from rhapsode.bench.server.orders import Language, Level
+from rhapsode.bench.server.devices import DeviceUse
+from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad, Outcome, RecordedLoad
+from rhapsode.bench.server.orders import Language, Level, Task
 from rhapsode.bench.server.quality import Quality
 from rhapsode.bench.server.summary import Summary, is_carried
 
@@ -19,7 +20,7 @@ SCHEMA = "rhapsode.bench.server/1"
 class Asked(BaseModel):
     """Of which server what was asked; never the key. frame_s: of a codec frame, where that is known of its kind.
 
-    listener_buffer_s: with which holes are counted.
+    listener_buffer_s: with which holes are counted. reference_sha256: of the recording whose voice was asked for.
     """
 
     target: str
@@ -27,6 +28,9 @@ class Asked(BaseModel):
     model: str | None
     voice: str | None
     instructions: str | None
+    task: Task | None = None
+    reference_sha256: str | None = None
+    reference_text: str | None = None
     parameters: dict[str, JsonValue]
     seed: int
     levels: tuple[Level, ...]
@@ -41,14 +45,16 @@ class StageReport(BaseModel):
     """One load. begins_s, ends_s: of what is counted, from the stage's beginning; it ends early where the run did.
 
     stall_s: the longest that a client's own loop came too late. failed: why the stage broke off, "" if it did not.
+    devices: in what is counted; None where the server is elsewhere, or NVML does not answer.
     """
 
-    load: Annotated[OpenLoad | ClosedLoad, Field(discriminator="kind")]
+    load: Annotated[Load, Field(discriminator="kind")]
     begins_s: float
     ends_s: float
     stall_s: float
     failed: str = ""
     summary: Summary
+    devices: DeviceUse | None = None
     requests: list[Outcome]
 
     @property
@@ -64,7 +70,7 @@ class Skipped(BaseModel):
 class ServerReport(ReportFile):
     """ended: whether all that was asked for was tried. wall_s: of all of it.
 
-    quality: None where nothing was judged.
+    quality: None where nothing was judged. baseline: what another server gave meanwhile, in turns with this one.
     """
 
     schema_: Literal["rhapsode.bench.server/1"] = Field(default=SCHEMA, alias="schema")
@@ -73,6 +79,7 @@ class ServerReport(ReportFile):
     price_per_hour: float | None = None
     stages: list[StageReport] = Field(default_factory=list[StageReport])
     quality: Quality | None = None
+    baseline: ServerReport | None = None
     left_out: list[Skipped] = Field(default_factory=list[Skipped])
     ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
     wall_s: float = 0.0
@@ -97,5 +104,11 @@ class ServerReport(ReportFile):
         return max((streams for streams, is_carried in self.tried_streams.items() if is_carried), default=0)
 
 
-def _place(load: OpenLoad | ClosedLoad) -> tuple[bool, float]:
-    return (False, load.streams) if isinstance(load, ClosedLoad) else (True, load.rate)
+def _place(load: Load) -> tuple[int, float]:
+    match load:
+        case ClosedLoad():
+            return 0, load.streams
+        case OpenLoad():
+            return 1, load.rate
+        case RecordedLoad():
+            return 2, 0.0

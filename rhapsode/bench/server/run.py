@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from rhapsode.bench.server.devices import DeviceUse, DeviceWatch
 from rhapsode.bench.server.listening.ear import Ear, Window
 from rhapsode.bench.server.load.clients import COMMAND, ClientLost, begun_clients
 from rhapsode.bench.server.load.messages import ClientTask, ClosedLoad, Load, Outcome, Ready, Stall
@@ -34,6 +35,7 @@ class NoSpeech(RhapsodeError):
 
 
 Tell = Callable[[str], None]
+Keep = Callable[[], None]
 
 
 def check_speaks(plan: Plan) -> None:
@@ -55,34 +57,44 @@ def check_speaks(plan: Plan) -> None:
         raise NoSpeech(f"{plan.speaking.url} does not speak as {plan.target}: {error} (--target: {others})") from error
 
 
-def run_all(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str] = COMMAND) -> None:
-    """Fills the report as stages end, so that whoever interrupts it has what there was until then.
+def run_all(
+    report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str] = COMMAND, keep: Keep = lambda: None
+) -> None:
+    """Fills the report as stages end, so that whoever interrupts it has what there was until then. What it has already
+    is not measured again.
 
-    tell: is called with a line of progress every few seconds.
+    tell: is called with a line of progress every few seconds; keep: behind each stage.
     """
     began_s = time.monotonic()
+    before_s = report.wall_s
+    report.left_out, report.ended = [], "incomplete"
     try:
-        _run_stages(report, plan, tell, command, began_s + plan.seconds)
-        if plan.quality_texts:
+        _run_stages(report, plan, tell, command, keep, began_s + plan.seconds)
+        if plan.quality_texts and report.quality is None:
             _listen(report, plan, tell, began_s + plan.seconds)
         report.ended = "complete"
     except KeyboardInterrupt:
         report.ended = "interrupted"
         raise
     finally:
-        report.wall_s = round(time.monotonic() - began_s, 1)
+        report.wall_s = round(before_s + time.monotonic() - began_s, 1)
 
 
-def _run_stages(report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str], until_s: float) -> None:
-    for number, load in enumerate(plan.loads):
+def _run_stages(
+    report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
+) -> None:
+    measured = {stage.load for stage in report.stages}
+    loads = [load for load in plan.loads if load not in measured]
+    for number, load in enumerate(loads):
         if not _has_time(plan, until_s):
             report.left_out.append(Skipped(stage=load.name, why="the time was over"))
         elif not _run_stage(report, plan, load, tell, command, until_s):
             why = f"nothing was heard at {load.name}"
-            report.left_out += [Skipped(stage=left.name, why=why) for left in plan.loads[number + 1 :]]
+            report.left_out += [Skipped(stage=left.name, why=why) for left in loads[number + 1 :]]
             return
+        keep()
     if plan.ramp_to is not None:
-        _climb(report, plan, plan.ramp_to, tell, command, until_s)
+        _climb(report, plan, plan.ramp_to, tell, command, keep, until_s)
 
 
 def _listen(report: ServerReport, plan: Plan, tell: Tell, until_s: float) -> None:
@@ -93,12 +105,14 @@ def _listen(report: ServerReport, plan: Plan, tell: Tell, until_s: float) -> Non
         folder = plan.recordings or Path(opened.enter_context(TemporaryDirectory(prefix="rhapsode-bench-")))
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            report.quality = measure_quality(plan, plan.quality_texts, folder, tell)
+            report.quality = measure_quality(plan, plan.quality_texts, folder, tell, until_s - time.monotonic())
         except JudgeLost as error:
             report.left_out.append(Skipped(stage="quality", why=str(error)))
 
 
-def _climb(report: ServerReport, plan: Plan, most: int, tell: Tell, command: Sequence[str], until_s: float) -> None:
+def _climb(
+    report: ServerReport, plan: Plan, most: int, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
+) -> None:
     """Closed loops of more and more streams, until it is known how many are carried."""
     while (streams := next_streams(report.tried_streams, most)) is not None:
         load = ClosedLoad(streams)
@@ -106,6 +120,7 @@ def _climb(report: ServerReport, plan: Plan, most: int, tell: Tell, command: Seq
             report.left_out.append(Skipped(stage=f"{load.name} of the ramp", why="the time was over"))
             return
         _run_stage(report, plan, load, tell, command, until_s)
+        keep()
 
 
 def _has_time(plan: Plan, until_s: float) -> bool:
@@ -116,7 +131,7 @@ def _run_stage(
     report: ServerReport, plan: Plan, load: Load, tell: Tell, command: Sequence[str], until_s: float
 ) -> bool:
     """Whether anything was heard."""
-    stage = _Stage(plan, load, report.asked.frame_s, report.asked.listener_buffer_s, tell)
+    stage = Stage(plan, load, report.asked.frame_s, report.asked.listener_buffer_s, tell)
     try:
         stage.run(command, until_s)
     finally:
@@ -125,7 +140,9 @@ def _run_stage(
 
 
 @dataclass
-class _Stage:
+class Stage:
+    """One load on one server, from its clients' start to their end. `report` has what there is so far."""
+
     plan: Plan
     load: Load
     frame_s: float | None
@@ -136,13 +153,15 @@ class _Stage:
     _stall_s: float = 0.0
     _begins_s: float = 0.0
     _ends_s: float | None = None
+    _devices: DeviceUse | None = None
 
     def run(self, command: Sequence[str], until_s: float) -> None:
         """To its last answer, or to `until_s`, whichever is earlier."""
         self.tell(f"{self.load.name} ...")
         tasks = [self._task(which, until_s) for which in range(self.plan.clients)]
+        watch = DeviceWatch(self.plan.speaking.url)
         try:
-            with begun_clients(tasks, command) as (begins_s, messages):
+            with watch, begun_clients(tasks, command) as (begins_s, messages):
                 self._begins_s = told_s = begins_s
                 for message in messages:
                     match message:
@@ -160,17 +179,23 @@ class _Stage:
             self.tell(f"{self.load.name} failed: {error}")
         finally:
             self._ends_s = time.monotonic() - self._begins_s if self._begins_s else 0.0
+            begins_s, ends_s = self._window()
+            self._devices = watch.between(self._begins_s + begins_s, self._begins_s + ends_s)
+
+    def _window(self) -> tuple[float, float]:
+        """What is counted, from the stage's beginning."""
+        begins_s, planned_s = self.plan.warm_up_s, self.plan.warm_up_s + self.plan.window_s
+        return begins_s, max(begins_s, planned_s if self._ends_s is None else min(planned_s, self._ends_s))
 
     def report(self) -> StageReport:
-        plan = self.plan
-        begins_s, planned_s = plan.warm_up_s, plan.warm_up_s + plan.window_s
-        ends_s = max(begins_s, planned_s if self._ends_s is None else min(planned_s, self._ends_s))
+        begins_s, ends_s = self._window()
         return StageReport(
             load=self.load,
             begins_s=begins_s,
             ends_s=round(ends_s, 3),
             stall_s=self._stall_s,
             failed=self._failed,
+            devices=self._devices,
             summary=summarize(self.outcomes, begins_s, ends_s, self.frame_s, self.listener_buffer_s),
             requests=sorted(self.outcomes, key=lambda each: each.due_s),
         )

@@ -18,6 +18,11 @@ def quality_rows(quality: Quality) -> list[list[str]]:
         "texts",
         "words",
         "wrong",
+        "letters wrong",
+        "loops",
+        "cut short",
+        "likeness",
+        "distillMOS",
         "words/s",
         "loudness dB",
         "clipped",
@@ -30,28 +35,46 @@ def quality_rows(quality: Quality) -> list[list[str]]:
 
 def quality_verdicts(quality: Quality) -> Iterator[str]:
     """How far the figures can be trusted, and what failed."""
-    yield "A recogniser mishears, too: compare servers by its figures, on the same texts, and not with zero."
-    if quality.not_counted:
-        yield f"Words were not counted: {quality.not_counted}"
+    yield "A recogniser mishears, too, and loops on its own: compare servers on the same texts, and not with zero."
+    yield from (f"Not judged: {each}" for each in quality.not_judged)
     failed = [each.error for each in quality.samples if each.error is not None]
     yield from (f"FAILED  quality: {failed.count(error)} × {error}" for error in dict.fromkeys(failed))
 
 
 def _row(name: str, samples: Sequence[Sample]) -> list[str]:
     judged = [each.judged for each in samples if each.judged is not None]
-    words, errors = sum(each.words or 0 for each in judged), sum(each.errors or 0 for each in judged)
+    words = sum(each.words or 0 for each in judged)
     compared = [each.is_same_again for each in samples if each.is_same_again is not None]
     return [
         name,
         f"{len(samples)}",
         f"{words}",
-        f"{100 * errors / words:.1f} %" if words else _NOTHING,
+        _share(sum(each.errors or 0 for each in judged), words),
+        _share(sum(each.character_errors or 0 for each in judged), sum(each.characters or 0 for each in judged)),
+        _count([each.is_looped for each in judged]),
+        _count([each.is_cut for each in judged]),
+        _mean([each.likeness for each in samples]),
+        _mean([each.mos for each in judged]),
         _pace(judged, words),
         _span([each.loudness_db for each in judged]),
         f"{sum(each.clipped_share > 0 for each in judged)}",
         f"{max((each.longest_pause_s for each in judged), default=0.0):.2f}",
         f"{sum(compared)} of {len(compared)}",
     ]
+
+
+def _share(errors: int, of: int) -> str:
+    return f"{100 * errors / of:.1f} %" if of else _NOTHING
+
+
+def _count(found: Sequence[bool | None]) -> str:
+    known = [each for each in found if each is not None]
+    return f"{sum(known)}" if known else _NOTHING
+
+
+def _mean(values: Sequence[float | None]) -> str:
+    known = [each for each in values if each is not None]
+    return f"{sum(known) / len(known):.2f}" if known else _NOTHING
 
 
 def _pace(judged: Sequence[Judged], words: int) -> str:

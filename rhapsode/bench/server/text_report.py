@@ -61,7 +61,22 @@ def load_rows(report: ServerReport) -> list[list[str]]:
         "buffer p95",
     ]
     heads += ["audio s/s", "requests/s", "frames/s"]
-    return [heads, *map(_cells, report.by_load)]
+    rows = [heads, *map(_cells, report.by_load)]
+    if any(stage.devices for stage in report.stages):
+        rows[0] += ["GPU MiB", "W", "J/audio s"]
+        for row, stage in zip(rows[1:], report.by_load, strict=True):
+            row += _device_cells(stage)
+    return rows
+
+
+def _device_cells(stage: StageReport) -> list[str]:
+    used, audio_s_per_s = stage.devices, stage.summary.audio_s_per_s
+    if used is None:
+        return [_NOTHING] * 3
+    if used.watts is None:
+        return [f"{used.memory_mib:,.0f}", _NOTHING, _NOTHING]
+    joules = f"{used.watts / audio_s_per_s:.2f}" if audio_s_per_s else _NOTHING
+    return [f"{used.memory_mib:,.0f}", f"{used.watts:,.0f}", joules]
 
 
 def _cells(stage: StageReport) -> list[str]:
@@ -118,6 +133,8 @@ def verdicts(report: ServerReport) -> Iterator[str]:
     if report.price_per_hour is not None and report.most_audio_s_per_s:
         cost = cost_of_audio_hour(report.price_per_hour, report.most_audio_s_per_s)
         yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."
+    if most := max((stage.devices.devices for stage in report.stages if stage.devices), default=0):
+        yield f"Memory and watts are of all GPUs of this machine ({most}), with what other processes use of them."
     late = [stage for stage in report.stages if max(stage.stall_s, _worst_lag_s(stage)) > _NOTICED_S]
     for stage in late:
         worst_ms = 1000 * max(stage.stall_s, _worst_lag_s(stage))

@@ -58,4 +58,4 @@ def _refuse_given(options: EngineOptions | ServerOptions, how: str) -> None:
     """Those of the other kind of measurement."""
     for field in fields(options):
         if getattr(options, field.name) != field.default:
-            raise Misuse(f"--{field.name.replace('_', '-')} {how} --url")
+            raise Misuse(f"--{field.name.rstrip('_').replace('_', '-')} {how} --url")

@@ -17,10 +17,10 @@ def show_comparison(first: Path, second: Path) -> None:
     from rhapsode.bench.server.comparison import compare
     from rhapsode.bench.server.text_comparison import text_comparison
 
-    typer.echo(text_comparison(compare(_read(first), _read(second))), nl=False)
+    typer.echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
 
 
-def _read(path: Path) -> ServerReport:
+def read_report(option: str, path: Path) -> ServerReport:
     from pydantic import ValidationError
 
     from rhapsode.bench.server.report import SCHEMA, ServerReport
@@ -28,4 +28,4 @@ def _read(path: Path) -> ServerReport:
     try:
         return ServerReport.read(path)
     except (ValidationError, UnicodeDecodeError):
-        raise Misuse(f"--compare: {path} is no report of a server ({SCHEMA})") from None
+        raise Misuse(f"{option}: {path} is no report of a server ({SCHEMA})") from None

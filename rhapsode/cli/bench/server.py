@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
-from dataclasses import dataclass
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rhapsode.cli.bench.comparison import read_report
 from rhapsode.cli.bench.shared import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
@@ -20,14 +24,18 @@ from rhapsode.cli.options import check_choices, read_settings
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from rhapsode.bench.server.orders import Speaking
+    from rhapsode.bench.server.load.messages import RecordedLoad
+    from rhapsode.bench.server.orders import Speaking, Task
     from rhapsode.bench.server.plan import Plan
     from rhapsode.bench.server.report import ServerReport
+    from rhapsode.bench.server.run import Tell
     from rhapsode.bench.server.texts.bank import TextChoice
 
 MOST_STREAMS = 10_000
 MOST_RATE = 10_000.0
 RAMP_TO = 4_096
+MOST_REFERENCE_BYTES = 8 << 20
+WORSE_THAN = 1.25
 RAMP_STAGES = 16
 """More than it takes: twelve doublings and the halvings behind them."""
 PatternName = Literal["poisson", "even"]
@@ -48,6 +56,21 @@ class ServerOptions:
     model: Annotated[str | None, typer.Option(help="Sent with each request; else the server chooses.")] = None
     voice: Annotated[str | None, typer.Option(help="Sent with each request; else the server chooses.")] = None
     instructions: Annotated[str | None, typer.Option(help="How to speak, or which voice to design.")] = None
+    task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TASK",
+            help="Whose voice: custom-voice, voice-design (with --instructions), x-vector or in-context (with "
+            "--reference); else the server chooses.",
+        ),
+    ] = None
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="WAV", help="A recording: --task speaks like it, --quality says how alike the voices are."
+        ),
+    ] = None
+    reference_text: Annotated[str | None, typer.Option(help="What the recording says, for in-context.")] = None
     param: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=JSON", help="A further field of each request, such as seed=7; several times."),
@@ -62,6 +85,10 @@ class ServerOptions:
     ] = None
     arrivals: Annotated[
         PatternName | None, typer.Option(help="How requests of a rate come: at random (poisson, the default), or even.")
+    ] = None
+    recorded: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Requests as they once came: a line for each, with its second."),
     ] = None
     ramp: Annotated[
         bool, typer.Option("--ramp", help="Look for the most streams that are spoken as fast as they are heard.")
@@ -90,27 +117,98 @@ class ServerOptions:
     quality: Annotated[
         int | None, typer.Option(min=1, max=1000, metavar="N", help="Texts spoken at the end to be judged, twice each.")
     ] = None
+    whisper: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Weights of faster-whisper that read what was said, also in Chinese."),
+    ] = None
     recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep what was judged there, as WAVs.")] = None
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page there, with plots; it needs no network.")
+    ] = None
+    continue_: Annotated[
+        bool, typer.Option("--continue", help="Measure what the report at --json lacks, and keep what it has.")
+    ] = False
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Of a server of the same kind: both are measured in turns and compared; status 1 where it is worse.",
+        ),
+    ] = None
+    worse_than: Annotated[
+        float | None,
+        typer.Option(min=1, max=100, help="With --baseline: by which factor a figure has to be worse, else 1.25."),
     ] = None
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter measurements: 90 seconds.")] = False
 
 
 def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> None:
-    from rhapsode.bench.environment import read_environment
-    from rhapsode.bench.server.report import Asked, ServerReport
     from rhapsode.bench.server.run import check_speaks
-    from rhapsode.bench.server.targets.catalogue import TARGETS
     from rhapsode.bench.server.text_report import text_report
 
     if options.quality is not None:
         require_packages("worker")
     elif options.recordings is not None:
         raise Misuse("--recordings needs --quality: nothing else is kept")
+    elif options.whisper is not None:
+        raise Misuse("--whisper needs --quality: nothing else is read")
     plan = _plan(url, options, shared)
+    if options.baseline is not None:
+        _bench_in_turns(plan, options, shared)
+        return
+    if options.worse_than is not None:
+        raise Misuse("--worse-than needs --baseline")
+    report = _report(plan, options, shared)
+    if options.continue_:
+        report = _continued(report, plan, shared.json)
+    check_speaks(plan)
+    _save(report, shared.json, options.html)  # what cannot be written there is known before it is measured
+    status = _measure(report, plan, shared.json)
+    typer.echo(text_report(report), nl=False)
+    _save(report, shared.json, options.html)
+    if status or not any(stage.summary.whole for stage in report.stages):
+        raise typer.Exit(status or FAILED)
+
+
+def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -> None:
+    """The baseline is the first of the comparison, so that a figure above 1 is this server's change."""
+    from rhapsode.bench.server.comparison import compare
+    from rhapsode.bench.server.in_turns import run_in_turns
+    from rhapsode.bench.server.run import check_speaks
+    from rhapsode.bench.server.text_comparison import text_comparison
+    from rhapsode.bench.server.text_report import text_report
+
+    if options.ramp or options.quality is not None or options.continue_:
+        raise Misuse("--baseline goes without --ramp, --quality and --continue: loads are measured in turns")
+    other = replace(plan, speaking=replace(plan.speaking, url=_address("--baseline", options.baseline or "")))
+    report, baseline = _report(plan, options, shared), _report(other, options, shared)
+    report.baseline = baseline
+    for each in (plan, other):
+        check_speaks(each)
+    _save(report, shared.json, options.html)
+    status = _told(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
+    found = compare(baseline, report)
+    typer.echo(text_report(report), nl=False)
+    typer.echo(
+        f"\nThe baseline, in turns with it, is the first and this server the second:\n{text_comparison(found)}",
+        nl=False,
+    )
+    _save(report, shared.json, options.html)
+    factor = options.worse_than or WORSE_THAN
+    worse = [f"{each.load}: {each.figure}" for each in found.differences if each.is_worse_by(factor)]
+    for each in worse:
+        typer.echo(f"WORSE by more than {factor:g} times: {each}")
+    if status or worse or not all(stage.summary.whole for each in (report, baseline) for stage in each.stages):
+        raise typer.Exit(status or FAILED)
+
+
+def _report(plan: Plan, options: ServerOptions, shared: SharedOptions) -> ServerReport:
+    from rhapsode.bench.environment import read_environment
+    from rhapsode.bench.server.report import Asked, ServerReport
+    from rhapsode.bench.server.targets.catalogue import TARGETS
+
     speaking, texts = plan.speaking, plan.texts
-    report = ServerReport(
+    return ServerReport(
         environment=read_environment(["rhapsode", *sys.argv[1:]]),
         asked=Asked(
             target=plan.target,
@@ -118,6 +216,9 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
             model=speaking.model,
             voice=speaking.voice,
             instructions=speaking.instructions,
+            task=speaking.task,
+            reference_sha256=_digest(options.reference),
+            reference_text=speaking.reference_text,
             parameters=speaking.parameters,
             seed=texts.seed,
             levels=texts.levels,
@@ -129,23 +230,34 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
         ),
         price_per_hour=shared.price,
     )
-    check_speaks(plan)
-    _save(report, shared.json, options.html)  # what cannot be written there is known before it is measured
-    status = _measure(report, plan)
-    typer.echo(text_report(report), nl=False)
-    _save(report, shared.json, options.html)
-    if status or not any(stage.summary.whole for stage in report.stages):
-        raise typer.Exit(status or FAILED)
 
 
-def _measure(report: ServerReport, plan: Plan) -> int:
-    """0, or the exit status of somebody's Ctrl-C."""
+def _continued(report: ServerReport, plan: Plan, json: Path | None) -> ServerReport:
+    """What was measured before, in the environment of then; nothing where there is no file yet."""
+    from rhapsode.bench.server.continuing import NotTheSame, continued
+
+    if json is None:
+        raise Misuse("--continue needs --json: it goes on from that report")
+    if not json.exists():
+        return report
+    try:
+        return continued(read_report("--continue", json), report.asked, plan.window_s)
+    except NotTheSame as error:
+        raise Misuse(f"--continue: {json} was measured with another {error}") from None
+
+
+def _measure(report: ServerReport, plan: Plan, json: Path | None) -> int:
+    """0, or the exit status of somebody's Ctrl-C. Whoever kills it has the stages until then."""
     from rhapsode.bench.server.run import run_all
 
+    return _told(lambda tell: run_all(report, plan, tell, keep=lambda: _save(report, json, None)))
+
+
+def _told(measure: Callable[[Tell], None]) -> int:
     began_s = time.monotonic()
     try:
         with terminated_like_interrupted():
-            run_all(report, plan, lambda line: typer.echo(f"[{clock(time.monotonic() - began_s)}] {line}", err=True))
+            measure(lambda line: typer.echo(f"[{clock(time.monotonic() - began_s)}] {line}", err=True))
     except KeyboardInterrupt as interrupt:
         return status_of(interrupt)
     return 0
@@ -162,23 +274,33 @@ def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
 
 def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
     from rhapsode.bench.server import plan as plans
+    from rhapsode.bench.server.in_turns import ROUNDS
     from rhapsode.bench.server.targets.catalogue import TARGETS
 
     target = options.target or "rhapsode"
     check_choices("--target", [target], TARGETS)
-    is_chosen = options.ramp or shared.streams is not None or options.rates is not None
+    is_chosen = options.ramp or any(each is not None for each in (shared.streams, options.rates, options.recorded))
     streams = () if is_chosen else plans.QUICK_STREAMS if options.quick else plans.STREAMS
-    rates = () if is_chosen else plans.QUICK_RATES if options.quick else plans.RATES
+    rates = (
+        () if is_chosen or (options.quick and options.baseline) else plans.QUICK_RATES if options.quick else plans.RATES
+    )
     loads = plans.plan_loads(
         read_streams(shared.streams, MOST_STREAMS) if shared.streams is not None else streams,
         _read_rates(options.rates) if options.rates is not None else rates,
         options.arrivals or "poisson",
     )
-    window_s = options.seconds or (plans.QUICK_WINDOW_S if options.quick else plans.WINDOW_S)
-    warm_up_s = plans.QUICK_WARM_UP_S if options.quick else plans.WARM_UP_S
+    if options.recorded is not None:
+        loads = (*loads, _recorded(options.recorded))
+    in_turns = options.baseline is not None
+    quick = (
+        (plans.QUICK_TURN_WARM_UP_S, plans.QUICK_TURN_S) if in_turns else (plans.QUICK_WARM_UP_S, plans.QUICK_WINDOW_S)
+    )
+    warm_up_s, whole_s = quick if options.quick else (plans.WARM_UP_S, plans.WINDOW_S)
+    window_s = options.seconds or whole_s
     timeout_s = options.timeout or plans.TIMEOUT_S
     stages = len(loads) + (RAMP_STAGES if options.ramp else 0)
     stages += options.quality or 0
+    stages *= 2 * ROUNDS if in_turns else 1
     most_s = plans.QUICK_S if options.quick else stages * (window_s + warm_up_s + timeout_s)
     return plans.Plan(
         target=target,
@@ -193,6 +315,8 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
         ramp_to=RAMP_TO if options.ramp else None,
         quality_texts=options.quality or 0,
         recordings=options.recordings,
+        like=options.reference,
+        whisper=options.whisper,
     )
 
 
@@ -207,21 +331,75 @@ def _texts(options: ServerOptions) -> TextChoice:
 
 def _speaking(url: str, target: str, options: ServerOptions) -> Speaking:
     from rhapsode.bench.server.orders import Speaking
+    from rhapsode.bench.server.targets.catalogue import TARGETS
+
+    address = _address("--url", url)
+    task = _task(options)
+    speaking = Speaking(
+        address,
+        _key(target, options.key_from),
+        options.model,
+        options.voice,
+        options.instructions,
+        task,
+        _data_url(options.reference) if options.reference is not None and task and task.is_of_recording else None,
+        options.reference_text,
+        dict(_parameter(text) for text in options.param or ()),
+    )
+    if task is not None and task not in TARGETS[target](speaking).tasks:
+        raise Misuse(f"--task: {target} has no words for {task}; --param may have")
+    return speaking
+
+
+def _address(option: str, url: str) -> str:
     from rhapsode.bench.server.wire.http import read_origin
 
     address = url.rstrip("/").removesuffix("/v1").rstrip("/")
     try:
         read_origin(address)
     except ValueError as error:
-        raise Misuse(f"--url: {error}") from None
-    return Speaking(
-        address,
-        _key(target, options.key_from),
-        options.model,
-        options.voice,
-        options.instructions,
-        dict(_parameter(text) for text in options.param or ()),
-    )
+        raise Misuse(f"{option}: {error}") from None
+    return address
+
+
+def _recorded(path: Path) -> RecordedLoad:
+    from rhapsode.bench.server.plan import read_recorded
+
+    try:
+        return read_recorded(path)
+    except ValueError as error:
+        raise Misuse(f"--recorded: {path}: {error}") from None
+
+
+def _task(options: ServerOptions) -> Task | None:
+    """With what it needs, and nothing that it would not use."""
+    from rhapsode.bench.server.orders import Task
+
+    if options.task is None:
+        if options.reference_text is not None or (options.reference is not None and options.quality is None):
+            raise Misuse("--reference: a voice is spoken like with --task, and compared with --quality")
+        return None
+    check_choices("--task", [options.task], tuple(Task))
+    task = Task(options.task)
+    if task is Task.VOICE_DESIGN and options.instructions is None:
+        raise Misuse("--task voice-design makes a voice from --instructions")
+    if task.is_of_recording and options.reference is None:
+        raise Misuse(f"--task {task} speaks like --reference")
+    if (task is Task.IN_CONTEXT) != (options.reference_text is not None):
+        raise Misuse("--reference-text: --task in-context wants what the recording says, and no other")
+    return task
+
+
+def _data_url(recording: Path) -> str:
+    """As a request brings it along, with every request anew."""
+    data = recording.read_bytes()
+    if len(data) > MOST_REFERENCE_BYTES:
+        raise Misuse(f"--reference: {recording} has more than {MOST_REFERENCE_BYTES >> 20} MiB")
+    return f"data:audio/wav;base64,{b64encode(data).decode()}"
+
+
+def _digest(recording: Path | None) -> str | None:
+    return None if recording is None else hashlib.sha256(recording.read_bytes()).hexdigest()
 
 
 def _key(target: str, variable: str | None) -> str | None:

@@ -11,7 +11,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.file_names import is_plain
-from rhapsode.cli.for_each import for_each
+from rhapsode.cli.for_each import Done, deleted, for_each
 from rhapsode.cli.jobs.control import DAY_S, read_pair
 from rhapsode.cli.jobs.download import save_files
 from rhapsode.cli.narrate.sent_files import readable
@@ -100,7 +100,9 @@ def show(
 
 
 @app.command()
-def watch(batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def watch(
+    batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Follow a batch until its last job has ended; status 0 if every job succeeds. Ctrl-C stops watching only."""
     from rich.console import Console
 
@@ -113,7 +115,7 @@ def watch(batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOp
         except KeyboardInterrupt as interrupt:
             console.print(f"batch {batch} goes on", highlight=False)
             raise typer.Exit(INTERRUPTED) from interrupt
-    typer.echo(f"{ended.id} {ended.state}: {_counts(ended)}")
+    typer.echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}: {_counts(ended)}")
     if ended.counts.succeeded != ended.counts.total:
         raise typer.Exit(FAILED)
 
@@ -144,20 +146,29 @@ def results(
 
 
 @app.command()
-def cancel(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def cancel(
+    batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Cancel batches with their jobs; what has ended stays."""
-    for_each(batches, lambda client, batch: client.batches.cancel(batch).state, server, data_dir)
+
+    def stop(client: Rhapsode, batch: str) -> Done:
+        stopped = client.batches.cancel(batch)
+        return Done(str(stopped.state), stopped.model_dump_json())
+
+    for_each(batches, stop, server, data_dir, as_json=as_json)
 
 
 @app.command()
-def rm(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def rm(
+    batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Forget batches that have ended; their jobs stay."""
 
-    def delete(client: Rhapsode, batch: str) -> str:
+    def delete(client: Rhapsode, batch: str) -> Done:
         client.batches.delete(batch)
-        return "deleted"
+        return deleted(batch)
 
-    for_each(batches, delete, server, data_dir)
+    for_each(batches, delete, server, data_dir, as_json=as_json)
 
 
 def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
@@ -172,7 +183,8 @@ def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
                     continue
                 folder = to / result.custom_id
                 folder.mkdir(exist_ok=True)
-                save_files(client, str(result.job_id), (), folder, is_forced=False)
+                for saved in save_files(client, str(result.job_id), (), folder, is_forced=False):
+                    typer.echo(saved.line())
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
     if lacking:

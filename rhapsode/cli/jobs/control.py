@@ -12,11 +12,11 @@ from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
 from rhapsode.cli.cover_file import CoverOption, readable_cover
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.for_each import for_each
+from rhapsode.cli.for_each import became, for_each
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check, said
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +33,18 @@ WITH_BITRATE = ("mp3", "opus", "m4b", "aac")
 SUBTITLES = ("srt", "vtt")
 
 
-def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def pause(
+    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Pause jobs; what is being spoken is finished and kept."""
-    for_each(jobs, lambda client, job: client.pause(job).state, server, data_dir)
+    for_each(jobs, lambda client, job: became(client.pause(job)), server, data_dir, as_json=as_json)
 
 
-def resume(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def resume(
+    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Go on with paused jobs."""
-    for_each(jobs, lambda client, job: client.resume(job).state, server, data_dir)
+    for_each(jobs, lambda client, job: became(client.resume(job)), server, data_dir, as_json=as_json)
 
 
 def set_options(
@@ -61,6 +65,7 @@ def set_options(
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Change a job's priority, times, metadata.
 
@@ -82,7 +87,7 @@ def set_options(
         raise Misuse(f"nothing to change; give at least one of {options}")
     with connected(server, data_dir) as client:
         changed = client.change(job, **changes)
-    typer.echo(f"{changed.id} {changed.state}")
+    typer.echo(changed.model_dump_json() if as_json else f"{changed.id} {changed.state}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +102,17 @@ class RetryGroup:
 
 
 @grouped
-def retry(job: JobArgument, options: RetryGroup, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def retry(
+    job: JobArgument,
+    options: RetryGroup,
+    wait: WaitOption = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Do what a failed or cancelled job lacks.
 
-    Finished segments are kept. An expired job begins anew.
+    Finished segments are kept. An expired job begins anew. --wait comes back when it has ended.
     """
     from rhapsode.contract.jobs.control import RetryRequest
 
@@ -108,8 +120,13 @@ def retry(job: JobArgument, options: RetryGroup, server: ServerOption = None, da
     check(RetryRequest, wishes, [options])
     with connected(server, data_dir) as client:
         again = client.retry(job, **cast("RetryOptions", wishes))
-    segments = again.progress.segments
-    typer.echo(f"{again.id} {again.state}, {segments.done} of {segments.total or '?'} segments are done")
+        ended = watched(client, again.id) if wait else None
+    now = ended or again
+    segments = now.progress.segments
+    line = f"{now.id} {now.state}, {segments.done} of {segments.total or '?'} segments are done"
+    typer.echo(now.model_dump_json() if as_json else line)
+    if ended is not None:
+        exit_unless_succeeded(ended)
 
 
 def assemble(
@@ -150,6 +167,7 @@ def assemble(
     wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make files again, or others; nothing is spoken.
 
@@ -173,10 +191,13 @@ def assemble(
             output["cover"] = client.upload(picture).id
         again = client.assemble(job, output or None)
         ended = watched(client, again.id) if wait else None
-    if ended is None:
+    if as_json:
+        typer.echo((ended or again).model_dump_json())
+    elif ended is None:
         typer.echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
     else:
         typer.echo(f"{ended.id} {ended.state}: {', '.join(each.name for each in ended.artifacts)}")
+    if ended is not None:
         exit_unless_succeeded(ended)
 
 

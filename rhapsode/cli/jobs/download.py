@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +14,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.file_names import plain_name
-from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
@@ -38,27 +40,52 @@ def download(
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that are others.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fetch the files of a job: speech, subtitles, manifest.
 
     Each is checked by its sha256 and shows under its name only when it is whole. One that is here already is not
     fetched again, so that what was interrupted goes on when it is repeated. With --segments what a failed or running
-    job has spoken so far; the folder is called like the job unless -o names another.
+    job has spoken so far; the folder is called like the job unless -o names another. With --json one JSON object a
+    line for each file.
     """
     if by_segment and names:
         raise Misuse("--segments is for all finished segments; leave the names out")
     with connected(server, data_dir) as client, terminated_like_interrupted():
         try:
             if by_segment:
-                _save_segments(client, job, output, is_forced=force)
+                _save_segments(client, job, output, is_forced=force, as_json=as_json)
             else:
-                save_files(client, job, names or [], output, is_forced=force)
+                for saved in save_files(client, job, names or [], output, is_forced=force):
+                    typer.echo(saved.document() if as_json else saved.line())
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
 
 
-def save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Path | None, *, is_forced: bool) -> None:
-    """Those of these names, all for none; raises `Misuse` for a place that has other files."""
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A file that is here now. is_new: it was fetched, and not here already."""
+
+    path: Path
+    num_bytes: int
+    sha256: str
+    is_new: bool
+
+    def line(self) -> str:
+        return f"{self.path}: {self.num_bytes:,} bytes" if self.is_new else f"{self.path} is here already"
+
+    def document(self) -> str:
+        facts = {"path": str(self.path), "bytes": self.num_bytes, "sha256": self.sha256, "fetched": self.is_new}
+        return json.dumps(facts)
+
+
+def save_files(
+    client: Rhapsode, job_id: str, names: Sequence[str], output: Path | None, *, is_forced: bool
+) -> Iterator[Saved]:
+    """Those of these names, all for none, each as soon as it is here.
+
+    Raises `Misuse` for a place that has other files, before it fetches any.
+    """
     from rich.console import Console
 
     from rhapsode.cli.jobs.download_progress import download_display
@@ -69,12 +96,11 @@ def save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Path
     _refuse_existing((path for _, path in missing), is_forced=is_forced)
     console = Console(stderr=True)
     for artifact, path in places:
-        if (artifact, path) not in missing:
-            typer.echo(f"{path} is here already")
-            continue
-        with download_display(console, artifact.name, artifact.bytes) as show:
-            client.download(job, artifact, path, on_bytes=show)
-        typer.echo(f"{path}: {artifact.bytes:,} bytes")
+        is_new = (artifact, path) in missing
+        if is_new:
+            with download_display(console, artifact.name, artifact.bytes) as show:
+                client.download(job, artifact, path, on_bytes=show)
+        yield Saved(path, artifact.bytes, artifact.sha256, is_new)
 
 
 def _with_all_files(client: Rhapsode, job: Job) -> Job:
@@ -135,7 +161,7 @@ def _refuse_existing(paths: Iterable[Path], *, is_forced: bool) -> None:
             raise Misuse(f"{path} exists and is another file; --force replaces it, -o chooses another place")
 
 
-def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced: bool) -> None:
+def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced: bool, as_json: bool) -> None:
     from rhapsode.cli.formatting import counted
     from rhapsode.cli.jobs.segment_files import save_take
     from rhapsode.contract.segments import SegmentState
@@ -151,10 +177,14 @@ def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced
     num_saved = 0
     for segment in finished:
         path = folder / f"{segment.id}-take-{segment.take}.wav"
-        if path.exists() and not is_forced:
-            continue
-        save_take(path, client.segments.audio(job, segment, segment.take))
-        num_saved += 1
+        is_new = is_forced or not path.exists()
+        if is_new:
+            save_take(path, client.segments.audio(job, segment, segment.take))
+            num_saved += 1
+        if as_json:
+            typer.echo(json.dumps({"path": str(path), "segment": segment.id, "take": segment.take, "fetched": is_new}))
+    if as_json:
+        return
     here = len(finished) - num_saved
     already = f", {here} were here already" if here else ""
     typer.echo(f"{folder}: {counted(num_saved, 'segment')}{already}")

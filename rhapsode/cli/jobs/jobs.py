@@ -9,11 +9,12 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.for_each import for_each
+from rhapsode.cli.for_each import Done, became, deleted, for_each
 from rhapsode.cli.jobs import control as job_control
 from rhapsode.cli.jobs import download as downloading
 from rhapsode.cli.jobs import listen as listening
 from rhapsode.cli.jobs import segments
+from rhapsode.cli.jobs import submit as submitting
 from rhapsode.cli.jobs.facts import facts
 from rhapsode.cli.jobs.listing import print_jobs
 from rhapsode.cli.jobs.waiting import watched
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from rhapsode.contract.jobs.states import JobState
 
 app = typer.Typer(
-    help="List, show and watch jobs; pause, cancel, retry and delete them; edit their segments; fetch their files.",
+    help="Hand in, list, show and watch jobs; pause, cancel, retry and delete them; edit their segments; "
+    "fetch their files.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -84,31 +86,37 @@ def show(
 
 
 @app.command()
-def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def watch(
+    job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Follow a job until it ends; status 0 if it succeeds. Ctrl-C stops watching, not the job."""
     with connected(server, data_dir) as client:
         ended = watched(client, job)
     reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
-    typer.echo(f"{ended.id} {ended.state}{reason}")
+    typer.echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}{reason}")
     if ended.state != "succeeded":
         raise typer.Exit(FAILED)
 
 
 @app.command()
-def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def cancel(
+    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Cancel jobs; what is being spoken stops at the next codec frame."""
-    for_each(jobs, lambda client, job: client.cancel(job).state, server, data_dir)
+    for_each(jobs, lambda client, job: became(client.cancel(job)), server, data_dir, as_json=as_json)
 
 
 @app.command()
-def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def rm(
+    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Delete ended jobs with everything they stored."""
 
-    def delete(client: Rhapsode, job: str) -> str:
+    def delete(client: Rhapsode, job: str) -> Done:
         client.delete(job)
-        return "deleted"
+        return deleted(job)
 
-    for_each(jobs, delete, server, data_dir)
+    for_each(jobs, delete, server, data_dir, as_json=as_json)
 
 
 app.command("segments")(segments.list_segments)
@@ -116,6 +124,7 @@ app.command("sentences")(segments.list_sentences)
 app.command("edit")(segments.edit_segment)
 app.command("takes")(segments.take_segment)
 app.command()(listening.listen)
+app.command()(submitting.submit)
 app.command()(downloading.download)
 app.command()(job_control.pause)
 app.command()(job_control.resume)

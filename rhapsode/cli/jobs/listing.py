@@ -1,4 +1,4 @@
-"""Jobs as a list: for people two lines each where they know them by, for programs one with tabs."""
+"""Jobs as a list: for people two lines each under a heading, for programs one with tabs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_jobs(jobs: list[Job]) -> None:
+    """One or more."""
     from rich.console import Console
 
     console = Console()
@@ -20,6 +21,7 @@ def print_jobs(jobs: list[Job]) -> None:
         for job in jobs:
             typer.echo("\t".join(_fields(job)))
         return
+    typer.echo(_heading(len(jobs[0].id)))
     for job in jobs:
         _print_two_lines(job, console.width)
 
@@ -36,6 +38,12 @@ def when(job: Job) -> str:
 def _fields(job: Job) -> tuple[str, ...]:
     facts = (job.id, str(job.state), share(job), clock(job.progress.audio_s_done), when(job))
     return (*facts, _shown(_voice(job)), _shown(job.title), _shown(_first_words(job)))
+
+
+def _heading(id_width: int) -> str:
+    """Above the first line of each job, and what the second line says."""
+    first = f"{'job':<{id_width}}  {'state':<10}  {'segments':>9}  {'spoken':>8}  created"
+    return f"{first}\n    title: first words  (voice)"
 
 
 def _print_two_lines(job: Job, width: int) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import sys
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.options import CheckpointOption, DataDirOption, choose_data_dir, read_settings
+from rhapsode.cli.options import CheckpointOption, DataDirOption, JsonOption, choose_data_dir, read_settings
 
 if TYPE_CHECKING:
     import redis
@@ -37,8 +38,11 @@ class Finding:
     remedy: str = ""
 
 
-def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None) -> None:
-    """Check whether this machine can run Rhapsode, and say what is missing and how to get it."""
+def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:
+    """Check whether this machine can run Rhapsode, and say what is missing and how to get it.
+
+    With --json one JSON object a line for each finding.
+    """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
     given = checkpoint or (Path(value) if (value := os.environ.get("RHAPSODE_CHECKPOINT")) else None)
@@ -58,6 +62,9 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None) 
     for check in checks:
         for finding in check():
             is_complete = is_complete and finding.kind != "missing"
+            if as_json:
+                typer.echo(json.dumps(asdict(finding)))
+                continue
             typer.echo(f"{MARKS[finding.kind]}  {finding.subject:<16} {finding.detail}")
             if finding.remedy:
                 typer.echo(f"{'':<25} -> {finding.remedy}")

@@ -87,7 +87,7 @@ def narrate(
         **drawing.wishes(),
         **quality.wishes(),
         **order.wishes(),
-        "metadata": title_of(file),
+        "metadata": {"title": book.title} if book.title else title_of(file),
     }
     wishes["output"] = {**(wishes.get("output") or {}), **book.wishes(None)}
     check_job(wishes, (speech, drawing, quality, order, audio, book))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +28,7 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[synth|voices|webhooks|admin]", help="What it may do; may be repeated. Else all but admin."
+            metavar="synth|voices|webhooks|admin", help="What it may do; may be repeated. Else all but admin."
         ),
     ] = None,
     expires: Annotated[
@@ -72,24 +73,27 @@ def revoke(
     key: Annotated[str, typer.Argument(metavar="KEY", help="The key's id, key_...")],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take a key back: from now on it opens nothing."""
     with connected(server, data_dir) as client:
         client.keys.revoke(key)
-    typer.echo(f"{key} revoked")
+    typer.echo(json.dumps({"id": key, "revoked": True}) if as_json else f"{key} revoked")
 
 
 @app.command()
-def draw() -> None:
+def draw(as_json: JsonOption = False) -> None:
     """Draw a key for RHAPSODE_API_KEYS without a server: the key, then the line that the API's settings want."""
     import hashlib
-    import json
     import secrets
 
     secret = f"rh_{secrets.token_urlsafe(32)}"
+    setting = {hashlib.sha256(secret.encode()).hexdigest(): "operator"}
+    if as_json:
+        typer.echo(json.dumps({"secret": secret, "RHAPSODE_API_KEYS": setting}))
+        return
     typer.echo(secret)
-    digest = hashlib.sha256(secret.encode()).hexdigest()
-    typer.echo(f"RHAPSODE_API_KEYS='{json.dumps({digest: 'operator'})}'")
+    typer.echo(f"RHAPSODE_API_KEYS='{json.dumps(setting)}'")
 
 
 def _columns(key: ApiKeyView) -> tuple[str, ...]:

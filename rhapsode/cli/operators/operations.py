@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, Misuse
+from rhapsode.cli.for_each import deleted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.tables import print_rows
 
@@ -67,6 +69,7 @@ def drain(
     wait: Annotated[bool, typer.Option("--wait", help="Return when nothing is left in its hands.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Have a worker claim nothing more. It finishes what it holds and stays, also over restarts under its name."""
     if undo and wait:
@@ -74,11 +77,14 @@ def drain(
     with connected(server, data_dir) as client:
         if undo:
             client.operations.undrain(worker)
-            typer.echo(f"{worker} claims again")
+            typer.echo(_drain_document(worker, "claims") if as_json else f"{worker} claims again")
             return
         client.operations.drain(worker)
         if wait:
             _await_drained(client.operations, worker)
+    if as_json:
+        typer.echo(_drain_document(worker, "drained" if wait else "draining"))
+        return
     typer.echo(f"{worker} is drained" if wait else f"{worker} claims nothing more")
 
 
@@ -96,7 +102,7 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
         typer.echo("no counter differs")
 
 
-def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
     """After Redis was lost or restored: bring back the jobs it does not know, and let workers claim again."""
     seen = restored = marked = gone = mended = 0
     with connected(server, data_dir) as client:
@@ -106,6 +112,10 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> No
             marked += step.jobs_marked
             gone += step.jobs_gone
             mended += step.counters_mended
+    if as_json:
+        jobs = {"jobs_seen": seen, "jobs_restored": restored, "jobs_marked": marked, "jobs_gone": gone}
+        typer.echo(json.dumps({**jobs, "counters_mended": mended}))
+        return
     typer.echo(
         f"{seen} jobs in the journal: {restored} brought back, {marked} unfinished ones take what lies in the store, "
         f"{gone} were deleted since; {mended} counters put right"
@@ -129,11 +139,16 @@ def forget_dead_letter(
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="First column of `rhapsode dlq list`.")],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take an entry off the list: somebody has seen to it. Its job stays as it is."""
     with connected(server, data_dir) as client:
         client.operations.forget_dead_letter(entry)
-    typer.echo(f"{entry} removed")
+    typer.echo(deleted(entry).document if as_json else f"{entry} removed")
+
+
+def _drain_document(worker: str, state: str) -> str:
+    return json.dumps({"worker": worker, "state": state})
 
 
 def _await_drained(operations: Operations, name: str) -> None:
@@ -150,7 +165,7 @@ def _worker_columns(worker: WorkerView) -> tuple[str, ...]:
     return (
         worker.name,
         worker.state,
-        worker.queue or worker.role,
+        " or ".join((worker.queue or worker.role, *worker.other_models)),
         f"{worker.leases} under way",
         f"{worker.slots} slots" if worker.slots is not None else "-",
         f"batch {engine.batch_fill:.0%}" if engine and engine.batch_fill is not None else "-",

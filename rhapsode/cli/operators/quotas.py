@@ -58,10 +58,15 @@ def set_limits(
 
 
 @app.command()
-def reset(tenant: TenantArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def reset(
+    tenant: TenantArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Let the limits of all count for a tenant again."""
     with connected(server, data_dir) as client:
         client.quotas.reset(tenant)
+        if as_json:
+            _show(client.quotas.read(tenant), as_json)
+            return
     typer.echo(f"{tenant} has the limits of all tenants")
 
 

@@ -9,6 +9,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.for_each import deleted
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
@@ -63,11 +64,13 @@ def show(
 
 
 @app.command()
-def rm(consent: ConsentArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def rm(
+    consent: ConsentArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Delete a consent that no voice rests on."""
     with connected(server, data_dir) as client:
         client.consents.delete(consent)
-    typer.echo(f"{consent} deleted")
+    typer.echo(deleted(consent).document if as_json else f"{consent} deleted")
 
 
 def _lines(consent: Consent) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.for_each import deleted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
@@ -69,11 +70,16 @@ def export(
 
 
 @app.command()
-def rm(dictionary: DictionaryArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def rm(
+    dictionary: DictionaryArgument,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Forget a dictionary. Jobs keep what they took from it."""
     with connected(server, data_dir) as client:
         client.dictionaries.delete(dictionary)
-    typer.echo(f"{dictionary} deleted")
+    typer.echo(deleted(dictionary).document if as_json else f"{dictionary} deleted")
 
 
 def read_rules(file: Path) -> Rules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rhapsode.cli.clients import connected
-from rhapsode.cli.for_each import for_each
+from rhapsode.cli.for_each import Done, deleted, for_each
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.voices.trying import try_voices
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
@@ -23,6 +25,7 @@ BULK = 10_000
 """Voices of one job; the server takes 20,000."""
 
 app = typer.Typer(help="Whose voices the server can speak with.", no_args_is_help=True, rich_markup_mode=None)
+app.command("try")(try_voices)
 
 VoiceArgument = Annotated[str, typer.Argument(metavar="VOICE", help="A voice's name, or its id, voc_...")]
 VoicesArgument = Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices")]
@@ -100,14 +103,16 @@ def show(
 
 
 @app.command()
-def rm(voices: VoicesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def rm(
+    voices: VoicesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Delete voices with their recordings and caches."""
 
-    def delete(client: Rhapsode, voice: str) -> str:
+    def delete(client: Rhapsode, voice: str) -> Done:
         client.voices.delete(voice)
-        return "deleted"
+        return deleted(voice)
 
-    for_each(voices, delete, server, data_dir)
+    for_each(voices, delete, server, data_dir, as_json=as_json)
 
 
 @app.command()
@@ -119,6 +124,7 @@ def cache(
     force: Annotated[bool, typer.Option("--force", help="Also those that are ready.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make voices ready before a job needs them. Ctrl-C stops watching, not the work."""
     from rhapsode.cli.failures import Misuse
@@ -130,7 +136,7 @@ def cache(
     state: ShownState | None = "failed" if failed else None
     order = BulkOrder(voices or None, state, model, mode, force=force)
     with connected(server, data_dir) as client:
-        _prepare(client, order)
+        _prepare(client, order, as_json=as_json)
 
 
 @app.command()
@@ -143,6 +149,7 @@ def preview(
     x_vector_only: Annotated[bool, typer.Option("--x-vector-only", help="From its embedding alone.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Have a voice say a sentence, as a WAV."""
     from rich.console import Console
@@ -157,7 +164,7 @@ def preview(
     with connected(server, data_dir) as client:
         job = follow(client, client.voices.preview(voice, wanted), Console(stderr=True)).raise_unless_succeeded()
         client.download(job, next(each.name for each in job.artifacts if each.type == "wav"), output)
-    typer.echo(f"{output}: {voice}")
+    typer.echo(job.model_dump_json() if as_json else f"{output}: {voice}")
 
 
 @app.command()
@@ -169,6 +176,7 @@ def blend(
     description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a voice between others: `voices blend Ada=2 Bo=1 --name Between`."""
     from rhapsode.client.voices.calls import Blend
@@ -176,7 +184,7 @@ def blend(
     weights = dict(_weighted(voice) for voice in voices)
     with connected(server, data_dir) as client:
         made = client.voices.blend(Blend(name, weights, method, model, description))
-    typer.echo(f"{made.id} {made.name}")
+    typer.echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
 
 
 @app.command("import")
@@ -190,9 +198,13 @@ def import_voices(
     mode: ModeOption = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Upload every voice that a manifest lists: name, audio (a path beside it), ref_text, consent, language,
-    description. Repeat it after a failure: what is there already is left as it is."""
+    description. Repeat it after a failure: what is there already is left as it is.
+
+    With --json what was added, then a job for each time that voices are made ready, one JSON object a line.
+    """
     from rich.console import Console
 
     from rhapsode.cli.failures import FAILED, Misuse
@@ -213,9 +225,11 @@ def import_voices(
         ids = [outcome.voice.id for outcome in outcomes if outcome.voice and outcome.voice.id]
         num_new = sum(outcome.is_new for outcome in outcomes)
         num_failed = len(outcomes) - len(ids)
-        typer.echo(f"{num_new} voices added, {len(ids) - num_new} were there, {num_failed} failed")
+        counts = {"added": num_new, "there": len(ids) - num_new, "failed": num_failed}
+        line = f"{num_new} voices added, {counts['there']} were there, {num_failed} failed"
+        typer.echo(json.dumps({"voices": ids, **counts}) if as_json else line)
         for start in range(0, len(ids) if prepare else 0, BULK):
-            _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode))
+            _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode), as_json=as_json)
     if num_failed:
         raise typer.Exit(FAILED)
 
@@ -227,15 +241,17 @@ def export(
     model: Annotated[str | None, typer.Option(help="The model whose embedding it is.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a voice's speaker embedding as safetensors; `voices add` takes it back."""
     with connected(server, data_dir) as client:
         data = client.voices.embedding(voice, model)
     _write(output, data)
-    typer.echo(f"{output}: {len(data)} bytes")
+    facts = {"path": str(output), "bytes": len(data)}
+    typer.echo(json.dumps(facts) if as_json else f"{output}: {len(data)} bytes")
 
 
-def _prepare(client: Rhapsode, order: BulkOrder) -> None:
+def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
     from rich.console import Console
 
     from rhapsode.cli.failures import FAILED, INTERRUPTED
@@ -249,7 +265,8 @@ def _prepare(client: Rhapsode, order: BulkOrder) -> None:
         console.print(f"job {job.id} goes on; `rhapsode jobs watch {job.id}` shows it", highlight=False)
         raise typer.Exit(INTERRUPTED) from interrupt
     counts = ended.progress.segments
-    typer.echo(f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})")
+    line = f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})"
+    typer.echo(ended.model_dump_json() if as_json else line)
     if ended.state != "succeeded":
         for warning in ended.warnings:
             typer.echo(f"{warning.detail} ({warning.code})", err=True)

@@ -9,12 +9,12 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.for_each import for_each
+from rhapsode.cli.for_each import Done, deleted, for_each
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.contract.webhooks import WebhookDelivery, WebhookEndpoint
+    from rhapsode.contract.webhooks import WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
 
 app = typer.Typer(help="Who is told of what, by signed webhooks.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -67,11 +67,12 @@ def change(
     description: Annotated[str | None, typer.Option(help="Anything worth remembering.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Change what is given; the rest stays."""
     with connected(server, data_dir) as client:
         changed = client.webhooks.change(endpoint, url=url, events=event, description=description)
-    typer.echo(_endpoint_line(changed))
+    typer.echo(changed.model_dump_json() if as_json else _endpoint_line(changed))
 
 
 @app.command()
@@ -79,28 +80,35 @@ def rm(
     endpoints: Annotated[list[str], typer.Argument(metavar="ENDPOINT...", help="Ids of endpoints, whe_...")],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Delete receivers. What waits for them is not sent."""
 
-    def delete(client: Rhapsode, endpoint: str) -> str:
+    def delete(client: Rhapsode, endpoint: str) -> Done:
         client.webhooks.delete(endpoint)
-        return "deleted"
+        return deleted(endpoint)
 
-    for_each(endpoints, delete, server, data_dir)
+    for_each(endpoints, delete, server, data_dir, as_json=as_json)
 
 
 @app.command()
-def enable(endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def enable(
+    endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Send to a receiver again that was disabled."""
     with connected(server, data_dir) as client:
-        typer.echo(_endpoint_line(client.webhooks.enable(endpoint)))
+        enabled = client.webhooks.enable(endpoint)
+    typer.echo(enabled.model_dump_json() if as_json else _endpoint_line(enabled))
 
 
 @app.command()
-def disable(endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def disable(
+    endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Send a receiver nothing any more; what waits for it is given up."""
     with connected(server, data_dir) as client:
-        typer.echo(_endpoint_line(client.webhooks.disable(endpoint)))
+        disabled = client.webhooks.disable(endpoint)
+    typer.echo(disabled.model_dump_json() if as_json else _endpoint_line(disabled))
 
 
 @app.command()
@@ -112,6 +120,7 @@ def rotate(
     * 3600,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Draw another secret and print it; an endpoint's is shown once."""
     with connected(server, data_dir) as client:
@@ -119,25 +128,31 @@ def rotate(
             secret = client.webhooks.rotate_job_secret(overlap_s=overlap)
         else:
             secret = client.webhooks.rotate_secret(endpoint, overlap_s=overlap)
+    if as_json:
+        typer.echo(secret.model_dump_json())
+        return
     typer.echo(f"secret {secret.secret}")
     if secret.old_secrets_expire_at:
         typer.echo(f"the old one signs too until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
 
 
 @app.command()
-def secret(server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def secret(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
     """Print the secret that signs webhooks to URLs that jobs name themselves."""
     with connected(server, data_dir) as client:
-        typer.echo(client.webhooks.job_secret().secret)
+        found = client.webhooks.job_secret()
+    typer.echo(found.model_dump_json() if as_json else found.secret)
 
 
 @app.command("test")
-def send_test(endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+def send_test(
+    endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Send a receiver a test and wait for what comes of it; status 0 if it is taken."""
     with connected(server, data_dir) as client:
-        outcome = _awaited(client, client.webhooks.send_test(endpoint))
-    typer.echo(outcome)
-    if not outcome.startswith("delivered"):
+        seen = _attempted(client, client.webhooks.send_test(endpoint))
+    typer.echo(seen.model_dump_json() if as_json else _outcome(seen))
+    if not _is_delivered(seen):
         raise typer.Exit(FAILED)
 
 
@@ -170,11 +185,13 @@ def redeliver(
     ],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Send webhooks again, now, with the same ids and bytes."""
     with connected(server, data_dir) as client:
         for delivery in _meant(client, ids):
-            typer.echo(_delivery_line(client.webhooks.redeliver(delivery)))
+            again = client.webhooks.redeliver(delivery)
+            typer.echo(again.model_dump_json() if as_json else _delivery_line(again))
 
 
 @app.command()
@@ -203,23 +220,34 @@ def listen(
     listen_and_print(order, lambda: connected(server, data_dir))
 
 
-def _awaited(client: Rhapsode, sent: WebhookDelivery) -> str:
-    """What came of the first attempt, in one line."""
+def _attempted(client: Rhapsode, sent: WebhookDelivery) -> WebhookDeliveryDetail:
+    """With what came of the first attempt, unless there was none for too long."""
     import time
 
+    until_s = time.monotonic() + TEST_PATIENCE_S
+    seen = client.webhooks.delivery(sent)
+    while not seen.log and time.monotonic() < until_s:
+        time.sleep(0.1)
+        seen = client.webhooks.delivery(sent)
+    return seen
+
+
+def _is_delivered(seen: WebhookDelivery) -> bool:
     from rhapsode.contract.webhooks import DeliveryState
 
-    until_s = time.monotonic() + TEST_PATIENCE_S
-    while time.monotonic() < until_s:
-        seen = client.webhooks.delivery(sent)
-        if seen.log:
-            attempt = seen.log[-1]
-            said = f"{attempt.status or attempt.reason} after {attempt.duration_s:.2f} s"
-            if seen.state is DeliveryState.DELIVERED:
-                return f"delivered: {said}"
-            return f"not taken: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
-        time.sleep(0.1)
-    return f"{sent.id} was not attempted within {TEST_PATIENCE_S:.0f} s; see `rhapsode webhooks deliveries {sent.id}`"
+    return seen.state is DeliveryState.DELIVERED
+
+
+def _outcome(seen: WebhookDeliveryDetail) -> str:
+    """In one line."""
+    if not seen.log:
+        looking = f"see `rhapsode webhooks deliveries {seen.id}`"
+        return f"{seen.id} was not attempted within {TEST_PATIENCE_S:.0f} s; {looking}"
+    attempt = seen.log[-1]
+    said = f"{attempt.status or attempt.reason} after {attempt.duration_s:.2f} s"
+    if _is_delivered(seen):
+        return f"delivered: {said}"
+    return f"not taken: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
 
 
 def _found(client: Rhapsode, of: str, failed: bool, limit: int) -> list[WebhookDelivery]:

@@ -54,6 +54,7 @@ from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.client.uploads import delete_upload, get_upload, order_upload
 from rhapsode.contract.capabilities import Capabilities
 from rhapsode.contract.jobs.answer import Artifact
+from rhapsode.contract.jobs.sharing import LONGEST_S, SharedLink
 from rhapsode.contract.models import Model
 from rhapsode.contract.operators.usage import Grouping, UsageReport
 from rhapsode.contract.plans import PlanDocument
@@ -195,6 +196,11 @@ class AsyncRhapsode:
             cursor = page.next_cursor
             if not page.has_more:
                 return tuple(found)
+
+    async def share(self, job: Job | str, artifact: str | Artifact, *, expires_in_s: int = LONGEST_S) -> SharedLink:
+        """A link to a finished file for somebody without a key; it ends with the job, if that is earlier."""
+        name = artifact if isinstance(artifact, str) else artifact.name
+        return await self._send(calls.share_artifact(_id(job), name, expires_in_s))
 
     async def download(
         self, job: Job, artifact: str | Artifact, path: str | Path, *, on_bytes: OnBytes | None = None

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.operators import operations_calls
-from rhapsode.contract.operators.fleet import AuditView, DeadLetterView, QueueList, WorkerView
+from rhapsode.contract.operators.fleet import AuditView, DeadLetterView, FleetMinute, QueueList, WorkerView
 from rhapsode.contract.operators.reconcile import ReconcileView
 
 
@@ -31,6 +31,10 @@ class AsyncOperations:
     async def queues(self) -> QueueList:
         """What waits for which workers, and for how long."""
         return await self._send(operations_calls.list_queues())
+
+    async def history(self, minutes: int = 1440) -> tuple[FleetMinute, ...]:
+        """How the fleet was, minute by minute, the oldest first; a day at most."""
+        return await self._send(operations_calls.get_fleet_history(minutes))
 
     def dead_letters(self) -> AsyncIterator[DeadLetterView]:
         """Items that were given up, the newest first; pages are fetched as they are needed."""

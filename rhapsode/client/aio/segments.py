@@ -15,6 +15,7 @@ from rhapsode.client.jobs.segment_calls import SegmentFilter
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
 from rhapsode.contract.segments import Segment, SegmentState, Sentence, Take
+from rhapsode.contract.waveforms import Waveform
 
 JobLike = Job | str
 SegmentLike = Segment | str | int
@@ -78,6 +79,16 @@ class AsyncSegments:
         attempt: one that was rejected, of a segment that failed (`Segment.tried`).
         """
         return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
+
+    async def waveform(self, job: JobLike) -> Waveform:
+        """How far the samples of each finished segment reach, for whoever draws it, and the chapters."""
+        whole = await self._send(segment_calls.get_waveform(_job(job), None))
+        found, cursor = [*whole.data], whole.next_cursor
+        while cursor:
+            page = await self._send(segment_calls.get_waveform(_job(job), cursor))
+            found += page.data
+            cursor = page.next_cursor
+        return whole.model_copy(update={"data": tuple(found), "next_cursor": None, "has_more": False})
 
 
 def _job(job: JobLike) -> str:

@@ -14,6 +14,10 @@ from rhapsode.client.calls import Call, job_path, resource
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.contract.segments import Segment, SegmentList, SegmentState, Take, TakeList
+from rhapsode.contract.waveforms import Waveform
+
+WAVEFORM_PAGE = 200
+"""The most that the server gives at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,11 @@ def segment_audio(job_id: str, segment: str, take: int | None, attempt: int | No
     params = tuple((name, str(number)) for name, number in chosen.items() if number is not None)
     path = f"{segment_path(job_id, segment)}/audio"
     return Call("GET", path, lambda response: response.content, params=params)
+
+
+def get_waveform(job_id: str, cursor: str | None) -> Call[Waveform]:
+    params = (("limit", str(WAVEFORM_PAGE)), *([("cursor", cursor)] if cursor else []))
+    return Call("GET", f"{job_path(job_id)}/waveform", resource(Waveform), params=params)
 
 
 def segment_path(job_id: str, segment: str) -> str:

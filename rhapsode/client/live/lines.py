@@ -60,8 +60,9 @@ def pause_after_fault(attempts: Attempts, error: Exception) -> float | None:
     if isinstance(error, InvalidStatus):
         answer = error.response
         headers = list(answer.headers.raw_items())
+        asked = httpx.Request("GET", attempts.server)
         return attempts.pause_after_answer(
-            httpx.Response(answer.status_code, headers=headers, content=bytes(answer.body))
+            httpx.Response(answer.status_code, headers=headers, content=bytes(answer.body), request=asked)
         )
     return attempts.pause_after_break(httpx.ConnectError(str(error) or type(error).__name__))
 

@@ -7,7 +7,15 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, nothing, resource
-from rhapsode.contract.operators.fleet import AuditView, DeadLetterList, QueueList, WorkerList, WorkerView
+from rhapsode.contract.operators.fleet import (
+    AuditView,
+    DeadLetterList,
+    FleetHistory,
+    FleetMinute,
+    QueueList,
+    WorkerList,
+    WorkerView,
+)
 from rhapsode.contract.operators.reconcile import ReconcileView
 
 
@@ -26,6 +34,12 @@ def undrain_worker(name: str) -> Call[WorkerView]:
 
 def list_queues() -> Call[QueueList]:
     return Call("GET", "/v1/admin/queues", resource(QueueList))
+
+
+def get_fleet_history(minutes: int) -> Call[tuple[FleetMinute, ...]]:
+    read = resource(FleetHistory)
+    params = (("minutes", str(minutes)),)
+    return Call("GET", "/v1/admin/fleet-history", lambda response: read(response).data, params=params)
 
 
 def list_dead_letters(cursor: str | None) -> Call[DeadLetterList]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rhapsode.client.operators import operations_calls
 from rhapsode.client.sync.sending import Send, each_of
-from rhapsode.contract.operators.fleet import AuditView, DeadLetterView, QueueList, WorkerView
+from rhapsode.contract.operators.fleet import AuditView, DeadLetterView, FleetMinute, QueueList, WorkerView
 from rhapsode.contract.operators.reconcile import ReconcileView
 
 
@@ -32,6 +32,10 @@ class Operations:
     def queues(self) -> QueueList:
         """What waits for which workers, and for how long."""
         return self._send(operations_calls.list_queues())
+
+    def history(self, minutes: int = 1440) -> tuple[FleetMinute, ...]:
+        """How the fleet was, minute by minute, the oldest first; a day at most."""
+        return self._send(operations_calls.get_fleet_history(minutes))
 
     def dead_letters(self) -> Iterator[DeadLetterView]:
         """Items that were given up, the newest first; pages are fetched as they are needed."""

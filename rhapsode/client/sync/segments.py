@@ -16,6 +16,7 @@ from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
 from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.contract.segments import Segment, SegmentState, Sentence, Take
+from rhapsode.contract.waveforms import Waveform
 
 JobLike = Job | str
 SegmentLike = Segment | str | int
@@ -79,6 +80,16 @@ class Segments:
         attempt: one that was rejected, of a segment that failed (`Segment.tried`).
         """
         return self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
+
+    def waveform(self, job: JobLike) -> Waveform:
+        """How far the samples of each finished segment reach, for whoever draws it, and the chapters."""
+        whole = self._send(segment_calls.get_waveform(_job(job), None))
+        found, cursor = [*whole.data], whole.next_cursor
+        while cursor:
+            page = self._send(segment_calls.get_waveform(_job(job), cursor))
+            found += page.data
+            cursor = page.next_cursor
+        return whole.model_copy(update={"data": tuple(found), "next_cursor": None, "has_more": False})
 
 
 def _job(job: JobLike) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from rhapsode.contract.base import Answer
+from rhapsode.contract.problems import TYPE
 
 
 class SegmentProblem(Answer):
@@ -22,7 +23,7 @@ class JobProblem(Answer):
     `retryable`: whether `POST …/retry` may mend it with nothing changed. `errors`: the segment at fault, if it is one.
     """
 
-    type: str
+    type: str = Field(description=TYPE)
     title: str
     status: int | None
     detail: str

@@ -33,16 +33,19 @@ class VoiceMemory(Answer):
 
 
 class WorkerView(Answer):
-    """A process that works. `drained`: it claims nothing, and nothing is left in its hands. `unresponsive`: not heard
-    of for ten seconds; after a minute it is not listed. `leases`: items, or webhook attempts, under way.
+    """A process that works. `loading`: it has put down its model for another one, which is not there yet. `drained`: it
+    claims nothing, and nothing is left in its hands. `unresponsive`: not heard of for ten seconds; after a minute it is
+    not listed. `leases`: items, or webhook attempts, under way. `other_models`: it may load
+    them in the place of its own.
     """
 
     name: str
     object: Literal["worker"] = "worker"
     role: Literal["gpu", "cpu", "hooks", "janitor"]
-    state: Literal["ready", "draining", "drained", "unresponsive"]
+    state: Literal["loading", "ready", "draining", "drained", "unresponsive"]
     queue: str | None
     model: str | None
+    other_models: tuple[str, ...] = ()
     slots: int | None
     leases: int
     host: str
@@ -111,6 +114,34 @@ class QueueList(Answer):
     object: Literal["list"] = "list"
     data: tuple[QueueView, ...]
     totals: QueueTotals
+
+
+class FleetMinute(Answer):
+    """The fleet as it was in the minute that began at `at`; null where nothing was measured.
+
+    `audio_s_per_s`, `batch_fill`, `backlog_audio_s`, `unfinished_jobs`, `leases`, `dead_letters`: as the `totals` of
+    queues have them. `step_ms_p50`, `step_ms_most`: of the engines' steps. `oldest_wait_s`: the longest that a job
+    which could be claimed has gone without a turn.
+    """
+
+    at: datetime
+    workers: int
+    audio_s_per_s: float
+    batch_fill: float | None
+    step_ms_p50: float | None
+    step_ms_most: float | None
+    backlog_audio_s: float
+    unfinished_jobs: int
+    leases: int
+    oldest_wait_s: float | None
+    dead_letters: int
+
+
+class FleetHistory(Answer):
+    """The oldest first, a day at most; a minute in which no janitor was there is missing."""
+
+    object: Literal["list"] = "list"
+    data: tuple[FleetMinute, ...]
 
 
 class DeadLetterView(Answer):

@@ -58,9 +58,11 @@ local function count_segment(job, call, line)
   return result
 end
 
+-- call.worker: the name of the one that held it.
 local function tell_of_segment(job, call, result)
   local number = tonumber(call.item)
-  event(job, 'job.segment.completed', {segment = number, audio_ms = result.audio_ms, finish_reason = call.finish_reason})
+  event(job, 'job.segment.completed', {segment = number, audio_ms = result.audio_ms, finish_reason = call.finish_reason,
+    attempts = result.attempts, worker = call.worker})
   if result.is_flagged then
     event(job, 'job.segment.flagged', {segment = number, flags = call.flags, detail = call.warning})
   end
@@ -87,9 +89,11 @@ register('commit_segment', function(call)
   local line = 'D' .. fence .. ':' .. call.line
 
   if is_committed(id, item, line) then return answer_again(id) end
+  local _, worker = read_lease(id, item)
   local job, refusal = accept_result(id, item, fence, line)
   if not job then return refusal end
 
+  call.worker = worker
   commit_segment(job, call, line)
   return answer('ok')
 end)
@@ -112,6 +116,7 @@ register('finish_whole', function(call)
   end
   local job, verdict, worker = resolve(id, item, fence)
   if verdict ~= 'held' then return answer(verdict) end
+  call.worker = worker
   local is_finished = not earlier and job.state == 'running' and job.total == 1
   if is_finished then gather_changes(job) end
   forget_lease(job, item, fence, worker)

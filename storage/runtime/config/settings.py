@@ -10,10 +10,11 @@ import difflib
 import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Self, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -82,6 +83,13 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_MAX_TEXT_CHARS",
         "RHAPSODE_MAX_UPLOAD_BYTES",
         "RHAPSODE_METRICS_ACCESS",
+        "RHAPSODE_OIDC_ALGORITHMS",
+        "RHAPSODE_OIDC_AUDIENCE",
+        "RHAPSODE_OIDC_ISSUER",
+        "RHAPSODE_OIDC_KEYS_URL",
+        "RHAPSODE_OIDC_LEEWAY_S",
+        "RHAPSODE_OIDC_SCOPE_CLAIM",
+        "RHAPSODE_OIDC_TENANT_CLAIM",
         "RHAPSODE_OPERATOR",
         "RHAPSODE_OPERATOR_KEY",
         "RHAPSODE_PUBLIC_URL",
@@ -92,6 +100,7 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_TENANT_QUOTAS",
         # worker
         "RHAPSODE_CHECKPOINT",
+        "RHAPSODE_CHECKPOINTS",
         "RHAPSODE_DEVICE",
         "RHAPSODE_ENGINE",
         "RHAPSODE_ENGINE_KV_PRECISION",
@@ -114,9 +123,13 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_METRICS_HOST",
         "RHAPSODE_METRICS_PORT",
         "RHAPSODE_MODEL",
+        "RHAPSODE_POD_COSTS",
         "RHAPSODE_RECOGNISER",
         "RHAPSODE_RECOGNISER_THREADS",
         "RHAPSODE_SLOTS",
+        "RHAPSODE_SWAP_BACKLOG_S",
+        "RHAPSODE_SWAP_IDLE_S",
+        "RHAPSODE_SWAP_PATIENCE_S",
         "RHAPSODE_TICKET_CAP",
         "RHAPSODE_PACK_WAIT_S",
         "RHAPSODE_VOICE_CACHE_MB",
@@ -313,12 +326,17 @@ class StorageSettings(ProcessSettings):
 
 S = TypeVar("S", bound=ProcessSettings)
 
+NOTHING_SUPPLIED: Mapping[str, str] = MappingProxyType({})
 
-def load_settings(settings_class: type[S]) -> S:
-    """The process's settings from its environment. Raises `SettingsError` naming what is wrong, without values."""
+
+def load_settings(settings_class: type[S], supplied: Mapping[str, str] = NOTHING_SUPPLIED) -> S:
+    """The process's settings from its environment. Raises `SettingsError` naming what is wrong, without values.
+
+    supplied: field -> what whoever starts the process decides about it, before what the environment says.
+    """
     refuse_unknown_settings(os.environ, SETTING_NAMES)
     try:
-        return settings_class()
+        return settings_class.model_validate(dict(supplied))
     except ValidationError as error:
         raise SettingsError("; ".join(_complaints(error))) from None
     except SettingFileError as error:
@@ -339,11 +357,15 @@ def refuse_unknown_settings(environ: Mapping[str, str], known: Collection[str]) 
 
 def describe(settings: BaseSettings) -> tuple[str, ...]:
     """One line a setting, in declaration order, without secrets; for the log at start."""
-    fields = type(settings).model_fields
-    return tuple(
-        f"{ENV_PREFIX}{name.upper()}={_shown(getattr(settings, name)) if field.repr else '(hidden)'}"
-        for name, field in fields.items()
-    )
+    return tuple(f"{ENV_PREFIX}{name.upper()}={shown_value(settings, name)}" for name in type(settings).model_fields)
+
+
+def shown_value(settings: BaseModel, field: str) -> str:
+    """Without what is a secret of it."""
+    value = getattr(settings, field)
+    if type(settings).model_fields[field].repr:
+        return _shown(value)
+    return "(hidden)" if value else "(not set)"
 
 
 def broker_url_of(redis_url: str) -> str:

@@ -23,7 +23,7 @@ ANN, BEN = ({"Authorization": f"Bearer {name}"} for name in ("ann", "ben"))
 SECRET = "annabel"
 """In every name and text of Ann's."""
 
-NOT_OF_A_TENANT = ("/v1/objects/", "/v1/admin/")
+NOT_OF_A_TENANT = ("/v1/objects/", "/v1/admin/", "/errors/")
 
 
 @pytest.fixture

@@ -73,7 +73,13 @@ def test_an_event_says_how_far_the_job_is_and_where_it_lives(api: ServedApi) -> 
         "chars_done": 10,
         "audio_s_done": 1.0,
     }
-    assert data["detail"] == {"segment": 0, "audio_ms": 1000, "finish_reason": "eos"}
+    assert data["detail"] == {
+        "segment": 0,
+        "audio_ms": 1000,
+        "finish_reason": "eos",
+        "attempts": 1,
+        "worker": "worker",
+    }
     assert data["links"] == {"self": job["links"]["self"]}
     assert segment.payload["timestamp"].endswith("Z")
 

@@ -96,7 +96,7 @@ def test_a_failed_job_says_why(api: ServedApi) -> None:
 
     assert shown["state"] == "failed"
     assert shown["error"] == {
-        "type": "urn:problem:segment-quality",
+        "type": "/errors/segment_quality",
         "title": "A segment did not pass its checks",
         "status": 422,
         "detail": "it does not stop",

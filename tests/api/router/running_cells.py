@@ -33,7 +33,7 @@ from tests.operations.ports import free_ports
 NAMES = ("a", "b", "c", "d")
 TENANTS = tuple(f"tenant-{number}" for number in range(12))
 SPREAD = "spread"
-START_S = 60
+START_S = 240
 
 
 def key_of(tenant: str) -> str:

@@ -277,6 +277,58 @@ def test_a_draining_cell_answers_for_its_ids_and_gets_nothing_new(cells: Running
     assert states == {"a": "ready", "b": "draining", "c": "ready", "d": "ready"}
 
 
+def test_a_cell_is_added_drained_and_taken_away_and_nothing_of_the_others_is_lost(cells: RunningCells) -> None:
+    """As its runbook says it, routers restarted one by one: those of before and after run side by side."""
+    every = cells.cells
+
+    def submitted(http: httpx.Client) -> dict[str, str]:
+        """A job of each tenant."""
+        answers = {
+            tenant: http.post("/v1/jobs", json={"input": {"text": "New."}}, headers=as_tenant(tenant))
+            for tenant in TENANTS
+        }
+        assert {answer.status_code for answer in answers.values()} == {202}
+        return {tenant: answer.json()["id"] for tenant, answer in answers.items()}
+
+    def statuses(http: httpx.Client, jobs: dict[str, str]) -> dict[str, int]:
+        """By cell, of reading them."""
+        read = {
+            (cell_of(job), http.get(f"/v1/jobs/{job}", headers=as_tenant(tenant)).status_code)
+            for tenant, job in jobs.items()
+        }
+        assert len(read) == len({cell for cell, _ in read}), "jobs of one cell are answered alike"
+        return {cell or "": status for cell, status in read}
+
+    three = addresses(each for name, each in every.items() if name != "d")
+    with running_router(three, {}) as before, client_of(before) as http_before:
+        old = submitted(http_before)
+        with running_router(addresses(every.values()), {}) as after, client_of(after) as http:
+            added = submitted(http)
+            still_old = submitted(http_before)
+            found = [statuses(http, jobs) for jobs in (old, added, still_old)]
+    drained = addresses(every.values(), b=";draining")
+    with running_router(drained, {}) as url, client_of(url) as http:
+        while_draining = submitted(http)
+        found_draining = [statuses(http, jobs) for jobs in (old, added, while_draining)]
+    left = addresses(each for name, each in every.items() if name != "b")
+    with running_router(left, {}) as url, client_of(url) as http:
+        after_all = submitted(http)
+        found_after = statuses(http, {**old, **added})
+        lists = [http.get("/v1/jobs", headers=as_tenant(tenant)) for tenant in TENANTS]
+
+    moved = {tenant for tenant in TENANTS if cell_of(old[tenant]) != cell_of(added[tenant])}
+    assert {cell_of(added[tenant]) for tenant in moved} == {"d"}
+    assert set(old) - moved, "those whose cell is none of the new one's stay"
+    assert all(set(each.values()) == {200} for each in (*found, *found_draining))
+    assert "b" in {cell_of(job) for job in old.values()}
+    assert "b" not in {cell_of(job) for job in (*while_draining.values(), *after_all.values())}
+    assert {cell: status for cell, status in found_after.items() if status != 200} == {"b": 404}
+    assert {answer.status_code for answer in lists} == {200}
+    assert not any("x-cells-missing" in answer.headers for answer in lists)
+    stayed = [tenant for tenant in TENANTS if cell_of(while_draining[tenant]) == cell_of(added[tenant])]
+    assert {cell_of(added[tenant]) for tenant in TENANTS if tenant not in stayed} <= {"b"}
+
+
 def test_a_list_without_pages_has_what_all_cells_have(cells: RunningCells) -> None:
     made = [
         cells.http.post(

@@ -198,7 +198,7 @@ def test_the_options_of_narrate_are_told_by_theme(run_cli: Any) -> None:
 
     headings = [line.partition(";")[0].rstrip(":") for line in said.splitlines() if line[:1].isalpha()]
     assert headings == [
-        "Usage: rhapsode narrate [OPTIONS] {FILE}",
+        "Usage: rhapsode narrate [OPTIONS] FILE",
         "Arguments",
         "Options",
         "Who speaks, and how the text is read",

@@ -35,6 +35,13 @@ def test_a_folder_from_before_folders_said_so_is_old(folder: DataDir) -> None:
     assert not (folder.root / "layout").exists()
 
 
+def test_a_folder_of_a_newer_version_asks_for_an_upgrade(folder: DataDir) -> None:
+    (folder.root / "layout").write_text(f"{LAYOUT + 1}\n")
+
+    with pytest.raises(DataFolderOutdated, match=rf"a newer version .* \(layout {LAYOUT + 1}.*upgrade this one"):
+        claim_format(folder)
+
+
 def test_up_on_a_folder_of_another_version_ends_with_one_line(folder: DataDir) -> None:
     (folder.root / "layout").write_text("1\n")
     command = [CLI, "up", "--port", "0", "--data-dir", folder.root]
@@ -43,5 +50,7 @@ def test_up_on_a_folder_of_another_version_ends_with_one_line(folder: DataDir) -
 
     assert outcome.returncode == 1
     assert outcome.stderr.count("\n") == 1
-    assert f"{folder.root} was written by another version of Rhapsode (layout 1)" in outcome.stderr
+    assert (
+        f"{folder.root} was written by another version of Rhapsode (layout 1, this one has {LAYOUT})" in outcome.stderr
+    )
     assert not (folder.root / "stack.json").exists()

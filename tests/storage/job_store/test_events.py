@@ -66,6 +66,8 @@ def test_a_jobs_events_tell_its_story(store: JobStore, redis_client: redis.Redis
         "segment": 0,
         "audio_ms": 1_000,
         "finish_reason": "eos",
+        "attempts": 1,
+        "worker": "worker",
     }
     assert events[4].data["name"] == "narration.wav"
     assert events[5].data["audio_ms_done"] == 2_000

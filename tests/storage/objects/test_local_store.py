@@ -120,9 +120,78 @@ def test_what_cannot_be_synced_is_not_there(local_store: LocalArtifactStore, mon
     assert local_store.put_unread(KEY, b"RIFF").bytes == 4
 
 
+FOLDER = "jobs/local/job_01k/artifacts/1"
+TOGETHER = [(f"{FOLDER}/narration.wav", b"RIFF"), (f"{FOLDER}/codes", b"0123456789"), ("jobs/local/job_01k/s/1", b"S")]
+
+
+def test_objects_that_are_put_together_are_synced_when_all_are_written(
+    local_store: LocalArtifactStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[bytes]] = []
+    sync = os.fsync
+
+    def counted(descriptor: int) -> None:
+        seen.append([(root / "objects" / key).read_bytes() for key, _ in TOGETHER])
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    local_store.put_together(TOGETHER)
+
+    assert seen == [[data for _, data in TOGETHER]] * len(TOGETHER)
+    assert os.listdir(root / "tmp") == []
+
+
+def test_what_a_killed_writer_left_half_of_is_written_anew(local_store: LocalArtifactStore, root: Path) -> None:
+    half, key = root / "objects" / FOLDER / "codes", f"{FOLDER}/codes"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(b"01234")
+
+    local_store.put_together(TOGETHER)
+
+    assert local_store.get(key) == b"0123456789"
+
+
+def test_of_objects_that_cannot_be_synced_together_none_is_there(
+    local_store: LocalArtifactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, left = os.fsync, [1]
+
+    def broken(descriptor: int) -> None:
+        if not left:
+            raise OSError(errno.EIO, "no such luck")
+        left.pop()
+        sync(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", broken)
+        with pytest.raises(StoreUnavailable, match="no such luck"):
+            local_store.put_together(TOGETHER)
+
+    assert [local_store.stat(key) for key, _ in TOGETHER] == [None] * len(TOGETHER)
+    local_store.put_together(TOGETHER)
+    assert local_store.get(TOGETHER[2][0]) == b"S"
+
+
+def test_no_link_and_no_folder_is_taken_for_what_an_earlier_try_left(
+    local_store: LocalArtifactStore, root: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"secret")
+    (root / "objects" / "a" / "folder").mkdir(parents=True)
+    (root / "objects" / "a" / "link").symlink_to(outside)
+
+    with pytest.raises(StoreUnavailable):
+        local_store.put_together([("a/link", b"secret")])
+    with pytest.raises(ArtifactExists):
+        local_store.put_together([("a/folder", b"x" * 100_000)])
+
+    assert outside.read_bytes() == b"secret"
+
+
 def test_what_is_stored_is_for_its_owner_only(local_store: LocalArtifactStore, root: Path) -> None:
     local_store.put(KEY, b"x")
     local_store.put_unread(f"{KEY}.txt", b"x")
+    local_store.put_together(TOGETHER)
 
     paths = [root, *root.rglob("*")]
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_file()} == {0o600}

@@ -21,7 +21,14 @@ from tests.storage.audio.decoded import members_of
 from tests.worker.studio import SPEC, TENANT, Studio
 
 
-def line(batch: JobId, number: int, text: str = "One sentence.", not_before_ms: int | None = None) -> BatchLine:
+def line(
+    batch: JobId,
+    number: int,
+    text: str = "One sentence.",
+    not_before_ms: int | None = None,
+    *,
+    may_be_whole: bool = False,
+) -> BatchLine:
     job = JobId(child_id(batch, number))
     submission = Submission(
         id=job,
@@ -37,7 +44,7 @@ def line(batch: JobId, number: int, text: str = "One sentence.", not_before_ms: 
         stored_bytes=len(text.encode()),
         not_before_ms=not_before_ms,
     )
-    return BatchLine(number, f"clip {number}", text, submission)
+    return BatchLine(number, f"clip {number}", text, submission, may_be_whole)
 
 
 def put_batch(studio: Studio, num_lines: int, not_before_ms: int | None = None) -> JobRecord:
@@ -93,6 +100,30 @@ def test_every_line_becomes_a_job_and_the_batch_ends_with_the_last(studio: Studi
     ended = studio.record(batch)
     assert (ended.state, ended.children.succeeded, ended.children.ended) == (JobState.SUCCEEDED, len(jobs), len(jobs))
     assert [event.type for event in EventLog(redis_client).read(batch.id)][-1] == "batch.completed"
+    assert studio.jobs.audit_counters().differences == ()
+
+
+LINES = ("The lamp went out.", "Nobody came.", "A sentence of its own. " * 60, "It rained.")
+
+
+@pytest.mark.parametrize("may_be_whole", [True, False])
+def test_lines_of_one_segment_are_one_item_each_and_end_as_three_would(may_be_whole: bool, studio: Studio) -> None:
+    batch = new_batch_id()
+    shard = keys.batch_shard(TENANT, batch, 0)
+    lines = [line(batch, n, text, may_be_whole=may_be_whole) for n, text in enumerate(LINES, 1)]
+    studio.artifacts.put(shard, encode_shard(lines))
+    submitted = studio.jobs.submit(Submission(batch, TENANT, BatchSpec(4, 1), Priority.LOW, shard, 0, 0, 3600)).job
+
+    studio.drain()
+
+    ended = studio.record(submitted)
+    assert (ended.state, ended.children.succeeded, ended.children.ended) == (JobState.SUCCEEDED, 4, 4)
+    jobs = sorted(jobs_of(studio, ended), key=lambda job: job.metadata["custom_id"])
+    planned = [job.plan_key is not None for job in jobs]
+    assert planned == ([False, False, True, False] if may_be_whole else [True] * 4)
+    for job, text in zip(jobs, LINES, strict=True):
+        assert {each.name for each in job.artifacts} == {"codes.safetensors", "manifest.json", "narration.wav"}
+        assert studio.artifacts.get(job.input_key) == text.encode()
     assert studio.jobs.audit_counters().differences == ()
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import cast
 
 import redis
 
 from rhapsode.contract.jobs.narration import SegmentLengths
+from storage.database.keys import RedisKeys
+from storage.ids import JobId
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.worker_slots import WorkerSlots
+from storage.runtime.config.settings import StorageSettings
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -23,7 +27,9 @@ STEP_S = 0.5
 """A segment of this text takes the fake engine seven steps."""
 
 
-def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_client: redis.Redis) -> None:
+def test_one_long_job_fills_every_slot_of_a_large_engine(
+    studio: Studio, redis_client: redis.Redis, storage_settings: StorageSettings
+) -> None:
     engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=STEP_S))
     services = replace(studio.services, engine=engine, ahead=ClaimAhead(SLOTS))
     WorkerSlots(redis_client).announce(GPU_QUEUE, "w", SLOTS)
@@ -43,12 +49,13 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_c
 
     with ThreadPoolExecutor(1) as threads:
         threads.submit(answer_tickets)
-        while studio.record(job).segments.done < SLOTS * 3 // 2:
-            busy.append(engine.stats().active)
-            # In this order an item that moves on in between is counted once or twice, never missed.
-            open_items.append(studio.jobs.ready_counts()[GPU_QUEUE] + studio.record(job).segments.running)
-            time.sleep(0.1)
-        services.closing.set()
+        try:
+            while studio.record(job).segments.done < SLOTS * 3 // 2:
+                busy.append(engine.stats().active)
+                open_items.append(num_open(redis_client, RedisKeys(storage_settings.key_prefix), job.id))
+                time.sleep(0.1)
+        finally:
+            services.closing.set()
     tickets.close()
     engine.close()
 
@@ -58,3 +65,10 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_c
     # The plan's, which came before any worker was there, and a few for workers that might have room for what is ready.
     assert studio.jobs.ready_counts()[GPU_QUEUE] > 0
     assert 0 < studio.services.tickets.waiting(GPU_QUEUE) - SLOTS < 16
+
+
+def num_open(client: redis.Redis, keys: RedisKeys, job: JobId) -> int:
+    """Ready, under lease or waiting, at one moment: two reads would miss what ends and opens between them."""
+    fields = cast("list[str | None]", client.hmget(keys.job(job), ["next", "done", "failed"]))
+    opened, done, failed = (int(value or 0) for value in fields)
+    return opened - done - failed

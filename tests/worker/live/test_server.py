@@ -490,3 +490,24 @@ def test_garbage_instead_of_a_handshake_is_no_trouble(server: LiveServer) -> Non
                 pass
 
     assert isinstance(heard(server, HELLO, language=AUTO_LANGUAGE).end, Done)
+
+
+def test_a_server_that_would_leave_refuses_streams_only_if_none_is_under_way(server: LiveServer) -> None:
+    with calling(server.address()) as caller:
+        caller.open("s", an_order("", text_is_open=True))
+        stream = caller.streams["s"]
+        caller.until(lambda: bool(stream.heads))
+        was_refused = server.refuse_if_idle()
+        caller.extend("s", HELLO, is_last=True)
+        ended = caller.hear("s")
+        # Its place is free a moment after its last word.
+        deadline = time.monotonic() + 60
+        while server.num_streams and time.monotonic() < deadline:
+            time.sleep(0.01)
+        is_refusing = server.refuse_if_idle()
+        caller.open("late", an_order(HELLO))
+        late = caller.hear("late")
+
+    assert (was_refused, is_refusing) == (False, True)
+    assert isinstance(ended.end, Done)
+    assert isinstance(late.end, Refused)

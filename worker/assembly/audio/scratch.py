@@ -38,7 +38,9 @@ def scratch_errors() -> Generator[None]:
 
 def require_room(num_bytes: int) -> None:
     """Raises `StoreUnavailable` unless so much can be written and something is left for others."""
+    if not num_bytes:
+        return
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
-    if num_bytes and free - num_bytes < FREE_BYTES_LEFT:
+    if free - num_bytes < FREE_BYTES_LEFT:
         raise StoreUnavailable(f"{folder} has {free >> 20} MiB free; assembling needs {num_bytes >> 20} MiB there")

@@ -41,6 +41,7 @@ from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.writing import Writing
 from worker.engine.serving.codec_lane import Utterance
 from worker.engine.serving.parts import EngineParts
+from worker.engine.serving.rounding import round_rows_alike
 from worker.engine.serving.talker_lane import LaneStep, MoreText
 from worker.engine.settings import usable_cores
 
@@ -375,6 +376,7 @@ class LaneEngine:
 
 def use_threads(num_threads: int) -> None:
     """torch's intra-op threads of this process, before anything is loaded; 0 takes half of the usable cores."""
+    round_rows_alike()
     torch.set_num_threads(num_threads or max(1, usable_cores() // 2))
 
 

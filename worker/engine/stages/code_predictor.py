@@ -31,10 +31,7 @@ class CodePredictorStage:
         self._predictor = predictor
         self._num_codebooks = config.num_codebooks
         self._heads = tuple(predictor.heads.weight)
-        # An input is the projection of a table's row, so the tables are projected once instead of every frame.
-        # The last codebook is never an input.
-        tables = (first_table, *predictor.residual_embeddings[:-1])
-        self._input_tables = tuple(predictor.project(table) for table in tables)
+        self.input_tables = input_tables(predictor, first_table)
         rotary = RotaryTable(transformer, config.num_codebooks, device)
         self._rotations = tuple(rotary.span(position, position + 1) for position in range(config.num_codebooks))
         self._first_rotation = rotary.at(torch.arange(_FIRST_POSITIONS, device=device).repeat(num_rows))
@@ -52,7 +49,7 @@ class CodePredictorStage:
         """
         codes, scores = [first_codes], list[Tensor]()
         for g, head in enumerate(self._heads):
-            inputs = self._input_tables[g].index_select(0, codes[-1])
+            inputs = self.input_tables[g].index_select(0, codes[-1])
             state = self._pass(inputs, g + 1) if g else self._first_pass(self._predictor.project(hidden), inputs)
             code, score = sample(F.linear(state, head).float(), noise[g], rows, draw)
             codes.append(code)
@@ -69,6 +66,14 @@ class CodePredictorStage:
 
     def _pass(self, inputs: Tensor, position: int) -> Tensor:
         return self._predictor(inputs, self._rotations[position], _FrameAttention(self._keys, self._values, position))
+
+
+def input_tables(predictor: CodePredictor, first_table: Tensor) -> tuple[Tensor, ...]:
+    """Of codebooks 0 to Q - 2, in the predictor's width: the last is never an input.
+
+    An input is the projection of a table's row, so the tables are projected once instead of every frame.
+    """
+    return tuple(predictor.project(table) for table in (first_table, *predictor.residual_embeddings[:-1]))
 
 
 class _FirstAttention:

@@ -116,7 +116,7 @@ class Arena:
         is_due = positions == self._prompt_length[ids] - 1 + self._slots.frame[ids]
         is_due &= self._status[ids] == int(RowEnd.RUNNING)
         slots = torch.where(is_due, ids, NO_SLOT)
-        made = self._frame.make(hidden, slots, draws, torch.ones_like(is_due))
+        made = self._frame.make(hidden, slots, draws, torch.ones_like(is_due), slots.shape[0])
         self._status[slots] = made.status
         self._slots.frame[NO_SLOT].zero_()
         self._status[NO_SLOT].fill_(int(RowEnd.EOS))

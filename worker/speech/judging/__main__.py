@@ -1,59 +1,143 @@
 """Judges recordings of any speaker: reads a line of JSON for each, and says one. Ends with its input.
 
-python -m worker.speech.judging
+python -m worker.speech.judging [--whisper DIR] [--reference WAV]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import soundfile
+from numpy.typing import NDArray
 
-from worker.engine.interface import FinishReason, Speech
-from worker.speech.judging.messages import Judged, Message, NoRecogniser, Recording
-from worker.speech.quality.listening import RecogniserPool
-from worker.speech.quality.measures import measure
+from worker.engine.interface import FinishReason, Pcm, Speech
+from worker.speech.judging.judges_here import find_encoder, find_quality_judge
+from worker.speech.judging.messages import Judged, Likeness, Message, NotJudged, Recording
+from worker.speech.judging.reading import ENGLISH, read_against
+from worker.speech.quality.listening import Recognisers
+from worker.speech.quality.measures import SpeechMeasures, measure
 from worker.speech.quality.recognisers.choice import RecogniserChoice
-from worker.speech.quality.recognisers.installed import worker_recognisers
-from worker.speech.quality.words.word_errors import word_errors
+from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
 
-ENGLISH = "english"
+if TYPE_CHECKING:
+    from worker.speech.judging.judges import QualityJudge, SpeakerEncoder
+
+_LANGUAGES = (ENGLISH, "chinese")
 _NO_FRAMES = np.zeros((0, 1), np.int16)
 
 
 def main() -> None:
-    pool = worker_recognisers(RecogniserChoice.AUTO, None, "cpu", [ENGLISH], places=1).get(ENGLISH)
-    if pool is None:
-        say(NoRecogniser("no recogniser is installed: pip install 'rhapsode[listening]'"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--whisper", type=Path, help="a folder of weights, else Moonshine reads")
+    parser.add_argument("--reference", type=Path, help="the voice that recordings are to be alike to")
+    arguments = parser.parse_args()
+    judges = _set_up(arguments.whisper)
     for line in sys.stdin:
-        say(judge(Recording(**json.loads(line)), pool))
+        say(judges.judge(Recording(**json.loads(line))))
+    for likeness in judges.likenesses(arguments.reference):
+        say(likeness)
 
 
-def judge(recording: Recording, recogniser: RecogniserPool | None) -> Judged:
-    """recogniser: of English; None: words are not counted. Raises soundfile's LibsndfileError for what is no WAV."""
-    samples, rate_hz = soundfile.read(Path(recording.path), dtype="float32")
-    pcm = np.asarray(samples, np.float32)
-    speech = Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)
-    heard = recogniser.transcribe(speech) if recogniser is not None and recording.is_english else None
-    errors = None if heard is None else word_errors(recording.text, heard)
-    measures = measure(speech)
-    return Judged(
-        path=recording.path,
-        heard=heard,
-        words=None if errors is None else errors.words,
-        errors=None if errors is None else errors.errors,
-        speech_s=round(measures.speech_s, 3),
-        loudness_db=round(measures.loudness_db, 2),
-        clipped_share=measures.clipped_share,
-        leading_s=round(measures.leading_s, 3),
-        trailing_s=round(measures.trailing_s, 3),
-        longest_pause_s=round(measures.longest_pause_s, 3),
-        words_per_s=round(errors.words / measures.speech_s, 3) if errors is not None and measures.speech_s else None,
+def _set_up(whisper: Path | None) -> Judges:
+    """Whoever is here to judge, and a word on each who is not."""
+    recognisers: Recognisers = {}
+    try:
+        recognisers = worker_recognisers(RecogniserChoice.AUTO, whisper, "cpu", _LANGUAGES, places=1)
+    except RecogniserUnusable as error:
+        say(NotJudged("words", str(error)))
+    else:
+        if not recognisers:
+            say(NotJudged("words", "no recogniser is installed: pip install 'rhapsode[listening]'"))
+    encoder, judge = find_encoder(), find_quality_judge()
+    for each in (encoder, judge):
+        if isinstance(each, NotJudged):
+            say(each)
+    return Judges(
+        recognisers,
+        None if isinstance(encoder, NotJudged) else encoder,
+        None if isinstance(judge, NotJudged) else judge,
     )
+
+
+@dataclass
+class Judges:
+    """Whoever is here, and the voices of what they have judged."""
+
+    recognisers: Recognisers
+    encoder: SpeakerEncoder | None
+    quality_judge: QualityJudge | None
+    _voices: dict[str, Pcm] = field(default_factory=dict[str, Pcm])
+
+    def judge(self, recording: Recording) -> Judged:
+        """Raises soundfile's LibsndfileError for what is no WAV."""
+        pcm, rate_hz = _read(Path(recording.path))
+        speech = Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)
+        recogniser = self.recognisers.get(recording.language)
+        heard = None if recogniser is None else recogniser.transcribe(speech)
+        reading = None if heard is None else read_against(recording.text, heard, recording.language)
+        measures = measure(speech)
+        spoken = _without_edges(pcm, measures, rate_hz)
+        if self.encoder is not None and len(spoken):
+            self._voices[recording.path] = self.encoder.embed(spoken, rate_hz)
+        return Judged(
+            path=recording.path,
+            heard=heard,
+            words=None if reading is None else reading.words,
+            errors=None if reading is None else reading.errors,
+            characters=None if reading is None else reading.characters,
+            character_errors=None if reading is None else reading.character_errors,
+            is_looped=None if reading is None else reading.is_looped,
+            is_cut=None if reading is None else reading.is_cut,
+            mos=self._score(spoken, rate_hz),
+            speech_s=round(measures.speech_s, 3),
+            loudness_db=round(measures.loudness_db, 2),
+            clipped_share=measures.clipped_share,
+            leading_s=round(measures.leading_s, 3),
+            trailing_s=round(measures.trailing_s, 3),
+            longest_pause_s=round(measures.longest_pause_s, 3),
+            words_per_s=round(reading.words / measures.speech_s, 3) if reading and measures.speech_s else None,
+        )
+
+    def likenesses(self, reference: Path | None) -> list[Likeness]:
+        """None of a single recording without a reference: it has no other to be alike to."""
+        if self.encoder is None:
+            return []
+        given: Pcm | None = None
+        if reference is not None:
+            pcm, rate_hz = _read(reference)
+            spoken = _without_edges(pcm, measure(Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)), rate_hz)
+            given = self.encoder.embed(spoken if len(spoken) else pcm, rate_hz)
+        return [
+            Likeness(path, round(float(np.mean([np.dot(voice, other) for other in others])), 4))
+            for path, voice in self._voices.items()
+            if (others := [given] if given is not None else self._others(path))
+        ]
+
+    def _others(self, path: str) -> Sequence[NDArray[np.float32]]:
+        return [voice for other, voice in self._voices.items() if other != path]
+
+    def _score(self, spoken: Pcm, rate_hz: int) -> float | None:
+        if self.quality_judge is None or not len(spoken):
+            return None
+        return round(self.quality_judge.score(spoken, rate_hz), 3)
+
+
+def _read(path: Path) -> tuple[Pcm, int]:
+    """Of one channel: several are taken together."""
+    samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    return np.asarray(samples, np.float32).mean(axis=1), rate_hz
+
+
+def _without_edges(pcm: Pcm, measures: SpeechMeasures, rate_hz: int) -> Pcm:
+    begin = round(measures.leading_s * rate_hz)
+    return pcm[begin : begin + round(measures.speech_s * rate_hz)]
 
 
 def say(message: Message) -> None:

@@ -13,6 +13,7 @@ from storage.segments.file import SegmentHeader
 from storage.segments.packs import INDEX_BYTES, PackPlace, encode_pack
 from worker.engine.interface import Speech
 from worker.leases.put_once import put_once
+from worker.speech.audio.peaks import encoded_peaks
 from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
@@ -57,10 +58,10 @@ class InProcessPostProcessor:
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
-        return store_segment(self._artifacts, key, self._finished(header, speech, pauses))
+        return _store_segment(self._artifacts, key, self._finished(header, speech, pauses))
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
-        return store_pack(self._artifacts, tenant, [self._as_finished(part) for part in parts])
+        return _store_pack(self._artifacts, tenant, [self._as_finished(part) for part in parts])
 
     def _as_finished(self, part: PackPart) -> SegmentAudio:
         match part:
@@ -76,22 +77,24 @@ class InProcessPostProcessor:
         if pauses is not None:
             found = self._pauses.held(pcm, speech.sample_rate_hz, pauses)
             pcm, header = found.pcm, replace(header, pauses_held=found.held, pauses_left=found.left)
-        return SegmentAudio(header, to_samples(pcm), speech.frames)
+        samples = to_samples(pcm)
+        header = replace(header, peaks=encoded_peaks(samples, speech.sample_rate_hz))
+        return SegmentAudio(header, samples, speech.frames)
 
     def report(self) -> PostProcessorReport:
         return PostProcessorReport(processes=0, deaths=0)
 
 
-def store_segment(artifacts: ArtifactStore, key: str, segment: SegmentAudio) -> StoredSpeech:
+def _store_segment(artifacts: ArtifactStore, key: str, segment: SegmentAudio) -> StoredSpeech:
     """Under a key of its own. Raises `StoreUnavailable`, and `ArtifactExists` if something else lies there."""
     data = encode_segment(segment)
     return StoredSpeech(len(data), put_once(artifacts, key, data), len(segment.pcm))
 
 
-def store_pack(
+def _store_pack(
     artifacts: ArtifactStore, tenant: TenantId, segments: Sequence[SegmentAudio]
 ) -> tuple[StoredSpeech, ...]:
-    """Segments of one job under a key of theirs; the first of them bears the index. Raises as `store_segment` does."""
+    """Segments of one job under a key of theirs; the first of them bears the index. Raises as `_store_segment` does."""
     pack = encode_pack([(each.header.index, each.header.fence, encode_segment(each)) for each in segments])
     put_once(artifacts, keys.pack(tenant, JobId(segments[0].header.job), pack.name), pack.data)
     return tuple(

@@ -5,7 +5,7 @@ import { confirmed } from "../dialog.js";
 import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { keyed } from "../keyed.js";
-import { ago, counted } from "../wording.js";
+import { ago, counted, jobTitle } from "../wording.js";
 
 const MOST = 50;
 const CODES = {
@@ -78,6 +78,17 @@ export function givenUp() {
   };
 }
 
+const titles = new Map();
+
+/** What a narration is called; its id's end where it is another tenant's, or gone. */
+async function titleOf(id) {
+  if (!titles.has(id)) titles.set(id, getJson(`v1/jobs/${id}`).then(jobTitle, (error) => {
+    if (error.name !== "Problem") throw error;
+    return `Narration ${id.slice(-6)}`;
+  }));
+  return titles.get(id);
+}
+
 function entryRow({ onRetry, onDrop }) {
   const reason = h("p", { class: "given-up-reason" });
   const detail = h("p", { class: "given-up-detail", dir: "auto" });
@@ -93,8 +104,8 @@ function entryRow({ onRetry, onDrop }) {
       setText(reason, CODES[next.code] ?? next.code.replaceAll("_", " "));
       setText(detail, next.detail);
       link.href = `#/jobs/${next.job}`;
-      setText(link, `Narration ${next.job.slice(-6)}`);
-      setText(facts, ` of ${next.tenant}, ${placeOf(next.item)}, after ${counted(next.attempts, "attempt")}, ${ago(next.at)}`);
+      titleOf(next.job).then((title) => setText(link, title));
+      setText(facts, ` of ${next.tenant}, ${placeOf(next.item)}, given up after ${counted(next.attempts, "run")} by a worker, ${ago(next.at)}`);
     },
   };
 }

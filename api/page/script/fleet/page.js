@@ -7,7 +7,7 @@ import { repeat } from "../repeating.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { count, decimal, span } from "../wording.js";
 import { givenUp } from "./given_up.js";
-import { history } from "./history.js";
+import { fleetHistory } from "./history.js";
 import { queueCard } from "./queue.js";
 import { COLUMNS, workerRow } from "./workers.js";
 
@@ -18,9 +18,9 @@ export function openFleet(main) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const refusal = h("div", { class: "notices", role: "alert" });
   const tiles = {
-    pace: tile("Speech made", "seconds of speech a second", history()),
-    fill: tile("Batch fill", "of the slots there are", history(1)),
-    backlog: tile("Backlog", "of speech waits", history()),
+    pace: tile("Speech made", "seconds of speech a second"),
+    fill: tile("Batch fill", "of the slots there are"),
+    backlog: tile("Backlog", "of speech waits"),
     jobs: tile("Narrations under way", "accepted and not over"),
     leases: tile("In work", "in the hands of workers"),
   };
@@ -29,13 +29,14 @@ export function openFleet(main) {
   const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "Nobody is here to work: no worker was heard of in the last minute. What is submitted waits.");
   const held = h("p", { class: "notice bad", role: "status", hidden: true });
   const dead = givenUp();
+  const past = fleetHistory();
   const showQueues = keyed(queues, queueCard);
   const showWorkers = keyed(workers, () => workerRow((problem) => showProblem(refusal, problem)));
   const table = h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Table of workers" },
     h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
   const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
-  const body = h("div", { class: "fleet" }, held, nobody, figures, dead.element,
+  const body = h("div", { class: "fleet" }, held, nobody, figures, dead.element, past.element,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
     crew);
   main.append(h("div", { class: "fleet-page" }, heading, trouble, body));
@@ -75,19 +76,21 @@ export function openFleet(main) {
       document.title = "Fleet · Rhapsode";
       if (!isFirst) heading.focus();
     },
-    close: () => refresher.stop(),
+    close() {
+      refresher.stop();
+      past.close();
+    },
   };
 }
 
-function tile(name, unit, line = null) {
+function tile(name, unit) {
   const value = h("dd", { class: "tile-value" }, "–");
-  const element = h("dl", { class: "tile" }, h("dt", {}, name), value, h("dd", { class: "tile-unit" }, unit), line ? h("dd", {}, line.element) : null);
+  const element = h("dl", { class: "tile" }, h("dt", {}, name), value, h("dd", { class: "tile-unit" }, unit));
   return {
     element,
     /** null: not known. */
     show(figure, wording) {
       setText(value, figure === null ? "–" : wording(figure));
-      line?.add(figure ?? 0);
     },
   };
 }

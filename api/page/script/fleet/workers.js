@@ -4,8 +4,8 @@ import { sendJson } from "../api.js";
 import { button, h, keepingFocus, setHidden, setText, whileBusy } from "../dom.js";
 import { ago, count, decimal } from "../wording.js";
 
-const STATES = { ready: "Ready", draining: "Draining", drained: "Drained", unresponsive: "Unresponsive" };
-const BADGES = { ready: "ready", draining: "processing", drained: "none", unresponsive: "failed" };
+const STATES = { loading: "Loading", ready: "Ready", draining: "Draining", drained: "Drained", unresponsive: "Unresponsive" };
+const BADGES = { loading: "processing", ready: "ready", draining: "processing", drained: "none", unresponsive: "failed" };
 const ROLES = { gpu: "speaks", cpu: "reads and puts together", hooks: "sends webhooks", janitor: "keeps house" };
 
 export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last heard", "Action"];
@@ -42,7 +42,7 @@ export function workerRow(onTrouble) {
     setText(role, `${ROLES[next.role]}, process ${next.pid} on ${next.host}`);
     setText(badge, STATES[next.state] ?? next.state);
     badge.dataset.state = BADGES[next.state] ?? "none";
-    setText(model, next.model ?? "–");
+    setText(model, [next.model ?? "–", ...next.other_models].join(" or "));
     showSlots(next);
     setText(batchFill, known(next.engine?.batch_fill, (value) => `${Math.round(value * 100)} %`));
     setText(speech, known(next.engine?.audio_s_per_s, (value) => `${decimal(value)} s`));

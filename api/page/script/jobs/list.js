@@ -4,6 +4,7 @@ import { getJson } from "../api.js";
 import { button, h, replace, setHidden, setText } from "../dom.js";
 import { repeat } from "../repeating.js";
 import { isOver } from "../wording.js";
+import { bulkBar } from "./bulk.js";
 import { row } from "./row.js";
 
 const PAGE = 50;
@@ -12,6 +13,8 @@ const BUSY_S = 1.5;
 const IDLE_S = 8;
 const ACTIVE = ["pending", "running", "paused", "cancelling"];
 const OLDER = "Show older ones";
+/** A search goes on among older ones until so many are found. */
+const ENOUGH = 25;
 const FILTERS = {
   all: { label: "All", states: [] },
   active: { label: "Under way", states: ACTIVE },
@@ -19,23 +22,37 @@ const FILTERS = {
   troubled: { label: "Failed or stopped", states: ["failed", "cancelled", "expired"] },
 };
 
-export function jobList() {
+/** `onEmpty(isEmpty)`: whether nothing was narrated yet, once that is known. */
+export function jobList(onEmpty) {
   const rows = new Map();
   const jobs = new Map();
-  const list = h("ul", { class: "job-list", "aria-label": "Narrations", on: { keydown } });
+  const list = h("ul", { class: "job-list", "aria-label": "Narrations", on: { keydown, focusin, change: () => bulk.show() } });
   const empty = h("p", { class: "blank", hidden: true });
   const more = button(OLDER, () => older(), { kind: "quiet wide", hidden: true });
   const choice = h("select", { id: "job-filter", on: { change: restart } },
     Object.entries(FILTERS).map(([name, { label }]) => h("option", { value: name }, label)));
+  const search = h("input", { id: "job-search", type: "search", placeholder: "Search", autocomplete: "off", on: { input: sift } });
+  const choosing = button("Choose", () => setChoosing(true), { kind: "quiet" });
+  const bulk = bulkBar({
+    chosen: () => [...rows].filter(([, { box }]) => box.checked).map(([id]) => jobs.get(id)),
+    onDone: (id, isGone) => {
+      if (isGone) remove(id);
+      refresher.now();
+    },
+    onEnd: () => setChoosing(false),
+  });
   const element = h("section", { class: "jobs-side", "aria-labelledby": "jobs-title" },
     h("div", { class: "side-head" },
       h("h1", { id: "jobs-title", tabindex: "-1" }, "Narrations"),
       h("label", { class: "visually-hidden", for: "job-filter" }, "Which narrations"), choice),
     h("a", { class: "new-job", href: "#/" }, "New narration"),
+    h("div", { class: "side-tools" }, h("label", { class: "visually-hidden", for: "job-search" }, "Search narrations"), search, choosing),
+    bulk.element,
     h("div", { class: "job-scroll" }, list, empty, more));
 
   let cursor = null;
   let openId = null;
+  let reachable = null;
   let generation = 0;
   let isReading = false;
 
@@ -60,6 +77,7 @@ export function jobList() {
     const page = await getJson(query(isFirst ? PAGE : NEWEST), { signal });
     if (mine !== generation) return;
     if (isFirst) setCursor(page);
+    if (choice.value === "all") onEmpty(!page.data.length);
     forgetMissing(page);
     for (const job of page.data) take(job);
     const known = new Set(page.data.map((job) => job.id));
@@ -125,12 +143,52 @@ export function jobList() {
   }
 
   function take(job) {
+    // Of the one that is open its view knows more, and a moment later: both are to say the same.
+    if (job.id === openId && jobs.has(job.id)) return;
+    put(job);
+  }
+
+  function put(job) {
     jobs.set(job.id, job);
     const known = rows.get(job.id);
     if (known) known.show(job);
-    else rows.set(job.id, row(job));
+    else add(job);
     rows.get(job.id).setOpen(job.id === openId);
   }
+
+  function add(job) {
+    const made = row(job);
+    rows.set(job.id, made);
+    made.box.tabIndex = list.dataset.choosing ? 0 : -1;
+  }
+
+  function setChoosing(isOn) {
+    if (isOn) list.dataset.choosing = "yes";
+    else delete list.dataset.choosing;
+    for (const { box } of rows.values()) {
+      box.tabIndex = isOn ? 0 : -1;
+      if (!isOn) box.checked = false;
+    }
+    setHidden(choosing, isOn);
+    bulk.setOpen(isOn);
+    if (!isOn) choosing.focus();
+  }
+
+  /** Only what has the words is seen; older ones are read as long as few have them. */
+  function sift() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    for (const known of rows.values()) {
+      const isMeant = known.has(words);
+      setHidden(known.element, !isMeant);
+      found += isMeant;
+    }
+    setHidden(empty, found > 0);
+    setText(empty, rows.size ? "None of these has such words." : emptyWords());
+    if (words.length && found < ENOUGH) older();
+  }
+
+  const emptyWords = () => (choice.value === "all" ? "Nothing has been narrated yet." : "There is none of these.");
 
   function remove(id) {
     rows.get(id)?.element.remove();
@@ -145,8 +203,16 @@ export function jobList() {
       const { element: wanted } = rows.get(id);
       if (list.children[place] !== wanted) list.insertBefore(wanted, list.children[place] ?? null);
     });
-    setHidden(empty, order.length > 0);
-    setText(empty, choice.value === "all" ? "Nothing has been narrated yet." : "There is none of these.");
+    reach(rows.has(reachable) ? reachable : (rows.has(openId) ? openId : order[0]));
+    sift();
+  }
+
+  /** One stop for the Tab key in the whole list; arrows go from one to the next. */
+  function reach(id) {
+    if (id === undefined) return;
+    if (reachable !== id && rows.has(reachable)) rows.get(reachable).link.tabIndex = -1;
+    reachable = id;
+    rows.get(id).link.tabIndex = 0;
   }
 
   function restart() {
@@ -161,11 +227,16 @@ export function jobList() {
 
   function keydown(event) {
     const moves = { ArrowDown: 1, ArrowUp: -1 };
-    const links = [...list.querySelectorAll("a")];
+    const links = [...list.querySelectorAll("li:not([hidden]) a")];
     const at = links.indexOf(document.activeElement);
     if (at < 0 || !(event.key in moves)) return;
     event.preventDefault();
     links[at + moves[event.key]]?.focus();
+  }
+
+  function focusin({ target }) {
+    const found = [...rows].find(([, { link }]) => link === target);
+    if (found) reach(found[0]);
   }
 
   return {
@@ -175,10 +246,12 @@ export function jobList() {
       rows.get(openId)?.setOpen(false);
       openId = id;
       rows.get(id)?.setOpen(true);
+      if (rows.has(id)) reach(id);
     },
     forget: remove,
     show(job) {
-      take(job);
+      onEmpty(false);
+      put(job);
       arrange();
     },
     close() {

@@ -6,8 +6,8 @@ import { jobList } from "./list.js";
 import { jobView } from "./view.js";
 
 export function openJobs(main) {
-  const list = jobList();
-  const pane = h("div", { class: "pane" });
+  const list = jobList((isEmpty) => form.setFirst(isEmpty));
+  const pane = h("div", { class: "pane", "data-content": true, tabindex: "-1" });
   const form = composer(submitted);
   main.append(h("div", { class: "jobs-page" }, list.element, pane));
   const page = main.firstElementChild;
@@ -26,7 +26,10 @@ export function openJobs(main) {
       page.dataset.pane = id ? "job" : "new";
       replace(pane, view ? view.element : form.element);
       document.title = id ? "Narration · Rhapsode" : "Rhapsode";
-      if (!isFirst) (view ?? form).focus();
+      if (isFirst) return;
+      // The focus alone does not do it: a title that is half in sight is left where it is.
+      scrollTo(0, 0);
+      (view ?? form).focus();
     },
     close() {
       view?.close();

@@ -1,7 +1,7 @@
 // How far a job is, in one large number and the facts beside it.
 
 import { h, replace } from "../dom.js";
-import { beginsLater, count, counted, isOver, moment, percent, span } from "../wording.js";
+import { beginsLater, count, counted, isOver, lengthS, moment, percent, span } from "../wording.js";
 
 const NOBODY = "Nobody is here to speak: it goes on when a worker of its model is there.";
 
@@ -33,7 +33,7 @@ export function jobProgress() {
 function headline(job) {
   const { state, progress, queue } = job;
   if (beginsLater(job)) return [`Begins on ${moment(job.request.not_before)}`];
-  if (state === "succeeded") return [h("strong", {}, span(progress.audio_s_done || 0)), "of speech"];
+  if (state === "succeeded") return [h("strong", {}, span(lengthS(job))), "long"];
   if (state === "pending") return [waiting(queue)];
   return [h("strong", {}, percent(progress.fraction)), still(state, queue) || (progress.eta_s === null ? "" : `about ${span(progress.eta_s)} left`)];
 }

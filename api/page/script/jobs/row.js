@@ -1,7 +1,7 @@
 // One job in the list.
 
 import { h, setHidden, setText } from "../dom.js";
-import { ago, count, doing, isOver, jobTitle, percent, span } from "../wording.js";
+import { ago, count, doing, isOver, jobTitle, lengthS, percent, span } from "../wording.js";
 
 /** A row; `show(job)` brings it up to date and changes only what is different. */
 export function row(job) {
@@ -10,8 +10,9 @@ export function row(job) {
   const facts = h("span", { class: "row-facts" });
   const fill = h("span", { class: "row-fill" });
   const line = h("span", { class: "row-line", "aria-hidden": "true" }, fill);
-  const link = h("a", { href: `#/jobs/${job.id}` }, title, state, facts, line);
-  const element = h("li", { class: "job-row" }, link);
+  const link = h("a", { href: `#/jobs/${job.id}`, tabindex: -1 }, title, state, facts, line);
+  const box = h("input", { type: "checkbox", class: "row-choice", tabindex: -1 });
+  const element = h("li", { class: "job-row" }, box, link);
   let shown = "";
 
   function show(next) {
@@ -20,6 +21,7 @@ export function row(job) {
     if (text === shown) return;
     shown = text;
     setText(title, jobTitle(next));
+    box.setAttribute("aria-label", `Choose ${jobTitle(next)}`);
     setText(state, next.state === "running" ? percent(next.progress.fraction) : doing(next));
     state.dataset.state = next.state;
     setText(facts, factsOf(next));
@@ -32,7 +34,10 @@ export function row(job) {
   return {
     element,
     link,
+    box,
     show,
+    /** Whether it has these words, in lower case. */
+    has: (words) => words.every((word) => `${title.textContent} ${facts.textContent} ${job.id}`.toLowerCase().includes(word)),
     setOpen: (isOpen) => (isOpen ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")),
   };
 }
@@ -43,7 +48,7 @@ function factsOf(job) {
   if (job.kind === "synthesis") facts.push(request.voice);
   if (job.state === "running") facts.push(doing(job).toLowerCase());
   if (!isOver(job.state) && progress.eta_s !== null) facts.push(`${span(progress.eta_s)} left`);
-  else if (progress.audio_s_done) facts.push(`${span(progress.audio_s_done)} of speech`);
+  else if (progress.audio_s_done) facts.push(`${span(lengthS(job))} long`);
   facts.push(ago(job.created_at));
   if (progress.segments.flagged) facts.push(`${count(progress.segments.flagged)} flagged`);
   return facts.join(" · ");

@@ -7,6 +7,7 @@ import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
 import { doing, isOver, jobTitle, stateWord } from "../wording.js";
 import { jobActions } from "./actions.js";
+import { beside } from "./beside/menu.js";
 import { downloads } from "./inspector/downloads.js";
 import { jobFailure } from "./inspector/failure.js";
 import { showProblem } from "./compose/fields.js";
@@ -15,8 +16,10 @@ import { inspector } from "./inspector/inspector.js";
 import { manuscript, manuscriptHint } from "./compose/manuscript.js";
 import { jobProgress } from "./progress.js";
 import { FEW, Segments } from "./inspector/segments.js";
-import { strip } from "./strip.js";
 import { jobWarnings } from "./inspector/warnings.js";
+import { chapterRail } from "./waveform/chapters.js";
+import { Peaks } from "./waveform/peaks.js";
+import { waveform } from "./waveform/waveform.js";
 
 const LIVE_S = 2.5;
 const OVER_S = 10;
@@ -24,6 +27,7 @@ const OVER_S = 10;
 export function jobView(id, list) {
   const abort = new AbortController();
   const segments = new Segments(id);
+  segments.isFollowed = true;
   const title = h("h1", { class: "job-title", tabindex: "-1", dir: "auto" }, "…");
   const state = h("span", { class: "state big" });
   const failure = jobFailure();
@@ -32,6 +36,7 @@ export function jobView(id, list) {
   const progress = jobProgress();
   const actions = jobActions(id, { onJob: told, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
   const files = downloads(id, { onJob: told, onTrouble: tellTrouble });
+  const more = beside(id, segments);
   const facts = jobFacts();
   const notes = jobWarnings();
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
@@ -39,7 +44,7 @@ export function jobView(id, list) {
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
     failure.element, progress.element,
-    h("div", { class: "job-actions" }, listen, actions.element), refusal,
+    h("div", { class: "job-actions" }, listen, actions.element, more.element), refusal,
     files.element, h("div", { class: "asides" }, facts.element, notes.element), text);
 
   let job = null;
@@ -51,6 +56,7 @@ export function jobView(id, list) {
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
   const soon = throttled(() => refresher.now(), 600);
   player.addEventListener("change", showListening, { signal: abort.signal });
+  player.addEventListener("move", showHeard, { signal: abort.signal });
   player.addEventListener("trouble", ({ detail }) => detail.jobId === id && tellTrouble(detail), { signal: abort.signal });
 
   async function readOrTell(signal) {
@@ -87,6 +93,7 @@ export function jobView(id, list) {
     state.dataset.state = next.state;
     progress.show(next);
     actions.show(next);
+    more.show(next);
     files.show(next);
     facts.show(next);
     notes.show(next);
@@ -102,18 +109,38 @@ export function jobView(id, list) {
   }
 
   function open({ request }) {
-    const note = inspector(id, segments, { onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
+    const note = inspector(id, segments, { model: request.model, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
+    const { signal } = abort;
     const choose = (index) => {
       paper.setChosen(index);
-      note.show(index);
+      paper.putBehind(index, note.element);
+      note.show(index, paper.paragraphOf(index));
+      wave.bring(index);
     };
-    const paper = manuscript(segments, request.pauses, choose);
-    const bars = strip(segments, choose);
-    note.element.addEventListener("closed", ({ detail }) => paper.focus(detail));
-    replace(text, bars.element, note.element, manuscriptHint(), paper.element);
-    parts = { paper, bars, note };
+    /** Marked in both, whichever the pointer is on. */
+    const pointAt = (index) => {
+      paper.setPointed(index);
+      wave.setPointed(index);
+    };
+    const paper = manuscript(segments, request.pauses, { onChoose: choose, onPoint: pointAt });
+    const peaks = new Peaks(id, segments, signal);
+    const wave = waveform(segments, peaks, { onSeek: listenFrom, onPoint: (index) => paper.setPointed(index), signal });
+    const rail = chapterRail(segments, peaks, { startOf: wave.startOf, onChoose: openChapter, signal });
+    note.element.addEventListener("closed", ({ detail }) => {
+      paper.setChosen(null);
+      paper.focus(detail);
+    });
+    replace(text, wave.element, manuscriptHint(), h("div", { class: "pages" }, paper.element, rail.element));
+    parts = { paper, wave, note, rail };
     segments.addEventListener("change", () => setHidden(text, segments.length === 0));
     loadSegments();
+  }
+
+  /** Read it there, and hear it there if it is heard. */
+  function openChapter(index) {
+    parts.paper.show(index);
+    parts.wave.bring(index);
+    if (playing()?.jobId === id && segments.isDone(index)) listenFrom(index);
   }
 
   async function readSegments(signal) {
@@ -157,8 +184,8 @@ export function jobView(id, list) {
     else play({ jobId: id, name: jobTitle(job), segments });
   }
 
-  function listenFrom(index) {
-    play({ jobId: id, name: jobTitle(job), segments, first: index });
+  function listenFrom(index, offsetS = 0) {
+    play({ jobId: id, name: jobTitle(job), segments, first: index, offsetS });
   }
 
   function showListening() {
@@ -169,8 +196,15 @@ export function jobView(id, list) {
     listen.disabled = job.progress.segments.done === 0;
     const label = mine ? (mine.isPaused ? "Go on listening" : "Pause listening") : isOver(job.state) ? "Listen" : "Listen along";
     if (listen.textContent !== label) replace(listen, icon(mine && !mine.isPaused ? "pause" : "play"), h("span", {}, label));
-    parts?.paper.setHeard(mine?.segment ?? null);
-    parts?.bars.setHeard(mine?.segment ?? null);
+    showHeard();
+  }
+
+  function showHeard() {
+    if (!parts) return;
+    const mine = playing()?.jobId === id ? playing() : null;
+    parts.paper.setHeard(mine?.segment ?? null);
+    parts.rail.setHeard(mine?.segment ?? null);
+    parts.wave.setHeard(mine);
   }
 
   /** What was asked for and refused, until something else is done. */
@@ -198,8 +232,8 @@ export function jobView(id, list) {
     focus: () => title.focus(),
     close() {
       abort.abort();
+      segments.isFollowed = false;
       refresher.stop();
-      parts?.bars.close();
     },
   };
 }

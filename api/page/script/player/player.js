@@ -1,113 +1,139 @@
-// The player at the foot of the page: one narration at a time, with the passage that is heard.
+// The player: one narration at a time, with the passage that is heard.
 
-import { announce, button, h, icon, replace, setHidden, setText } from "../dom.js";
-import { clock } from "../wording.js";
-import { PcmPlayer } from "./pcm.js";
-import { fromSegment, wholeJob } from "./sources.js";
+import { getJson } from "../api.js";
+import { announce, setHidden } from "../dom.js";
+import { repeat } from "../repeating.js";
+import { isOver } from "../wording.js";
+import { playerBar } from "./bar.js";
+import { Deck } from "./deck.js";
+import { clearKeys, showOnKeys, takeMediaKeys } from "./media_keys.js";
 
-const bar = document.getElementById("player");
 const LOOK_MS = 120;
+const JUMP_S = 10;
+/** Within so many seconds of a passage's beginning, "the one before" is the one before it. */
+const BEGUN_S = 2;
+const FOLLOW_S = 2;
 
-/** Tells "change" when what is played, or how, is another thing. */
+/** Tells "change" when what is played, or how, is another thing, and "move" as it goes on. */
 export const player = new EventTarget();
 
+const element = document.getElementById("player");
+const bar = playerBar(element, { toggle: togglePause, step, seek, close: stop, rate: setRate, volume: setVolume });
+const sound = { rate: 1, volume: 1 };
 let now = null;
 let timer = null;
 
-const toggle = button("Pause", togglePause, { iconName: "pause", kind: "primary icon-only round", showsLabel: false });
-const back = button("Passage before", () => step(-1), { iconName: "previous", kind: "quiet icon-only", showsLabel: false });
-const ahead = button("Next passage", () => step(1), { iconName: "next", kind: "quiet icon-only", showsLabel: false });
-const close = button("Close the player", stop, { iconName: "close", kind: "quiet icon-only", showsLabel: false });
-const title = h("a", { class: "player-title", href: "#/" });
-const line = h("p", { class: "player-line", dir: "auto" });
-const time = h("span", { class: "player-time" });
-replace(bar, h("div", { class: "player-buttons" }, back, toggle, ahead), h("div", { class: "player-text" }, title, line),
-  time, close);
-
-/** What is played: `{jobId, segment}`, or null. `segment` is null between two. */
+/** What is played: `{jobId, segment, position, isPaused}`, or null. */
 export function playing() {
-  return now && { jobId: now.jobId, segment: now.segment, isPaused: now.pcm.isPaused };
+  return now && { jobId: now.jobId, segment: now.deck.index, position: now.deck.position, isPaused: now.deck.isPaused };
 }
 
-/** Play a job; `segments` (may be null) tells which passage is heard, `first` where to begin, null for the whole. */
-export async function play({ jobId, name, segments = null, first = null }) {
-  stop();
-  const pcm = new PcmPlayer();
-  const source = first === null ? wholeJob(jobId, pcm.signal) : fromSegment(jobId, segments, first, pcm.signal);
-  const mine = { jobId, name, segments, pcm, offset: first === null ? 0 : segments.startOf(first), segment: first };
-  now = mine;
-  title.href = `#/jobs/${jobId}`;
-  setText(title, name);
-  title.dir = "auto";
-  for (const step of [back, ahead]) step.disabled = !segments;
-  setHidden(bar, false);
-  document.body.dataset.playing = "yes";
-  timer = setInterval(look, LOOK_MS);
-  look();
-  tell();
-  try {
-    await pcm.play(source);
-    if (now === mine) stop();
-  } catch (error) {
-    if (now !== mine || error.name === "AbortError") return;
-    stop();
-    announce(`Playing stopped: ${error.message}`);
-    player.dispatchEvent(new CustomEvent("trouble", { detail: { jobId, message: error.message } }));
+/** Play a narration whose `segments` are known, from the segment `first` on. */
+export function play({ jobId, name, segments, first = 0, offsetS = 0 }) {
+  if (now?.jobId === jobId && now.segments === segments) {
+    now.deck.resume();
+    now.deck.goTo(first, offsetS);
+    return;
   }
+  stop();
+  const deck = new Deck(jobId, segments, sound);
+  const follower = repeat((signal) => follow(jobId, segments, signal), () => FOLLOW_S);
+  const mine = { jobId, name, segments, deck, follower };
+  now = mine;
+  deck.addEventListener("change", () => { look(); tell("change"); });
+  deck.addEventListener("end", () => now === mine && stop());
+  deck.addEventListener("trouble", ({ detail: message }) => {
+    stop();
+    announce(`Playing stopped: ${message}`);
+    player.dispatchEvent(new CustomEvent("trouble", { detail: { jobId, message } }));
+  });
+  bar.open({ name, href: `#/jobs/${jobId}` });
+  setHidden(element, false);
+  document.documentElement.dataset.playing = "yes";
+  takeMediaKeys({
+    play: togglePause, pause: togglePause, stop,
+    previoustrack: () => step(-1), nexttrack: () => step(1),
+    seekbackward: ({ seekOffset }) => seek(deck.position - (seekOffset ?? JUMP_S)),
+    seekforward: ({ seekOffset }) => seek(deck.position + (seekOffset ?? JUMP_S)),
+    seekto: ({ seekTime }) => seek(seekTime),
+  });
+  timer = setInterval(look, LOOK_MS);
+  deck.goTo(first, offsetS);
+}
+
+/** Where the narration is not open on the page, nobody else asks what has been spoken since. */
+async function follow(jobId, segments, signal) {
+  if (segments.isFollowed || segments.isWhole) return;
+  const job = await getJson(`v1/jobs/${jobId}`, { signal });
+  await segments.load(signal);
+  segments.setOver(isOver(job.state));
 }
 
 export function stop() {
   if (!now) return;
-  const { pcm } = now;
+  const { deck, follower } = now;
   now = null;
+  follower.stop();
   clearInterval(timer);
-  setHidden(bar, true);
-  delete document.body.dataset.playing;
-  pcm.stop();
-  tell();
+  setHidden(element, true);
+  delete document.documentElement.dataset.playing;
+  clearKeys();
+  deck.close();
+  tell("change");
 }
 
-export async function togglePause() {
+export function togglePause() {
   if (!now) return;
-  const { pcm } = now;
-  await (pcm.isPaused ? pcm.resume() : pcm.pause());
-  look();
-  tell();
+  if (now.deck.isPaused) now.deck.resume();
+  else now.deck.pause();
+}
+
+/** To this second of what is played, as far as it is spoken. */
+export function seek(seconds) {
+  if (!now) return;
+  const { segments, deck } = now;
+  const wanted = Math.max(0, Math.min(seconds, segments.spokenS - 0.05));
+  const index = segments.at(wanted);
+  if (index !== null) deck.goTo(index, wanted - segments.startOf(index));
 }
 
 /** To the passage before or after the one that is heard; the one before only if this one has just begun. */
 function step(direction) {
-  const { jobId, name, segments, segment } = now;
-  const heard = place() - segments.startOf(segment ?? 0);
-  const wanted = (segment ?? 0) + (direction < 0 && heard > 2 ? 0 : direction);
-  if (wanted >= 0 && segments.isDone(wanted)) play({ jobId, name, segments, first: wanted });
+  if (!now) return;
+  const { segments, deck } = now;
+  const heard = deck.position - segments.startOf(deck.index);
+  const wanted = deck.index + (direction < 0 && heard > BEGUN_S ? 0 : direction);
+  if (wanted >= 0 && segments.isDone(wanted)) deck.goTo(wanted);
 }
 
-function place() {
-  return now.offset + now.pcm.position;
+function setRate(value) {
+  sound.rate = value;
+  if (now) now.deck.rate = value;
+}
+
+function setVolume(value) {
+  sound.volume = value;
+  if (now) now.deck.volume = value;
 }
 
 function look() {
   if (!now) return;
-  const { pcm, segments } = now;
-  const at = place();
-  setText(time, clock(at));
-  setIcon(pcm.isPaused ? "play" : "pause", pcm.isPaused ? "Go on" : "Pause");
-  const segment = segments ? segments.at(at) : null;
-  const passage = segment === null ? "" : segments.textOf(segment);
-  setText(line, pcm.isWaiting && !pcm.isPaused ? "Waiting for the next passage …" : passage);
-  if (segment === now.segment) return;
-  now.segment = segment;
-  tell();
+  const { deck, segments, name } = now;
+  const [at, whole] = [deck.position, segments.spokenS];
+  const passage = deck.isWaiting && !segments.isDone(deck.index) ? "Waiting for the next passage …" : segments.textOf(deck.index);
+  bar.show({ at, whole, passage, isPaused: deck.isPaused, isWhole: segments.isWhole });
+  showOnKeys({ title: name, line: passage, isPaused: deck.isPaused, position: at, duration: whole, rate: sound.rate });
+  tell("move");
 }
 
-function setIcon(name, label) {
-  if (toggle.dataset.icon === name) return;
-  toggle.dataset.icon = name;
-  toggle.title = label;
-  replace(toggle, icon(name), h("span", { class: "visually-hidden" }, label));
+function tell(type) {
+  player.dispatchEvent(new Event(type));
 }
 
-function tell() {
-  player.dispatchEvent(new Event("change"));
-}
+/** The space bar, wherever it has no other meaning. */
+addEventListener("keydown", (event) => {
+  const isFree = !event.target.closest?.("a, button, input, select, textarea, summary, [role=button], dialog");
+  if (event.key !== " " || !now || !isFree || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  togglePause();
+});

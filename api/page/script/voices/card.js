@@ -4,9 +4,9 @@ import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
-import { play } from "../player/player.js";
 import { span } from "../wording.js";
 import { playRecording } from "./recordings.js";
+import { sampleButton } from "./sample.js";
 
 const CACHE_WORDS = { pending: "Waiting to be prepared", processing: "Being prepared", ready: "Ready", failed: "Failed", stale: "Out of date" };
 const URGENCY = ["failed", "processing", "pending", "stale", "ready"];
@@ -17,23 +17,21 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const badge = h("span", { class: "badge" });
   const box = isOwn ? h("input", { type: "checkbox", "aria-label": `Choose ${voice.name}`, on: { change: onChosen } }) : null;
-  const prepare = isOwn ? button("Prepare", order, { kind: "quiet", "aria-label": `Prepare ${voice.name}` }) : null;
+  const prepare = isOwn ? button("Prepare", order, { kind: "quiet", "aria-label": `Prepare: ${voice.name}` }) : null;
   const name = h("h2", { dir: "auto", tabindex: "-1" }, voice.name);
   const element = h("li", { class: "voice", "data-kind": voice.kind },
     h("div", { class: "voice-head" }, portrait(voice.name), h("div", { class: "voice-name" }, name, h("p", { class: "voice-facts" }, factsOf(voice))), box),
     voice.description ? h("p", { class: "voice-description", dir: "auto" }, voice.description) : null,
     trouble,
     h("div", { class: "row" },
-      button("Hear it", hear, { iconName: "play", "aria-label": `Hear ${voice.name}`, disabled: !voice.models.length }),
+      sampleButton("Hear it", () => ({ voice: voice.id ?? voice.name, language: voice.language }), tell,
+        { "aria-label": `Hear it: ${voice.name}`, disabled: !voice.models.length }),
       voice.sample?.kind === "recording" ? button("Recording", hearRecording, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null),
     isOwn ? h("div", { class: "voice-foot" }, badge, prepare, button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` })) : null);
 
-  async function hear() {
-    await attempt(async () => play({ jobId: (await preview()).id, name: `Preview of ${voice.name}` }));
-  }
-
-  function preview() {
-    return sendJson("POST", `v1/voices/${voice.id ?? encodeURIComponent(voice.name)}/preview`);
+  function tell(problem) {
+    if (problem) showProblem(trouble, problem);
+    else replace(trouble);
   }
 
   async function hearRecording() {

@@ -7,6 +7,7 @@ import { repeat } from "../repeating.js";
 import { counted } from "../wording.js";
 import { voiceForm } from "./add.js";
 import { preparation } from "./preparing.js";
+import { stopSample } from "./sample.js";
 import { voiceCard } from "./card.js";
 
 const PAGE = 60;
@@ -151,6 +152,7 @@ export function openVoices(main) {
     },
     close() {
       refresher.stop();
+      stopSample();
       progress.close();
       form.close();
     },

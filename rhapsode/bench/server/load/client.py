@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rhapsode.bench.server.listening.ear import Ear, Window
 from rhapsode.bench.server.load.arrivals import arrivals
-from rhapsode.bench.server.load.messages import ClientTask, ClosedLoad, Message, OpenLoad, Outcome, Stall
+from rhapsode.bench.server.load.messages import ClientTask, ClosedLoad, Message, OpenLoad, Outcome, RecordedLoad, Stall
 from rhapsode.bench.server.targets.catalogue import TARGETS
 from rhapsode.bench.server.texts.bank import TextBank
 from rhapsode.bench.server.wire.errors import RequestFailed
@@ -36,16 +36,17 @@ class Client:
         watching = asyncio.create_task(self._watch_itself())
         try:
             match self._task.load:
-                case OpenLoad():
-                    await self._run_open(self._task.load)
+                case OpenLoad(rate, pattern):
+                    await self._run_open(arrivals(pattern, rate, self._task.ends_s, self._task.texts.seed))
+                case RecordedLoad(_, due_s):
+                    await self._run_open([due for due in due_s if due < self._task.ends_s])
                 case ClosedLoad():
                     await self._run_closed(self._task.load)
         finally:
             watching.cancel()
 
-    async def _run_open(self, load: OpenLoad) -> None:
+    async def _run_open(self, due: Sequence[float]) -> None:
         task = self._task
-        due = arrivals(load.pattern, load.rate, task.ends_s, task.texts.seed)
         async with asyncio.TaskGroup() as requests:
             for number in range(task.which, len(due), task.of):
                 await self._sleep_until(due[number])

@@ -35,7 +35,20 @@ class ClosedLoad:
         return f"{self.streams} streams" if self.streams > 1 else "1 stream"
 
 
-Load = OpenLoad | ClosedLoad
+@dataclass(frozen=True, slots=True)
+class RecordedLoad:
+    """Requests come as somebody's once came. due_s: from the stage's beginning, in order, of all clients together."""
+
+    label: str
+    due_s: tuple[float, ...]
+    kind: Literal["recorded"] = "recorded"
+
+    @property
+    def name(self) -> str:
+        return f"as in {self.label}"
+
+
+Load = OpenLoad | ClosedLoad | RecordedLoad
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rhapsode.bench.environment import Environment
 from rhapsode.bench.server.page.plot import COLOURS, Plot, svg
-from rhapsode.bench.server.page.plots import plots
+from rhapsode.bench.server.page.plots import plots, quality_plots
 from rhapsode.bench.server.report import ServerReport
 from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
 from rhapsode.bench.server.text_report import failures, length_rows, load_rows, verdicts
@@ -46,6 +46,9 @@ def _parts(report: ServerReport) -> Iterator[str]:
         yield from _table("By load", load_rows(report))
         yield from _table("By length of text", length_rows(report))
     if report.quality is not None:
+        yield '<div class="plots">'
+        yield from map(_figure, quality_plots(report.quality))
+        yield "</div>"
         yield from _table("As it sounds", quality_rows(report.quality))
         yield from (f"<p>{escape(each)}</p>" for each in quality_verdicts(report.quality))
     wrong = [line for stage in report.stages for line in failures(stage)]

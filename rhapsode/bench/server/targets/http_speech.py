@@ -9,20 +9,21 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from rhapsode.bench.server.listening.ear import Ear
-from rhapsode.bench.server.orders import Order, Speaking
-from rhapsode.bench.server.targets.audio_answers import check_is_bare, read_rate
+from rhapsode.bench.server.orders import Order, Speaking, Task
+from rhapsode.bench.server.targets.audio_answers import check_is_bare, is_wav, read_rate
 from rhapsode.bench.server.targets.target import authorization
-from rhapsode.bench.server.wire.http import connected, read_origin
+from rhapsode.bench.server.wire.http import Answer, connected, read_origin
 
 PATH = "/v1/audio/speech"
 
 
 class HttpSpeech(ABC):
-    """A kind of server says what its request has in it. The answer is bare samples.
+    """A kind of server says what its request has in it. The answer is bare samples, or a WAV of them.
 
     rate_hz: of them, where that is known of its kind; else the answer's headers say it.
     """
 
+    tasks: frozenset[Task] = frozenset({Task.CUSTOM_VOICE})
     frame_s: float | None = None
     rate_hz: int | None = None
 
@@ -42,8 +43,14 @@ class HttpSpeech(ABC):
             answer = await connection.ask("POST", PATH, self._headers, body)
             if not answer.is_success:
                 raise await connection.refused(answer)
-            check_is_bare(answer.headers)
-            ear.form(self.rate_hz or read_rate(answer.headers))
+            self._form(answer, ear)
             async for piece in connection.pieces():
                 ear.hear(piece)
         ear.end()
+
+    def _form(self, answer: Answer, ear: Ear) -> None:
+        if is_wav(answer.headers):
+            ear.wav_form()
+            return
+        check_is_bare(answer.headers)
+        ear.form(self.rate_hz or read_rate(answer.headers))

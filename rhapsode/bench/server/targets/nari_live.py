@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from rhapsode.bench.server.listening.ear import Ear
-from rhapsode.bench.server.orders import LANGUAGE_NAMES, Order, Speaking
+from rhapsode.bench.server.orders import LANGUAGE_NAMES, Order, Speaking, Task
 from rhapsode.bench.server.targets.target import FRAME_S, authorization, present
 from rhapsode.bench.server.wire.http import read_origin
 from rhapsode.bench.server.wire.nari_socket import speak_over_socket
 
 
 class NariLive:
+    tasks = frozenset({Task.CUSTOM_VOICE})
     frame_s: float | None = FRAME_S
 
     def __init__(self, speaking: Speaking) -> None:

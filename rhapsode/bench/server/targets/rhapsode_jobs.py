@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from rhapsode.bench.server.listening.ear import Ear
 from rhapsode.bench.server.orders import Order, Speaking
 from rhapsode.bench.server.targets.target import FRAME_S, authorization, present
+from rhapsode.bench.server.targets.voice_tasks import EVERY_TASK, job_fields
 from rhapsode.bench.server.wire.errors import NotHeard, Refused
 from rhapsode.bench.server.wire.http import HttpConnection, connected, read_origin
 from rhapsode.contract.jobs.states import JobState
@@ -20,6 +21,7 @@ _HOLD = {"Prefer": "wait=30"}
 class RhapsodeJobs:
     """What was spoken for an earlier job is spoken again (`reuse`)."""
 
+    tasks = EVERY_TASK
     frame_s: float | None = FRAME_S
 
     def __init__(self, speaking: Speaking) -> None:
@@ -42,8 +44,8 @@ class RhapsodeJobs:
         speaking = self._speaking
         fields = present(model=speaking.model, voice=speaking.voice, instructions=speaking.instructions)
         output = {"formats": [{"type": "wav"}]}
-        job = {"input": {"text": order.text}, "output": output, "reuse": False, **fields, **speaking.parameters}
-        return json.dumps(job).encode()
+        job = {"input": {"text": order.text}, "output": output, "reuse": False, **fields, **job_fields(speaking)}
+        return json.dumps({**job, **speaking.parameters}).encode()
 
     async def _ask(self, connection: HttpConnection, method: str, path: str, body: bytes = b"") -> _Job:
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers

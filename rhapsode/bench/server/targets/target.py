@@ -6,10 +6,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rhapsode.bench.server.listening.ear import Ear
-from rhapsode.bench.server.orders import Order, Speaking
+from rhapsode.bench.server.orders import Order, Speaking, Task
 
 
 class Target(Protocol):
+    @property
+    def tasks(self) -> frozenset[Task]:
+        """Those that its wire shape has words for."""
+        ...
+
     @property
     def frame_s(self) -> float | None:
         """Seconds of speech in one codec frame of the models that such a server has; None: it may have any."""

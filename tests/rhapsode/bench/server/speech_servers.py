@@ -49,7 +49,7 @@ SHAPES = {
     ),
     "vllm-omni": Shape(
         frozenset({"input"}),
-        _QWEN | {"stream_format", "task_type"},
+        _QWEN | {"stream_format", "task_type", "ref_audio", "ref_text", "x_vector_only_mode"},
         {"response_format": "pcm", "stream": True, "stream_format": "audio", "non_streaming_mode": False},
         {"Content-Type": "audio/pcm"},
     ),
@@ -73,7 +73,7 @@ class Manner:
     """pieces: of 0.1 s of a tone, behind one of silence; pause_s: before each. heard: the bodies of all requests.
 
     fails_after: how many requests are answered before all others are 503. breaks_off: every answer, in its middle.
-    headers: in place of the shape's.
+    headers: in place of the shape's. head: of the audio, before its first sample.
     """
 
     pieces: int = 5
@@ -81,6 +81,7 @@ class Manner:
     fails_after: int | None = None
     breaks_off: bool = False
     headers: dict[str, str] | None = None
+    head: bytes = b""
     heard: list[dict[str, JsonValue]] = field(default_factory=list[dict[str, JsonValue]])
 
     @property
@@ -132,7 +133,7 @@ def speech_server(kind: str, manner: Manner) -> Generator[str]:
                 self.send_header(name, value)
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            for number, piece in enumerate([SILENCE, *[TONE] * manner.pieces]):
+            for number, piece in enumerate([manner.head + SILENCE, *[TONE] * manner.pieces]):
                 time.sleep(manner.pause_s)
                 if manner.breaks_off and number == 2:
                     self.close_connection = True

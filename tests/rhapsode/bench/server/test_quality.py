@@ -51,12 +51,48 @@ def test_a_text_that_is_not_spoken_is_told_and_the_others_are_judged(tmp_path: P
 
 def test_a_judge_that_ends_early_is_said(tmp_path: Path) -> None:
     with speech_server("nari", Manner()) as url, pytest.raises(JudgeLost, match="status 3"):
-        measure_quality(plan(url), 1, tmp_path, lambda _: None, (sys.executable, "-c", "raise SystemExit(3)"))
+        measure_quality(plan(url), 1, tmp_path, lambda _: None, command=(sys.executable, "-c", "raise SystemExit(3)"))
+
+
+def test_a_judge_who_takes_too_long_is_ended_and_what_he_said_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rhapsode.bench.server.quality.LEAST_JUDGING_S", 5.0)
+    says = '{"kind": "not_judged", "what": "likeness", "why": "alone"}'
+    slow = (sys.executable, "-S", "-c", f"import time; print({says!r}, flush=True); time.sleep(600)")
+    with speech_server("nari", Manner()) as url:
+        found = measure_quality(plan(url), 1, tmp_path, lambda _: None, 1.0, slow)
+
+    assert found.not_judged == ("likeness: alone", "some recordings: the time was over")
+    assert [each.judged for each in found.samples] == [None]
+
+
+def test_texts_that_there_is_no_time_for_are_told(tmp_path: Path) -> None:
+    found = measure_quality(plan("http://127.0.0.1:9"), 4, tmp_path, lambda _: None, -1.0)
+
+    assert (found.samples, found.not_judged) == ((), ("4 texts: the time was over",))
 
 
 def sample(level: Level, words: int, errors: int, error: str | None = None) -> Sample:
-    judged = Judged("x.wav", "heard", words, errors, words / 2.5, -20.0 - words, 0.0, 0.1, 0.1, 0.4, 2.5)
-    return Sample("text", level, Language.ENGLISH, None if error else True, judged, error)
+    judged = Judged(
+        path="x.wav",
+        heard="heard",
+        words=words,
+        errors=errors,
+        speech_s=words / 2.5,
+        loudness_db=-20.0 - words,
+        clipped_share=0.0,
+        leading_s=0.1,
+        trailing_s=0.1,
+        longest_pause_s=0.4,
+        words_per_s=2.5,
+        characters=5 * words,
+        character_errors=4 * errors,
+        is_looped=words == 100,
+        is_cut=False,
+        mos=3.0,
+    )
+    return Sample("text", level, Language.ENGLISH, None if error else True, judged, error, 0.8)
 
 
 def test_words_are_added_up_before_they_are_divided() -> None:
@@ -65,12 +101,15 @@ def test_words_are_added_up_before_they_are_divided() -> None:
     assert found.word_error_rate == 0.05
     rows = quality_rows(found)
     assert [row[0] for row in rows] == ["heard", "short", "long", "all"]
-    assert rows[-1] == ["all", "3", "200", "5.0 %", "2.50", "-120.0 to -25.0", "0", "0.40", "2 of 2"]
+    told = dict(zip(rows[0], rows[-1], strict=True))
+    assert (told["texts"], told["words"], told["wrong"], told["letters wrong"]) == ("3", "200", "5.0 %", "4.0 %")
+    assert (told["loops"], told["cut short"], told["likeness"], told["distillMOS"]) == ("1", "0", "0.80", "3.00")
+    assert (told["words/s"], told["the same again"]) == ("2.50", "2 of 2")
     assert "FAILED  quality: 1 × 503 full" in list(quality_verdicts(found))
 
 
 def test_without_a_recogniser_the_rest_is_told() -> None:
-    found = Quality((), "no recogniser is installed")
+    found = Quality((), ("words: no recogniser is installed",))
 
     assert found.word_error_rate is None
-    assert "Words were not counted: no recogniser is installed" in list(quality_verdicts(found))
+    assert "Not judged: words: no recogniser is installed" in list(quality_verdicts(found))

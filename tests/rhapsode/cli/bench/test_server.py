@@ -89,6 +89,86 @@ def test_what_is_said_is_judged_and_kept_where_it_was_asked_for(run_cli: RunCli,
     assert len(quality.samples) == 2
 
 
+def test_a_task_without_what_it_needs_is_one_line(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "voice.wav").write_bytes(b"RIFF")
+    for arguments, said in (
+        (("--task", "voice-design"), "makes a voice from --instructions"),
+        (("--task", "x-vector"), "speaks like --reference"),
+        (("--task", "in-context", "--reference", "voice.wav"), "wants what the recording says"),
+        (("--task", "custom-voice", "--reference-text", "So."), "wants what the recording says"),
+        (("--task", "sing"), "--task"),
+        (("--reference", "voice.wav"), "--reference"),
+        (("--whisper", "."), "--whisper needs --quality"),
+        (("--task", "x-vector", "--reference", "voice.wav", "--target", "kokoro"), "kokoro has no words for x-vector"),
+    ):
+        told = run_cli("bench", "--url", "http://127.0.0.1:9", *arguments)
+        assert (told.returncode, len(told.stderr.splitlines())) == (2, 1), told.stderr
+        assert said in told.stderr
+
+
+def test_a_recording_goes_with_each_request_and_into_no_report(run_cli: RunCli, tmp_path: Path) -> None:
+    file, manner = tmp_path / "report.json", Manner()
+    (tmp_path / "voice.wav").write_bytes(b"RIFF" + bytes(100))
+    with speech_server("vllm-omni", manner) as url:
+        asked = ("bench", "--url", url, "--target", "vllm-omni", "--task", "in-context", "--streams", "1", *SHORT)
+        told = run_cli(
+            *asked, "--reference", str(tmp_path / "voice.wav"), "--reference-text", "So.", "--json", str(file)
+        )
+
+    assert told.returncode == 0, told.stderr
+    assert all(str(body["ref_audio"]).startswith("data:audio/wav;base64,UklGR") for body in manner.heard)
+    report = ServerReport.read(file)
+    assert (report.asked.task, report.asked.reference_text) == ("in-context", "So.")
+    assert report.asked.reference_sha256
+    assert "UklGR" not in file.read_text()
+
+
+def test_a_measurement_goes_on_from_its_report(run_cli: RunCli, tmp_path: Path) -> None:
+    file, manner = tmp_path / "report.json", Manner()
+    with speech_server("nari", manner) as url:
+        asked = ("bench", "--url", url, "--target", "nari", *SHORT, "--json", str(file))
+        first = run_cli(*asked, "--streams", "1", "--continue")
+        before = len(manner.heard)
+        second = run_cli(*asked, "--streams", "1,2", "--continue")
+        other = run_cli(*asked, "--streams", "1,2,3", "--continue", "--seed", "7")
+
+    assert (first.returncode, second.returncode) == (0, 0), second.stderr
+    assert [stage.load.name for stage in ServerReport.read(file).stages] == ["1 stream", "2 streams"]
+    assert "1 stream ..." not in second.stderr
+    assert len(manner.heard) > before
+    assert (other.returncode, len(other.stderr.splitlines())) == (2, 1)
+    assert "was measured with another seed" in other.stderr
+
+
+def test_a_server_that_is_worse_than_the_baseline_ends_with_status_1(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    with speech_server("nari", Manner(pause_s=0.06)) as url, speech_server("nari", Manner(pause_s=0.002)) as other:
+        asked = ("bench", "--target", "nari", "--streams", "2", *SHORT)
+        slower = run_cli(*asked, "--url", url, "--baseline", other, "--json", str(file))
+        faster = run_cli(*asked, "--url", other, "--baseline", url)
+
+    assert (slower.returncode, faster.returncode) == (1, 0), slower.stderr + faster.stderr
+    assert "WORSE by more than 1.25 times: 2 streams: whole, median" in slower.stdout
+    assert "WORSE" not in faster.stdout
+    found = ServerReport.read(file)
+    assert found.baseline is not None
+    assert (found.asked.url, found.baseline.asked.url) == (url, other)
+
+
+def test_what_does_not_go_with_a_baseline_or_a_report_is_one_line(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("soon")
+    for arguments, said in (
+        (("--baseline", "http://127.0.0.1:9", "--ramp"), "--baseline goes without"),
+        (("--baseline", "there"), "--baseline: the server's URL is http(s)"),
+        (("--worse-than", "2"), "--worse-than needs --baseline"),
+        (("--continue",), "--continue needs --json"),
+        (("--recorded", "bad.txt"), "--recorded: bad.txt: "),
+    ):
+        told = run_cli("bench", "--url", "http://127.0.0.1:9", *arguments)
+        assert (told.returncode, len(told.stderr.splitlines())) == (2, 1), told.stderr
+        assert said in told.stderr
+
+
 def test_where_a_report_cannot_be_written_nothing_is_measured(run_cli: RunCli, tmp_path: Path) -> None:
     manner = Manner()
     with speech_server("nari", manner) as url:

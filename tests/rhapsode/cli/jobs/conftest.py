@@ -34,12 +34,15 @@ class CommandLine:
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
+        self.printed = ""
+        """What the last command wrote on standard output."""
 
     def run(self, *words: str, status: int = 0) -> str:
         """What it says on the stream that belongs to the status."""
         with pytest.raises(SystemExit) as end, failures_in_one_line():
             command_line()(["jobs", *words])
         said = self._capsys.readouterr()
+        self.printed = said.out
         assert (end.value.code or 0) == status, said.err
         return said.out if status == 0 else said.err
 

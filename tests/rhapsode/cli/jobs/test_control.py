@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import wave
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -143,6 +144,43 @@ def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, st
     assert ended.engine.config_sha256 is not None
     assert ended.engine.config_sha256 in shown
     assert "the same speech in any company" in shown
+
+
+def test_a_program_reads_what_became_of_a_job(commands: CommandLine, stack: Stack, half_told: Job) -> None:
+    def run(*words: str, status: int = 0) -> Job:
+        commands.run(*words, "--server", stack.url, "--json", status=status)
+        return Job.model_validate_json(commands.printed)
+
+    changed = run("set", half_told.id, "--priority", "high")
+    commands.run("cancel", half_told.id, "--server", stack.url)
+    watched = run("watch", half_told.id, status=1)
+    again = run("retry", half_told.id)
+
+    assert (changed.id, changed.state) == (half_told.id, JobState.PAUSED)
+    assert (watched.id, watched.state) == (half_told.id, JobState.CANCELLED)
+    assert (again.id, again.state.is_terminal) == (half_told.id, False)
+
+
+def test_a_program_reads_what_is_assembled(commands: CommandLine, stack: Stack, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job("The night was long.", voice="ada")).raise_unless_succeeded()
+
+    said = commands.run("assemble", job.id, "--format", "flac", "--wait", "--json", "--server", stack.url)
+
+    assert "narration.flac" in [each.name for each in Job.model_validate_json(said).artifacts]
+
+
+def test_a_terminal_sees_jobs_under_a_heading(
+    commands: CommandLine, stack: Stack, client: Rhapsode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = client.wait(client.submit_job("The day was short.", voice="ada"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    heading, below, newest, _ = commands.run("list", "--limit", "1", "--server", stack.url).splitlines()
+
+    assert below.strip() == "title: first words  (voice)"
+    assert newest.startswith(job.id)
+    assert newest.index(str(job.state)) == heading.index("state")
+    assert newest.index(f"{job.created_at.astimezone():%b %d}") == heading.index("created")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import wave
 from pathlib import Path
 
@@ -109,3 +110,14 @@ def test_half_a_take_is_not_saved(tmp_path: Path) -> None:
 
     assert (tmp_path / "again.wav").read_bytes() == whole
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.wav", "whole.wav"]
+
+
+@pytest.mark.usefixtures("here")
+def test_programs_are_told_each_file_with_its_digest(commands: CommandLine, told: Job) -> None:
+    first = [json.loads(line) for line in commands.run("download", told.id, "manifest.json", "--json").splitlines()]
+    again = [json.loads(line) for line in commands.run("download", told.id, "manifest.json", "--json").splitlines()]
+
+    artifact = told.artifact("manifest.json")
+    facts = {"path": "manifest.json", "bytes": artifact.bytes, "sha256": artifact.sha256}
+    assert first == [{**facts, "fetched": True}]
+    assert again == [{**facts, "fetched": False}]

@@ -58,7 +58,14 @@ def test_doctor_says_what_it_would_start_and_why_and_refuses_what_cannot_be(tmp_
 
 @pytest.mark.parametrize(
     "arguments",
-    [("up",), ("run", "api"), ("run", "janitor"), ("run", "gpu-worker"), ("calibrate", ".", "--language", "english")],
+    [
+        ("up",),
+        ("run", "api"),
+        ("run", "janitor"),
+        ("run", "gpu-worker"),
+        ("calibrate", ".", "--language", "english"),
+        ("distil-draft", "--checkpoint", ".", "--text", "sentences.txt"),
+    ],
     ids=lambda arguments: "-".join(arguments[:2]),
 )
 def test_what_needs_more_than_the_client_says_so_in_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:

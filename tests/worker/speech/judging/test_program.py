@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -12,19 +13,34 @@ import numpy as np
 import pytest
 import soundfile
 
-from worker.speech.judging.messages import Recording
+from worker.speech.judging.judges_here import INSTALL, find_encoder, find_quality_judge
+from worker.speech.judging.messages import NotJudged, Recording
 
 SAMPLES = Path(__file__).resolve().parents[4] / "worker/small_voice/samples"
 RATE_HZ = 24_000
 
 
-def judged(recordings: list[Recording]) -> list[dict[str, object]]:
+def skip_without(judge: str) -> None:
+    """Its package asks for others that are not needed, so that it cannot be imported here."""
+    if importlib.util.find_spec(judge) is None:
+        pytest.skip(f"{judge} is not installed: {INSTALL}")
+
+
+def said(recordings: list[Recording], *arguments: str) -> list[dict[str, object]]:
     lines = "".join(json.dumps(asdict(each)) + "\n" for each in recordings)
     outcome = subprocess.run(
-        [sys.executable, "-m", "worker.speech.judging"], input=lines, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "worker.speech.judging", *arguments],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert outcome.returncode == 0, outcome.stderr
     return [json.loads(line) for line in outcome.stdout.splitlines()]
+
+
+def judged(recordings: list[Recording]) -> list[dict[str, object]]:
+    return [each for each in said(recordings) if each["kind"] == "judged"]
 
 
 def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Path) -> None:
@@ -38,9 +54,9 @@ def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Pat
 
     spoken, other, buzzed = judged(
         [
-            Recording(sample, "Nothing of this is said there at all.", is_english=True),
-            Recording(sample, "Nothing of this is said there at all.", is_english=False),
-            Recording(str(buzz), "", is_english=False),
+            Recording(sample, "Nothing of this is said there at all.", "english"),
+            Recording(sample, "Nothing of this is said there at all.", ""),
+            Recording(str(buzz), "", ""),
         ]
     )
 
@@ -59,9 +75,67 @@ def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Pat
 def test_what_is_said_as_it_is_written_has_no_errors(tmp_path: Path) -> None:
     pytest.importorskip("moonshine_voice")
     sample = str(sorted(SAMPLES.glob("*.wav"))[0])
-    (first,) = judged([Recording(sample, "", is_english=True)])
+    (first,) = judged([Recording(sample, "", "english")])
 
-    (again,) = judged([Recording(sample, str(first["heard"]), is_english=True)])
+    (again,) = judged([Recording(sample, str(first["heard"]), "english")])
 
     assert again["errors"] == 0
     assert again["words"] != 0
+
+
+def test_a_recording_that_is_cut_off_and_one_that_loops_are_told_from_a_whole_one(tmp_path: Path) -> None:
+    pytest.importorskip("moonshine_voice")
+    sample = sorted(SAMPLES.glob("*.wav"))[0]
+    (first,) = judged([Recording(str(sample), "", "english")])
+    pcm, rate_hz = soundfile.read(sample)
+    cut, looped = tmp_path / "cut.wav", tmp_path / "looped.wav"
+    soundfile.write(cut, pcm[: len(pcm) // 3], rate_hz)
+    soundfile.write(looped, np.concatenate([pcm, pcm]), rate_hz)
+
+    found = judged([Recording(str(path), str(first["heard"]), "english") for path in (sample, cut, looped)])
+
+    assert [each["is_cut"] for each in found] == [False, True, False]
+    assert [each["is_looped"] for each in found] == [False, False, True]
+    assert found[0]["character_errors"] == 0
+
+
+def test_voices_are_compared_with_the_reference_or_with_each_other() -> None:
+    skip_without("resemblyzer")
+    mine, other, *_ = sorted(SAMPLES.glob("*.wav"))
+    recordings = [Recording(str(path), "", "") for path in (mine, other)]
+
+    given = {each["path"]: each["cosine"] for each in said(recordings, "--reference", str(mine)) if "cosine" in each}
+    among = {each["path"]: each["cosine"] for each in said(recordings) if "cosine" in each}
+
+    assert given[str(mine)] == pytest.approx(1.0, abs=1e-3)
+    assert given[str(other)] == pytest.approx(among[str(other)], abs=1e-3)
+    assert among[str(mine)] == among[str(other)]
+    assert not [each for each in said(recordings[:1]) if "cosine" in each], "alone it is alike to nobody"
+
+
+def test_how_good_it_sounds_is_a_score_from_1_to_5() -> None:
+    skip_without("distillmos")
+    (found,) = judged([Recording(str(sorted(SAMPLES.glob("*.wav"))[0]), "", "")])
+
+    assert isinstance(score := found["mos"], float)
+    assert 1 < score < 5
+
+
+def test_weights_that_are_not_there_are_said_and_the_rest_is_judged(tmp_path: Path) -> None:
+    sample = str(sorted(SAMPLES.glob("*.wav"))[0])
+
+    found = said([Recording(sample, "A text.", "english")], "--whisper", str(tmp_path))
+
+    assert any(each["kind"] == "not_judged" and each["what"] == "words" for each in found)
+    assert [each["words"] for each in found if each["kind"] == "judged"] == [None]
+
+
+def test_a_judge_who_is_not_installed_says_how_he_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_none(_name: str) -> None:
+        """Nothing is installed."""
+
+    monkeypatch.setattr(importlib.util, "find_spec", find_none)
+
+    for found in (find_encoder(), find_quality_judge()):
+        assert isinstance(found, NotJudged)
+        assert INSTALL in found.why

@@ -19,8 +19,6 @@ from worker.engine.serving.parts import StartedCodec
 # Eleven bits of mantissa against bfloat16's eight for the same speed; what exceeds its range is cut off, see
 # `causal_conv.narrowed`. Signal to noise against float32 is in the README.
 _DTYPE = torch.float16
-# 48 s of speech: passes of 600 frames run at 97 % of the speed of those of 1,600 on an H200.
-_ENOUGH_FRAMES = 600
 # With so few streams the talker leaves the device idle most of the time.
 _LEAST_COMPANY = 16
 
@@ -34,7 +32,7 @@ def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: Servi
     memory = CodecMemory(pasts_of(weights), _DTYPE.itemsize)
     plan = memory.plan_on(total_bytes)
     parameters = PROFILES[profile]
-    patience = Patience(_ENOUGH_FRAMES, parameters.codec_patience_s, _LEAST_COMPANY)
+    patience = Patience(parameters.codec_enough_frames, parameters.codec_patience_s, _LEAST_COMPANY)
     convolution = convolution_for(device, _DTYPE) if parameters.codec_chip_kernels else causal_conv
     passes = CapturedPasses(weights, plan, convolution, parameters.codec_priority)
     beside_streams = parameters.codec_frames_beside_streams

@@ -98,4 +98,10 @@ def _predictor_weights(predictor: CodePredictor, first: Tensor, config: ModelCon
 
 def _text_table(talker: Talker) -> Tensor:
     """What `Talker.text_rows` makes of every id: as large as the table it replaces, and no product per prompt."""
-    return torch.cat([talker.text_projection(rows) for rows in talker.model.text_embedding.weight.split(_TEXT_ROWS)])
+    embedded = talker.model.text_embedding.weight
+    width = talker.text_projection(embedded[:1]).shape[1]
+    # Filled piece by piece: on a small card there is no room for all the pieces beside their sum.
+    table = embedded.new_empty(len(embedded), width)
+    for filled, rows in zip(table.split(_TEXT_ROWS), embedded.split(_TEXT_ROWS), strict=True):
+        filled.copy_(talker.text_projection(rows))
+    return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from worker.engine.interface import Pcm
+from worker.speech.quality.quantiles import quantile
 
 LOWEST_HZ, HIGHEST_HZ = 60.0, 420.0
 
@@ -29,7 +30,7 @@ def pitch_hz(pcm: Pcm, sample_rate_hz: int) -> float | None:
     loud = np.flatnonzero(levels > levels.max() / 30)
     chosen = loud[np.linspace(0, len(loud) - 1, min(len(loud), _MOST_WINDOWS)).astype(int)]
     periods = _periods(windows[chosen] - windows[chosen].mean(axis=1, keepdims=True), rate_hz)
-    return float(rate_hz / np.median(periods)) if len(periods) >= _LEAST_VOICED else None
+    return rate_hz / quantile(periods, 0.5) if len(periods) >= _LEAST_VOICED else None
 
 
 def _thinned(pcm: Pcm, step: int) -> np.ndarray:
@@ -43,13 +44,15 @@ def _thinned(pcm: Pcm, step: int) -> np.ndarray:
 def _periods(windows: np.ndarray, rate_hz: float) -> np.ndarray:
     """In samples, of those windows that are voiced."""
     size = windows.shape[1]
-    spectra = np.abs(np.fft.rfft(windows, 2 * size, axis=1)) ** 2
-    likeness = np.fft.irfft(spectra, axis=1)[:, :size]
-    # Longer shifts compare fewer samples.
-    compared = np.arange(size, 0, -1, dtype=np.float32) / np.float32(size)
-    likeness = likeness / (likeness[:, :1] * compared + np.float32(1e-14))
     shortest, longest = int(rate_hz / HIGHEST_HZ), min(int(rate_hz / LOWEST_HZ), size - 1)
-    field = likeness[:, shortest:longest]
+    # Room in which a window that is shifted so far meets no other end of itself.
+    room = 1 << (size + longest - 1).bit_length()
+    spectra = np.fft.rfft(windows, room, axis=1)
+    likeness = np.fft.irfft(np.square(spectra.real) + np.square(spectra.imag), axis=1)[:, :longest]
+    # Longer shifts compare fewer samples.
+    compared = np.arange(size, size - longest, -1, dtype=np.float32) / np.float32(size)
+    likeness = likeness / (likeness[:, :1] * compared + np.float32(1e-14))
+    field = likeness[:, shortest:]
     best = field.max(axis=1)
     # The first of peaks that are nearly as high: two periods are as alike as one.
     shifts = shortest + (field >= 0.9 * best[:, None]).argmax(axis=1)

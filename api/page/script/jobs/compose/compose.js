@@ -6,12 +6,16 @@ import { repeat } from "../../repeating.js";
 import { bytes, counted, span } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
+import { sampleButton, stopSample } from "../../voices/sample.js";
 import { chosen, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
+import { orderFields } from "./orders.js";
 import { titleOf } from "../titles.js";
+import { welcome } from "./welcome.js";
 
 const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
+const CHARS_PER_S = 14;
 
 export function composer(onSubmitted) {
   const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
@@ -21,9 +25,18 @@ export function composer(onSubmitted) {
   const pick = button("Choose a file", () => picker.click(), { iconName: "file", kind: "quiet" });
   const title = h("input", { id: "title", type: "text", maxlength: 200, dir: "auto", placeholder: "From its first words" });
   const voice = voiceField();
+  const sample = sampleButton("Hear it", () => ({ voice: voice.value() ?? undefined, language: language.value() }),
+    (problem) => (problem ? showProblem(trouble, problem) : replace(trouble)), { kind: "quiet" });
+  const first = welcome({ speakers: voice.builtIn, onText: (words) => {
+    if (file) detach();
+    text.value = words;
+    onText();
+    element.requestSubmit();
+  } });
   const language = languageField();
   const delivery = deliveryFields();
   const priority = priorityFields();
+  const orders = orderFields();
   const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
@@ -35,16 +48,17 @@ export function composer(onSubmitted) {
   const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
   const heading = h("h1", { tabindex: "-1" }, "New narration");
   const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
-    heading,
+    heading, first.element,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
-    h("div", { class: "grid" }, voice.element, language.element),
+    h("div", { class: "grid" }, h("div", { class: "with-sample" }, voice.element, sample), language.element),
     delivery.formats,
     h("details", { class: "more-choices" }, h("summary", {}, "More choices"),
       h("div", {},
         h("div", { class: "grid" }, h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
         delivery.choices,
         priority,
+        orders.element,
         h("div", { class: "checks" },
           h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
           delivery.checks))),
@@ -55,6 +69,7 @@ export function composer(onSubmitted) {
   let token = { body: "", value: "" };
   dropZone(zone, attach);
   let isServed = false;
+  let isNewHere = false;
   const filler = repeat(fill, () => (isServed ? SERVED_S : ALONE_S));
 
   async function fill(signal) {
@@ -70,8 +85,10 @@ export function composer(onSubmitted) {
         if (voices.length >= MOST_VOICES) break;
       }
       voice.show(voices);
+      await orders.fill(signal);
       isServed = served.length > 0;
       setHidden(missing, isServed);
+      first.show(isNewHere && isServed);
     } catch (error) {
       // Where nobody answers, or a key is asked for, the page says so by itself.
       if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
@@ -81,7 +98,7 @@ export function composer(onSubmitted) {
 
   function onText() {
     const length = [...text.value].length;
-    setText(counter, length ? counted(length, "character") : "");
+    setText(counter, length ? `${counted(length, "character")} · about ${span(length / CHARS_PER_S)} of speech` : "");
     setText(estimate, "");
   }
 
@@ -114,7 +131,7 @@ export function composer(onSubmitted) {
   }
 
   async function input() {
-    if (!file) return { text: text.value };
+    if (!file) return orders.isSsml() ? { ssml: text.value, ssml_mode: "lenient" } : { text: text.value };
     upload ??= await uploadDocument(file, (fraction) => setText(submit, fraction < 1 ? `Sending the file, ${Math.floor(fraction * 100)} %` : "Narrate"));
     return { document: { upload_id: upload, format: documentFormat(file.name) } };
   }
@@ -126,6 +143,7 @@ export function composer(onSubmitted) {
     if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
     const name = title.value.trim() || titleOf(file, text.value);
     if (name) order.metadata = { title: name };
+    orders.write(order);
     return order;
   }
 
@@ -183,7 +201,19 @@ export function composer(onSubmitted) {
     onText();
   }
 
-  return { element, focus: () => heading.focus(), close: () => filler.stop() };
+  return {
+    element,
+    /** Whether nothing was narrated yet. */
+    setFirst(isFirst) {
+      isNewHere = isFirst;
+      first.show(isNewHere && isServed);
+    },
+    focus: () => heading.focus(),
+    close() {
+      stopSample();
+      filler.stop();
+    },
+  };
 }
 
 function planned({ num_segments: passages, estimated_audio_s: audioS, estimated_render_s: renderS }) {

@@ -9,10 +9,14 @@ const ANYBODY = "The model's own choice";
 
 export function voiceField() {
   const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
+  let names = [];
   return {
     element: h("div", { class: "field" }, h("label", { for: "voice" }, "Voice"), select),
     value: () => select.value || null,
+    /** Names of the models' own voices, as far as they are known. */
+    builtIn: () => names,
     show(voices) {
+      names = voices.filter((voice) => voice.kind === "built_in" && voice.models.length).map((voice) => voice.name);
       const groups = [["Yours", voices.filter((voice) => voice.kind === "own")], ["Built in", voices.filter((voice) => voice.kind === "built_in")]];
       const kept = select.value;
       replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>

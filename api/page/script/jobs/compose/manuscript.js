@@ -6,9 +6,9 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
 
 /** Text of `segments`; `onChoose(index)` is called for the one a reader wants to know more of. */
-export function manuscript(segments, pauses, onChoose) {
+export function manuscript(segments, pauses, { onChoose, onPoint }) {
   const element = h("div", { class: "manuscript", role: "group", "aria-label": "Text, passage by passage",
-    "aria-describedby": "manuscript-hint", on: { click, keydown } });
+    "aria-describedby": "manuscript-hint", on: { click, keydown, pointerover: point, pointerleave: () => onPoint(null) } });
   const spans = [];
   let paragraph = null;
   let reachable = 0;
@@ -45,6 +45,10 @@ export function manuscript(segments, pauses, onChoose) {
     span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
   }
 
+  function point({ target }) {
+    onPoint(indexOf(target));
+  }
+
   function click(event) {
     const index = indexOf(event.target);
     if (index === null) return;
@@ -77,17 +81,28 @@ export function manuscript(segments, pauses, onChoose) {
     spans[index].focus();
   }
 
+  /** Whether it is another one than before. */
   function only(name, index) {
-    element.querySelector(`.${name}`)?.classList.remove(name);
-    if (index !== null) spans[index]?.classList.add(name);
+    const [before, now] = [element.querySelector(`.${name}`), spans[index] ?? null];
+    if (before === now) return false;
+    before?.classList.remove(name);
+    now?.classList.add(name);
+    return true;
   }
 
   return {
     element,
     focus,
     setChosen: (index) => only("chosen", index),
+    /** Where a passage stands: behind its paragraph. */
+    putBehind: (index, what) => spans[index].parentElement.after(what),
+    /** The passages of its paragraph. */
+    paragraphOf: (index) => [...spans[index].parentElement.querySelectorAll(".segment")].map((each) => Number(each.dataset.index)),
+    setPointed: (index) => only("pointed", index),
+    /** Bring it into sight. */
+    show: (index) => spans[index]?.scrollIntoView({ block: "center", behavior: still.matches ? "auto" : "smooth" }),
     setHeard(index) {
-      only("heard", index);
+      if (!only("heard", index)) return;
       const span = spans[index];
       if (span && isFollowed(element)) span.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
     },

@@ -2,38 +2,43 @@
 
 import { getJson, sendJson } from "../../api.js";
 import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
-import { keyed } from "../../keyed.js";
 import { count, decimal, span } from "../../wording.js";
 import { findingWords } from "./findings.js";
+import { paragraphVoice } from "./paragraph_voice.js";
 import { sentenceList } from "./sentences.js";
+import { attemptList, takeList } from "./takes.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
-export function inspector(jobId, segments, { onChanged, onPlay }) {
+export function inspector(jobId, segments, { model, onChanged, onPlay }) {
   const title = h("h2");
   const state = h("span", { class: "inspector-state" });
   const facts = h("p", { class: "inspector-facts" });
   const findings = h("p", { class: "notice warn", hidden: true });
   const listen = button("Play from here", () => onPlay(index), { iconName: "play", kind: "primary" });
-  const again = button("Speak it again", () => pressed(speakAgain));
+  const again = button("Speak it again", speakAgain);
   const compare = button("", () => pressed(readTakes));
+  const voice = paragraphVoice(jobId, model, { onChange: (change) => changed(change), put: (segment) => segments.put(segment) });
   const sentences = sentenceList(changeSentence);
   const actions = h("div", { class: "row" }, listen, again, compare);
   const trouble = h("div", { class: "notices", role: "alert" });
-  const list = h("ul", { class: "takes", "aria-label": "Takes" });
-  const showTakes = keyed(list, () => takeRow((number) => pressed(() => select(number))));
+  const list = takeList({ onSelect: (number) => pressed(() => select(number)), onTrouble: tell });
+  const attempts = attemptList({ onTrouble: tell });
   const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } },
     h("div", { class: "inspector-head" }, title, state,
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
-    facts, findings, sentences.element, actions, trouble, list);
+    facts, findings, sentences.element, actions, trouble, list.element, attempts.element, voice.element);
   let index = null;
   let takes = null;
+  let paragraph = [];
+  let tried = [];
   let numReadings = 0;
 
   segments.addEventListener("change", ({ detail }) => {
     if (index === null || !(detail.indexes === null || detail.indexes.includes(index))) return;
     draw();
     if (takes && takes.length !== segments.items[index].takes) attempt(readTakes);
+    if (segments.items[index].state === "failed" && !tried.length) attempt(readAttempts);
   });
 
   const path = () => `v1/jobs/${jobId}/segments/${index}`;
@@ -53,22 +58,40 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
       setHidden(again, !isDone);
       setText(compare.firstChild, `Compare ${count(segment.takes)} takes`);
       setHidden(compare, segment.takes < 2 || takes !== null);
-      setHidden(list, takes === null);
-      showTakes((takes ?? []).map((take) => [take.take, take]));
+      list.show(takes, !isDone);
+      attempts.show(segment.state === "failed" ? tried : []);
+      voice.show(paragraph, segment.voice);
     });
   }
 
-  async function speakAgain() {
-    segments.put(await sendJson("POST", `${path()}/regenerate`));
-    onChanged();
+  function speakAgain() {
+    return changed(async () => segments.put(await sendJson("POST", `${path()}/regenerate`)));
   }
 
   /** Whether the server has taken it. */
   function changeSentence(id, text) {
+    return changed(async () => segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${id}`, { text })));
+  }
+
+  /** What is spoken anew is heard beside what was there, as soon as it is. */
+  function changed(change) {
     return pressed(async () => {
-      segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${id}`, { text }));
+      await change();
       onChanged();
+      await readTakes();
     });
+  }
+
+  async function readAttempts() {
+    const wanted = index;
+    const found = (await getJson(path())).tried ?? [];
+    if (wanted !== index) return;
+    tried = found;
+    draw();
+  }
+
+  function tell(problem) {
+    replace(trouble, h("p", { class: "notice bad" }, problem.message));
   }
 
   async function readTakes() {
@@ -99,7 +122,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
       return true;
     } catch (error) {
       if (error.name !== "Problem") throw error;
-      replace(trouble, h("p", { class: "notice bad" }, error.message));
+      tell(error);
       return false;
     }
   }
@@ -118,32 +141,18 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
 
   return {
     element,
-    show(wanted) {
+    /** `inParagraph`: the passages of its paragraph. */
+    show(wanted, inParagraph) {
       if (wanted !== index) {
-        takes = null;
+        [takes, tried] = [null, []];
         replace(trouble);
       }
       index = wanted;
+      paragraph = inParagraph;
       setHidden(element, false);
       draw();
+      if (segments.items[index].state === "failed") attempt(readAttempts);
       if (!listen.hidden) listen.focus({ preventScroll: true });
-    },
-  };
-}
-
-function takeRow(onSelect) {
-  const facts = h("span");
-  const inPlace = h("strong", {}, "In place");
-  const use = button("Use it", () => onSelect(number), { kind: "quiet" });
-  let number = null;
-  return {
-    element: h("li", {}, facts, inPlace, use),
-    show({ take, selected, duration_s: duration, flagged }) {
-      number = take;
-      setText(facts, `Take ${count(take)} · ${span(duration ?? 0)}${flagged ? " · flagged" : ""}`);
-      use.setAttribute("aria-label", `Use take ${count(take)}`);
-      setHidden(inPlace, !selected);
-      setHidden(use, selected);
     },
   };
 }

@@ -21,6 +21,8 @@ export class Segments extends EventTarget {
   #told = [];
   #speed = 1;
   items = [];
+  /** Whether a view that is open keeps them up to date. */
+  isFollowed = false;
 
   constructor(jobId) {
     super();
@@ -119,6 +121,17 @@ export class Segments extends EventTarget {
       this.#starts.push(this.#starts[known] + this.items[known].duration_s + this.gapAfter(known));
     }
     return this.#starts[Math.min(index, this.#starts.length - 1)];
+  }
+
+  /** Seconds of the narration that are spoken without a gap, from its beginning. */
+  get spokenS() {
+    return this.startOf(this.length);
+  }
+
+  /** Whether everything is spoken. */
+  get isWhole() {
+    this.startOf(this.length);
+    return this.#starts.length > this.length;
   }
 
   /** Which segment is heard at this moment of the narration; null before the first. */

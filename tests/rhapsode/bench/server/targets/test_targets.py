@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import re
 import time
+import wave
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from rhapsode.bench.server.listening.ear import Ear, Window
-from rhapsode.bench.server.orders import Language, Level, Order, Speaking
+from rhapsode.bench.server.orders import Language, Level, Order, Speaking, Task
 from rhapsode.bench.server.targets.catalogue import TARGETS
 from rhapsode.bench.server.wire.errors import NotHeard, Refused, RequestFailed, Unreachable
 from rhapsode.stack.stack import Stack
-from tests.rhapsode.bench.server.speech_servers import SHAPES, SILENCE_S, Manner, nari_socket_server, speech_server
+from tests.rhapsode.bench.server.speech_servers import (
+    RATE_HZ,
+    SHAPES,
+    SILENCE_S,
+    Manner,
+    nari_socket_server,
+    speech_server,
+)
 
 TEXT = "  The 12 boats lay  still.\nNobody moved. "
+SAMPLE = sorted((Path(__file__).resolve().parents[5] / "worker/small_voice/samples").glob("*.wav"))[0]
 EVERYTHING = Window(0.0, float("inf"))
 
 
@@ -79,6 +93,50 @@ def test_our_own_server_is_heard_as_what_it_is_compatible_with(kind: str, live_s
     assert ear.audible_s is not None
 
 
+RECORDING = "data:audio/wav;base64,UklGRg=="
+
+
+@pytest.mark.parametrize(
+    ("speaking", "said"),
+    [
+        (Speaking("", task=Task.CUSTOM_VOICE, voice="ryan"), {"task_type": "CustomVoice", "voice": "ryan"}),
+        (Speaking("", task=Task.VOICE_DESIGN, instructions="low"), {"task_type": "VoiceDesign", "instructions": "low"}),
+        (
+            Speaking("", task=Task.X_VECTOR, reference=RECORDING),
+            {"task_type": "Base", "ref_audio": RECORDING, "x_vector_only_mode": True},
+        ),
+        (
+            Speaking("", task=Task.IN_CONTEXT, reference=RECORDING, reference_text="So it goes."),
+            {"task_type": "Base", "ref_audio": RECORDING, "ref_text": "So it goes."},
+        ),
+    ],
+)
+def test_each_task_is_asked_for_in_the_words_of_the_family(speaking: Speaking, said: dict[str, JsonValue]) -> None:
+    manner = Manner()
+    with speech_server("vllm-omni", manner) as url:
+        speak("vllm-omni", replace(speaking, url=url))
+
+    (body,) = manner.heard
+    assert {name: body.get(name) for name in said} == said
+    assert not {"ref_audio", "ref_text", "x_vector_only_mode"} & (body.keys() - said.keys())
+
+
+@pytest.mark.parametrize("kind", ["rhapsode", "rhapsode-live", "rhapsode-jobs"])
+@pytest.mark.parametrize("task", [Task.X_VECTOR, Task.IN_CONTEXT])
+def test_our_own_server_speaks_like_a_recording(kind: str, task: Task, live_stack: Stack) -> None:
+    recording = base64.b64encode(SAMPLE.read_bytes()).decode()
+    text = "So it goes." if task is Task.IN_CONTEXT else None
+    speaking = Speaking(
+        live_stack.url,
+        task=task,
+        reference=f"data:audio/wav;base64,{recording}",
+        reference_text=text,
+        parameters={"consent": "It is a synthetic voice."},
+    )
+
+    assert speak(kind, speaking, "The boats lay still.").playback.audio_s > 0.5
+
+
 def test_parameters_go_before_what_a_kind_would_send() -> None:
     manner = Manner()
     with speech_server("vllm-omni", manner) as url:
@@ -109,6 +167,17 @@ def test_a_refusal_over_a_socket_has_its_status() -> None:
 def test_audio_of_another_kind_is_not_taken_for_samples(headers: dict[str, str], said: str) -> None:
     with speech_server("sglang-omni", Manner(headers=headers)) as url, pytest.raises(NotHeard, match=re.escape(said)):
         speak("sglang-omni", Speaking(url))
+
+
+def test_a_server_that_answers_with_a_wav_is_heard_at_its_rate() -> None:
+    wav = io.BytesIO()
+    with wave.open(wav, "wb") as file:
+        file.setparams((1, 2, RATE_HZ // 2, 0, "NONE", ""))
+    manner = Manner(headers={"Content-Type": "audio/x-wav"}, head=wav.getvalue())
+    with speech_server("openai", manner) as url:
+        ear = speak("openai", Speaking(url))
+
+    assert ear.playback.audio_s == pytest.approx(2 * manner.audio_s)
 
 
 def test_an_answer_that_breaks_off_was_not_heard() -> None:

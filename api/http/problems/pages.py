@@ -1,0 +1,104 @@
+"""What `/errors` shows people: a page for each code, and a list of them, made of the table and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html import escape
+
+from api.http.problems.codes import CODES, ProblemCode
+
+STYLE = """\
+:root{color-scheme:light dark;--ink:#17211f;--paper:#fbfaf7;--quiet:#5b6663;--line:#dcdcd3;--mark:#0b6b60}
+@media(prefers-color-scheme:dark){:root{--ink:#e8ecea;--paper:#131817;--quiet:#9aa5a2;--line:#2b3533;--mark:#5cc4b4}}
+body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
+main{max-width:44rem;margin:0 auto;padding:2rem 1rem 4rem}
+h1{font-size:1.5rem;line-height:1.3;margin:1.5rem 0 .5rem;overflow-wrap:anywhere}
+h2{font-size:1rem;margin:1.75rem 0 .25rem}
+p{margin:.25rem 0}
+a{color:var(--mark)}
+code{font:.95em ui-monospace,monospace}
+nav,.quiet{color:var(--quiet)}
+dl{margin:0}
+dt{margin-top:.9rem;padding-top:.9rem;border-top:1px solid var(--line)}
+dd{margin:0}
+"""
+POLICY = (
+    f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The `Content-Security-Policy` of these pages: the style that is in them, and nothing else."""
+
+_CODE = re.compile("`([^`]*)`")
+
+
+def page_of(code: ProblemCode) -> str:
+    return _document(
+        code.code,
+        f"""\
+<nav><a href="../errors">Errors</a> · <a href="../docs">API</a></nav>
+<h1><code>{code.code}</code></h1>
+<p>{_sentence(code.meaning)}</p>
+<h2>What to do</h2>
+<p>{_sentence(code.remedy)}</p>
+<h2>Where it is met</h2>
+<p>{_sentence(met(code))}</p>
+""",
+    )
+
+
+def list_of_pages() -> str:
+    entries = "".join(
+        f'<dt><a href="errors/{each.code}"><code>{each.code}</code></a></dt>\n<dd>{_sentence(each.meaning)}</dd>\n'
+        for each in CODES
+    )
+    return _document(
+        "Errors",
+        f"""\
+<nav><a href="./">Rhapsode</a> · <a href="docs">API</a></nav>
+<h1>Errors</h1>
+<p>Every <code>code</code> that a refusal, or the <code>error</code> of a job, can have.</p>
+<dl>
+{entries}</dl>
+""",
+    )
+
+
+def met(code: ProblemCode) -> str:
+    """In which answers a caller meets the code, and whether asking again helps."""
+    places: list[str] = []
+    if code.statuses:
+        places.append(f"in answers with the status {_listed([str(status) for status in code.statuses])}")
+    if code.in_jobs:
+        again = "may help with nothing changed" if code.retry_helps else "does not help with nothing changed"
+        places.append(f"in the `error` of a job, whose `retry` {again}")
+    return ", and ".join(places)
+
+
+def _listed(words: list[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _sentence(text: str) -> str:
+    marked = _CODE.sub(r"<code>\1</code>", escape(text))
+    return f"{marked[0].upper()}{marked[1:]}."
+
+
+def _document(title: str, body: str) -> str:
+    return f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title} · Rhapsode</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+{body}</main>
+</body>
+</html>
+"""

@@ -1,0 +1,135 @@
+"""The public keys of the issuer, as it publishes them (JWKS), read through the client that reaches no private network.
+
+A key that is not known is looked for at once, so that an issuer may change its keys at any time; but no more often than
+every half minute, whoever sends what. What was read stays good for a day if the issuer does not answer, and is renewed
+every ten minutes behind the requests, which do not wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import structlog
+from anyio.to_thread import run_sync
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, JWKRegistry, OKPKey, RSAKey
+
+from api.identity.errors import KeysUnavailable
+from api.identity.rules import TokenRules
+from storage.runtime.egress.errors import SafeHttpError
+
+FRESH_S = 600.0
+GOOD_S = 86_400.0
+PAUSE_S = 30.0
+"""Between two readings, whatever tokens name."""
+
+MAX_BYTES = 512 * 1024
+DISCOVERY = "/.well-known/openid-configuration"
+
+PublicKey = RSAKey | ECKey | OKPKey
+
+_log = structlog.get_logger()
+
+
+class Reader(Protocol):
+    """What fetches a document; `storage.runtime.egress.client.SafeHttp` does."""
+
+    def get(self, url: str, max_bytes: int) -> bytes: ...
+
+
+class SigningKeys:
+    """For one event loop."""
+
+    def __init__(self, rules: TokenRules, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rules = rules
+        self._reader = reader
+        self._clock = clock
+        self._keys: Mapping[str, PublicKey] = {}
+        self._read_at: float | None = None
+        self._tried_at: float | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(self, key_id: str | None) -> PublicKey | None:
+        """None for a key that the issuer does not publish. Raises `KeysUnavailable` while it cannot be asked."""
+        known = self._named(key_id)
+        is_old = self._age_s() > FRESH_S
+        reading = self._begin_reading() if known is None or is_old else None
+        if known is not None and self._age_s() <= GOOD_S:
+            return known
+        if reading is not None:
+            # One reading for all that wait for it, whoever of them goes.
+            await asyncio.shield(reading)
+        if self._age_s() > GOOD_S:
+            raise KeysUnavailable("the issuer of tokens does not tell its keys at the moment")
+        return self._named(key_id)
+
+    def _named(self, key_id: str | None) -> PublicKey | None:
+        """Without a name there has to be one key alone."""
+        if key_id is None:
+            return next(iter(self._keys.values())) if len(self._keys) == 1 else None
+        return self._keys.get(key_id)
+
+    def _age_s(self) -> float:
+        return float("inf") if self._read_at is None else self._clock() - self._read_at
+
+    def _begin_reading(self) -> asyncio.Task[None] | None:
+        """The one under way, or a new one; None if the last is too near."""
+        if self._reading is not None and not self._reading.done():
+            return self._reading
+        if self._tried_at is not None and self._clock() - self._tried_at < PAUSE_S:
+            return None
+        self._tried_at = self._clock()
+        self._reading = asyncio.get_running_loop().create_task(self._read())
+        return self._reading
+
+    async def _read(self) -> None:
+        try:
+            self._keys = await run_sync(self._published)
+        except (SafeHttpError, ValueError) as error:
+            _log.warning("oidc_keys_unavailable", issuer=self._rules.issuer, error=str(error))
+        else:
+            self._read_at = self._clock()
+            _log.info("oidc_keys_read", issuer=self._rules.issuer, keys=sorted(self._keys))
+
+    def _published(self) -> Mapping[str, PublicKey]:
+        """In a thread. Raises `SafeHttpError` or `ValueError`."""
+        document = self._document(self._rules.keys_url or self._discovered())
+        keys = document.get("keys")
+        if not isinstance(keys, list):
+            raise ValueError("the document of keys has no list `keys`")
+        return dict(filter(None, map(_signing_key, keys)))
+
+    def _discovered(self) -> str:
+        document = self._document(f"{self._rules.issuer.rstrip('/')}{DISCOVERY}")
+        if document.get("issuer") != self._rules.issuer:
+            raise ValueError(f"{DISCOVERY} is of another issuer, {str(document.get('issuer'))[:200]!r}")
+        address = document.get("jwks_uri")
+        if not isinstance(address, str):
+            raise ValueError(f"{DISCOVERY} names no jwks_uri")
+        return address
+
+    def _document(self, url: str) -> dict[str, Any]:
+        try:
+            document = json.loads(self._reader.get(url, MAX_BYTES))
+        except RecursionError as error:
+            raise ValueError(f"{url} is no document") from error
+        if not isinstance(document, dict):
+            raise ValueError(f"{url} is no JSON object")
+        return document
+
+
+def _signing_key(entry: object) -> tuple[str, PublicKey] | None:
+    """With its name; None for what signs no tokens here, as a key for encryption or a secret of both sides."""
+    if not isinstance(entry, dict) or entry.get("use", "sig") != "sig":
+        return None
+    try:
+        key = JWKRegistry.import_key(entry)
+    except (JoseError, ValueError, TypeError):
+        # An issuer may publish kinds of keys that are not known here, beside those that are.
+        return None
+    name = entry.get("kid", "")
+    return (name, key) if isinstance(key, RSAKey | ECKey | OKPKey) and isinstance(name, str) else None

@@ -1,0 +1,123 @@
+// The same narration as code: for a shell with curl, for Python, and for the command line.
+
+import { key } from "../../api.js";
+import { openDialog } from "../../dialog.js";
+import { announce, button, h } from "../../dom.js";
+import { FLAGS, USUAL } from "./usual.js";
+
+const SERVER = new URL("../../../../../", import.meta.url).href.replace(/\/$/, "");
+const MOST_CHARS = 20_000;
+export function showCode(job, segments) {
+  const order = orderOf(job, segments);
+  openDialog("As code", h("div", { class: "stack code" },
+    h("p", { class: "hint" }, order.isWhole ? "The same narration, ordered by a program." : "The same narration, ordered by a program; its text stands in for one that is not here as it was sent."),
+    block("curl", curl(order)), block("Python", python(order)), block("Command line", commandLine(order))));
+}
+
+function block(title, code) {
+  const copy = button("Copy", async () => {
+    await navigator.clipboard.writeText(code);
+    announce(`${title}: copied`);
+  }, { kind: "quiet", "aria-label": `Copy: ${title}` });
+  // Where a page is not served safely a browser lends it no clipboard; the text can be marked.
+  return h("section", {}, h("div", { class: "code-head" }, h("h3", {}, title), navigator.clipboard ? copy : null), h("pre", { tabindex: "0" }, code));
+}
+
+/** What was asked for, without what goes without saying. */
+export function orderOf({ request, metadata }, segments) {
+  const isText = request.input.type === "text";
+  const text = isText ? textOf(segments, request.pauses.paragraph_s) : "";
+  const isWhole = isText && text !== "" && text.length <= MOST_CHARS;
+  const options = { model: request.model, voice: request.own_voice?.id ?? request.voice, seed: request.seed, normalization: request.normalization };
+  Object.assign(options, askedFor(request, USUAL));
+  if (Object.keys(request.speakers).length) options.speakers = request.speakers;
+  if (options.pronunciation_dictionaries) options.pronunciation_dictionaries = options.pronunciation_dictionaries.map(dictionary);
+  options.output = outputOf(request.output);
+  if (Object.keys(metadata).length) options.metadata = metadata;
+  return { text: isWhole ? text : request.input.first_words || "Your text.", options, isWhole, type: request.output.formats[0]?.type ?? "wav" };
+}
+
+const dictionary = (named) => {
+  const [id, version] = named.split("@");
+  return version ? { id, version: Number(version) } : { id };
+};
+
+function outputOf(output) {
+  // Where a copy goes is sealed: its keys are told to nobody again.
+  const { bucket: _, formats: __, ...found } = askedFor(output, USUAL.output);
+  return { formats: output.formats.map((format) => Object.fromEntries(Object.entries(format).filter(([name, value]) => value !== null && !(name === "files" && value === "whole")))), ...found };
+}
+
+/** What differs from the usual, by name; of a part of an order too. */
+function askedFor(values, usual) {
+  const names = Object.keys(usual).filter((name) => JSON.stringify(values[name]) !== JSON.stringify(usual[name]));
+  return Object.fromEntries(names.map((name) => [name, isPart(usual[name]) ? askedFor(values[name], usual[name]) : values[name]]));
+}
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** Names that are a caller's own, such as tags, have no usual values to be compared with. */
+const isPart = (usual) => isObject(usual) && Object.keys(usual).length > 0;
+
+/** As people wrote it; a paragraph ends where the narration pauses for one. */
+function textOf(segments, paragraphS) {
+  const items = segments.items.filter(Boolean);
+  return items.map((item, place) => item.written + (place + 1 === items.length ? "" : item.pause_after_s >= paragraphS ? "\n\n" : " ")).join("");
+}
+
+function curl({ text, options }) {
+  const body = JSON.stringify({ input: { text }, ...options }, null, 2).replaceAll("'", "'\\''");
+  const bearer = key.get() ? " \\\n  -H \"Authorization: Bearer $RHAPSODE_API_KEY\"" : "";
+  return `curl ${SERVER}/v1/jobs${bearer} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`;
+}
+
+function python({ text, options, type }) {
+  const given = Object.entries(options).map(([name, value]) => `        ${name}=${literal(value)},`).join("\n");
+  const bearer = key.get() ? ', api_key=os.environ["RHAPSODE_API_KEY"]' : "";
+  return `${bearer ? "import os\n\n" : ""}from rhapsode import Rhapsode
+
+with Rhapsode(${literal(SERVER)}${bearer}) as client:
+    job = client.submit_job(
+        ${literal(text)},
+${given}
+    )
+    client.wait(job)
+    client.download(client.job(job.id), ${literal(`narration.${type}`)}, ${literal(`narration.${type}`)})
+`;
+}
+
+/** A value of JSON as Python writes it. */
+function literal(value) {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${literal(each)}`).join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+function commandLine({ text, options, type }) {
+  const { speakers = {}, metadata, output: { formats: _, ...output }, ...rest } = options;
+  const flags = [["--server", SERVER], ...Object.entries(speakers).map((pair) => ["--speaker", pair.join("=")])];
+  // Its names are the caller's: they stand in no line that a shell reads.
+  const left = metadata ? ["metadata"] : [];
+  for (const [path, value] of leaves({ ...rest, output })) {
+    if (FLAGS[path] && value === false) flags.push([FLAGS[path].replace("--", "--no-")]);
+    else if (FLAGS[path]) flags.push(...[value].flat().map((each) => (each === true ? [FLAGS[path]] : [FLAGS[path], dictionaryName(each)])));
+    else if (FLAGS[`${path} ${value}`]) flags.push([FLAGS[`${path} ${value}`]]);
+    else left.push(path);
+  }
+  const given = flags.map(([name, ...value]) => [name, ...value.map((each) => quoted(String(each)))].join(" ")).join(" ");
+  let mark = "TEXT";
+  while (text.split("\n").includes(mark)) mark += "_";
+  const note = left.length ? `# Without ${left.join(", ")}.\n` : "";
+  return `${note}rhapsode narrate - ${given} -o narration.${type} <<'${mark}'\n${text}\n${mark}`;
+}
+
+/** Every value that is no object, by its names: ["pauses.line_s", 0.2]. */
+function leaves(part, within = "") {
+  return Object.entries(part).flatMap(([name, value]) => (isObject(value) ? leaves(value, `${within}${name}.`) : [[`${within}${name}`, value]]));
+}
+
+const dictionaryName = (value) => (value.id ? [value.id, value.version].filter(Boolean).join("@") : value);
+
+const quoted = (value) => (/^[\w./:@-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);

@@ -1,0 +1,51 @@
+// A link to a file that can be given to somebody without a key.
+
+import { sendJson } from "../../api.js";
+import { openDialog } from "../../dialog.js";
+import { announce, button, h, replace, setHidden, whileBusy } from "../../dom.js";
+import { moment } from "../../wording.js";
+import { showProblem } from "../compose/fields.js";
+
+const TERMS = [["An hour", 3600], ["A day", 86_400], ["A week", 604_800]];
+
+/** `files`: the names of those that there are. */
+export function shareFile(jobId, files) {
+  const file = h("select", { id: "share-file" }, files.map((name) => h("option", { value: name }, name)));
+  const term = h("select", { id: "share-term" }, TERMS.map(([label, seconds]) => h("option", { value: seconds, selected: seconds === 86_400 }, label)));
+  const link = h("input", { id: "share-link", type: "text", readonly: true, on: { focus: () => link.select() } });
+  const note = h("p", { class: "hint", role: "status" });
+  const copy = button("Copy", async () => {
+    await navigator.clipboard.writeText(link.value);
+    announce("Link copied");
+  });
+  const result = h("div", { class: "stack", hidden: true }, h("label", { for: "share-link" }, "Link"),
+    h("div", { class: "inline-field" }, link, navigator.clipboard ? copy : null), note);
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const form = h("form", { class: "stack", on: { submit: make } },
+    h("p", {}, "Whoever has the link can fetch this file, without a key."),
+    h("div", { class: "grid" },
+      h("div", { class: "field" }, h("label", { for: "share-file" }, "File"), file),
+      h("div", { class: "field" }, h("label", { for: "share-term" }, "For"), term)),
+    trouble,
+    h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Make a link")), result);
+
+  async function make(event) {
+    event.preventDefault();
+    replace(trouble);
+    try {
+      await whileBusy(form, async () => {
+        const path = `v1/jobs/${jobId}/artifacts/${encodeURIComponent(file.value)}/share`;
+        const shared = await sendJson("POST", path, { expires_in_s: Number(term.value) });
+        link.value = shared.url;
+        replace(note, `Holds until ${moment(shared.expires_at)}; the file is called ${shared.filename}. Deleting the narration ends it sooner.`);
+        setHidden(result, false);
+      });
+      link.focus();
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      showProblem(trouble, error);
+    }
+  }
+
+  openDialog("Share", form);
+}

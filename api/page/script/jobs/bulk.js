@@ -1,0 +1,58 @@
+// Several narrations chosen in the list, and one thing done with all of them.
+
+import { request, sendJson } from "../api.js";
+import { confirmed } from "../dialog.js";
+import { button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
+import { counted, isOver } from "../wording.js";
+import { showProblem } from "./compose/fields.js";
+
+/** `chosen()`: the jobs that are; `onDone(id, isGone)` after each that is done; `onEnd`: nobody chooses any more. */
+export function bulkBar({ chosen, onDone, onEnd }) {
+  const line = h("p", { class: "bulk-line", role: "status" });
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const cancel = button("Cancel", () => each((job) => !isOver(job.state), (job) => sendJson("POST", `v1/jobs/${job.id}/cancel`)));
+  const drop = button("Delete", remove, { kind: "danger" });
+  const end = button("Done choosing", onEnd, { kind: "quiet" });
+  const buttons = h("div", { class: "row" }, cancel, drop, end);
+  const element = h("div", { class: "bulk", hidden: true }, line, buttons, trouble);
+
+  function show() {
+    const jobs = chosen();
+    setText(line, jobs.length ? `${counted(jobs.length, "narration")} chosen` : "Choose narrations in the list.");
+    cancel.disabled = !jobs.some(({ state }) => !isOver(state));
+    drop.disabled = !jobs.some(({ state }) => isOver(state));
+  }
+
+  async function remove() {
+    const over = chosen().filter(({ state }) => isOver(state));
+    const isAgreed = await confirmed(`Delete ${counted(over.length, "narration")}?`, "Their audio and everything else they made will be gone. Those under way stay.", "Delete");
+    if (isAgreed) await each((job) => isOver(job.state), (job) => request("DELETE", `v1/jobs/${job.id}`), true);
+  }
+
+  /** One after the other, as far as it goes. */
+  async function each(isMeant, action, isGone = false) {
+    replace(trouble);
+    await whileBusy(buttons, async () => {
+      for (const job of chosen().filter(isMeant)) {
+        try {
+          await action(job);
+          onDone(job.id, isGone);
+        } catch (error) {
+          if (error.name !== "Problem") throw error;
+          showProblem(trouble, error);
+        }
+      }
+    });
+    show();
+  }
+
+  return {
+    element,
+    show,
+    setOpen(isOpen) {
+      setHidden(element, !isOpen);
+      replace(trouble);
+      show();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+// What few narrations need: who speaks which lines, how words are respelt, SSML, when it begins, where files lie, who is told.
+
+import { getJson } from "../../api.js";
+import { h, replace, setHidden } from "../../dom.js";
+
+const PREFIX = "The folders below the bucket's own";
+
+export function orderFields() {
+  const cast = h("textarea", { id: "cast", rows: 2, dir: "auto", placeholder: "ANNA = ada\nTOM = tom" });
+  const dictionaries = h("select", { id: "dictionaries", multiple: true, size: 3 });
+  const respelling = h("div", { class: "field", hidden: true }, h("label", { for: "dictionaries" }, "Pronunciation dictionaries"), dictionaries);
+  const ssml = h("input", { type: "checkbox", id: "ssml" });
+  const begins = h("input", { id: "not-before", type: "datetime-local" });
+  const folder = h("input", { id: "destination", type: "text", maxlength: 200, placeholder: "books/42/", title: PREFIX });
+  const receiver = h("input", { id: "webhook", type: "url", maxlength: 2048, placeholder: "An https address" });
+
+  return {
+    element: h("div", { class: "stack" },
+      h("div", { class: "grid" },
+        h("div", { class: "field" }, h("label", { for: "cast" }, "Cast: who speaks lines that begin with a name"), cast), respelling),
+      h("div", { class: "grid" },
+        h("div", { class: "field" }, h("label", { for: "not-before" }, "Not before"), begins),
+        h("div", { class: "field" }, h("label", { for: "destination" }, "Folder in the service's bucket"), folder),
+        h("div", { class: "field" }, h("label", { for: "webhook" }, "Webhook"), receiver)),
+      h("label", { class: "check" }, ssml, "The text is SSML; what is not understood is read as text")),
+    /** What there is to choose from. Throws a `Problem`. */
+    async fill(signal) {
+      const { data } = await getJson("v1/pronunciation-dictionaries?limit=100", { signal });
+      const kept = new Set([...dictionaries.selectedOptions].map(({ value }) => value));
+      setHidden(respelling, !data.length);
+      replace(dictionaries, data.map(({ id, name }) => h("option", { value: id, selected: kept.has(id) }, name)));
+    },
+    isSsml: () => ssml.checked,
+    /** Put into an order what was filled in; what cannot be is for the server to refuse. */
+    write(order) {
+      const speakers = Object.fromEntries(cast.value.split("\n").filter((line) => line.trim()).map((line) => {
+        const [name, ...voice] = line.split("=");
+        return [name.trim(), voice.join("=").trim()];
+      }));
+      if (Object.keys(speakers).length) order.speakers = speakers;
+      const chosen = [...dictionaries.selectedOptions].map(({ value: id }) => ({ id }));
+      if (chosen.length) order.pronunciation_dictionaries = chosen;
+      if (begins.value) order.not_before = new Date(begins.value).toISOString();
+      if (folder.value.trim()) order.output.destination = { prefix: folder.value.trim() };
+      if (receiver.value.trim()) order.webhook = { url: receiver.value.trim() };
+    },
+  };
+}

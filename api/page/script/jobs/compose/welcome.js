@@ -1,0 +1,32 @@
+// What somebody sees who has narrated nothing yet: three samples that play at once, and a text that is narrated with a click.
+
+import { button, h, replace, setHidden } from "../../dom.js";
+import { sampleButton } from "../../voices/sample.js";
+import { showProblem } from "./fields.js";
+
+const SAMPLES = [
+  ["A story", "Long ago, in a house at the end of the lane, there lived a cat who could not sleep."],
+  ["The news", "Good evening. The bridge over the harbour opens again tomorrow morning, two weeks early."],
+  ["A letter", "Dear Anna, the apples are in, the roof is dry, and the kitchen smells of bread. Come soon."],
+];
+const FABLE = `The Crow and the Pitcher
+
+A thirsty crow found a pitcher with a little water at the bottom, too deep for her beak to reach.
+
+She tried to tip it over, but it was too heavy. So she picked up pebbles, one after the other, and dropped them in. With each of them the water rose a little.
+
+At last it stood at the brim, and she drank.`;
+
+/** `speakers()`: names of voices that there are; `onText(text)`: narrate it. */
+export function welcome({ speakers, onText }) {
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
+  const voiceOf = (place) => speakers()[place % Math.max(1, speakers().length)];
+  const samples = SAMPLES.map(([label, text], place) => sampleButton(label, () => ({ voice: voiceOf(place), language: "auto" }), tell, { text }));
+  const element = h("section", { class: "welcome", "aria-label": "To begin with", hidden: true },
+    h("div", {}, h("h2", {}, "Hear it first"), h("p", { class: "hint" }, "Spoken this moment; nothing is kept."), h("div", { class: "row" }, samples)),
+    h("div", {}, h("h2", {}, "Or make your first narration"), h("p", { class: "hint" }, "A fable of half a minute, as a file."),
+      button("Narrate a fable", () => onText(FABLE))),
+    trouble);
+  return { element, show: (isWanted) => setHidden(element, !isWanted) };
+}

@@ -1,0 +1,67 @@
+// Where everything is in time: segments and their sentences, those that are not spoken yet by the length of their text.
+
+const CHARS_PER_S = 14;
+
+/** The places of a narration's segments at one moment. */
+export class Layout {
+  #segments;
+  #starts = [];
+  total = 0;
+
+  constructor(segments) {
+    this.#segments = segments;
+  }
+
+  /** Anew, after a change. */
+  measure() {
+    let at = 0;
+    this.#starts.length = 0;
+    for (let index = 0; index < this.#segments.length && this.#segments.items[index]; index += 1) {
+      this.#starts.push(at);
+      at += this.lengthOf(index) + this.#segments.gapAfter(index);
+    }
+    this.total = at;
+  }
+
+  get count() {
+    return this.#starts.length;
+  }
+
+  startOf(index) {
+    return this.#starts[index] ?? 0;
+  }
+
+  /** Without the silence behind it. */
+  lengthOf(index) {
+    const { duration_s: duration, state, text } = this.#segments.items[index];
+    return state === "done" && duration ? duration : Math.max(0.4, text.length / CHARS_PER_S);
+  }
+
+  /** The segment that is there, with the silence behind it; null beyond the end. */
+  at(seconds) {
+    if (seconds < 0 || seconds > this.total || !this.count) return null;
+    let [low, high] = [0, this.count];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.#starts[middle] <= seconds) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /**
+   * Where a segment's sentences begin and end. The server knows the moment only of one that is a segment by itself; within a
+   * segment they are as long as their share of its letters.
+   */
+  sentencesOf(index) {
+    const { sentences } = this.#segments.items[index];
+    const letters = sentences.reduce((sum, { text }) => sum + text.length, 0) || 1;
+    const [start, length] = [this.startOf(index), this.lengthOf(index)];
+    let before = 0;
+    return sentences.map((sentence) => {
+      const from = start + (length * before) / letters;
+      before += sentence.text.length;
+      return { sentence, from, to: start + (length * before) / letters };
+    });
+  }
+}

@@ -1,0 +1,170 @@
+// Plays a narration segment by segment on two media elements: one is heard while the other has the next segment ready.
+// Media elements keep the pitch at another speed, and a browser gives the keys of a keyboard's media row to nothing else.
+
+import { clipOf } from "./clips.js";
+
+/** Tells "change" when it plays, pauses, waits or goes to another segment; "end" at the end; "trouble" with `detail`. */
+export class Deck extends EventTarget {
+  #jobId;
+  #segments;
+  #elements = [new Audio(), new Audio()];
+  #clips = [null, null];
+  #front = 0;
+  #abort = new AbortController();
+  #loading = new AbortController();
+  #index = null;
+  #isPaused = false;
+  #isWaiting = true;
+
+  constructor(jobId, segments, { rate, volume }) {
+    super();
+    this.#jobId = jobId;
+    this.#segments = segments;
+    for (const element of this.#elements) {
+      element.preservesPitch = true;
+      element.volume = volume;
+      element.defaultPlaybackRate = rate;
+      element.playbackRate = rate;
+      element.addEventListener("ended", () => element === this.#heard && this.goTo(this.#index + 1));
+    }
+  }
+
+  get #heard() {
+    return this.#elements[this.#front];
+  }
+
+  /** Which segment is heard, or waited for. */
+  get index() {
+    return this.#index;
+  }
+
+  get isPaused() {
+    return this.#isPaused;
+  }
+
+  /** Whether nothing is heard because the next segment is still to come. */
+  get isWaiting() {
+    return this.#isWaiting;
+  }
+
+  /** In seconds of the narration. */
+  get position() {
+    const within = this.#isWaiting ? 0 : this.#heard.currentTime;
+    return this.#segments.startOf(this.#index ?? 0) + within;
+  }
+
+  set rate(value) {
+    for (const element of this.#elements) {
+      element.defaultPlaybackRate = value;
+      element.playbackRate = value;
+    }
+  }
+
+  set volume(value) {
+    for (const element of this.#elements) element.volume = value;
+  }
+
+  /** Go on at a segment, so many seconds behind its beginning. */
+  async goTo(index, offsetS = 0) {
+    this.#loading.abort();
+    this.#loading = new AbortController();
+    const signal = AbortSignal.any([this.#abort.signal, this.#loading.signal]);
+    if (!this.#isWaiting && this.#isReady(this.#front, index)) {
+      this.#heard.currentTime = offsetS;
+      this.#prepare(index + 1, signal);
+      this.#tell("change");
+      return;
+    }
+    this.#heard.pause();
+    this.#index = index;
+    this.#isWaiting = true;
+    this.#tell("change");
+    try {
+      if (!this.#isReady(1 - this.#front, index) && !(await this.#load(1 - this.#front, index, signal))) {
+        this.#tell("end");
+        return;
+      }
+      this.#front = 1 - this.#front;
+      this.#isWaiting = false;
+      if (offsetS) this.#heard.currentTime = offsetS;
+      if (!this.#isPaused) await this.#play();
+      this.#tell("change");
+      this.#prepare(index + 1, signal);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async resume() {
+    this.#isPaused = false;
+    this.#tell("change");
+    if (!this.#isWaiting) await this.#play().catch((error) => this.#failed(error));
+  }
+
+  pause() {
+    this.#isPaused = true;
+    this.#heard.pause();
+    this.#tell("change");
+  }
+
+  close() {
+    this.#abort.abort();
+    for (const place of [0, 1]) {
+      this.#elements[place].pause();
+      this.#elements[place].removeAttribute("src");
+      this.#elements[place].load();
+      this.#clips[place]?.close();
+    }
+  }
+
+  /** A browser may want a press for each beginning: then it stands ready, and the button says so. */
+  async #play() {
+    try {
+      await this.#heard.play();
+    } catch (error) {
+      if (error.name === "NotAllowedError") this.pause();
+      else if (error.name !== "AbortError") throw error;
+    }
+  }
+
+  /** Whether there is such a segment. */
+  async #load(place, index, signal) {
+    const clip = await clipOf(this.#jobId, this.#segments, index, signal);
+    if (clip === null) return false;
+    if (signal.aborted) {
+      clip.close();
+      signal.throwIfAborted();
+    }
+    this.#clips[place]?.close();
+    this.#clips[place] = clip;
+    this.#elements[place].src = clip.url;
+    return true;
+  }
+
+  /** Have the next one ready. What is wrong with it is told when its turn comes. */
+  async #prepare(index, signal) {
+    const place = 1 - this.#front;
+    if (this.#isReady(place, index)) return;
+    try {
+      await this.#load(place, index, signal);
+    } catch (error) {
+      if (error.name !== "AbortError" && error.name !== "Problem") throw error;
+    }
+  }
+
+  /** One that was spoken anew since is not: what is heard is what stands there now. */
+  #isReady(place, index) {
+    const clip = this.#clips[place];
+    return clip !== null && clip.index === index && clip.sha256 === this.#segments.items[index]?.sha256;
+  }
+
+  #failed(error) {
+    if (error.name === "AbortError") return;
+    if (error.name !== "Problem") throw error;
+    this.dispatchEvent(new CustomEvent("trouble", { detail: error.message }));
+  }
+
+  #tell(type) {
+    if (!this.#abort.signal.aborted) this.dispatchEvent(new Event(type));
+  }
+}

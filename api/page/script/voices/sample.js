@@ -1,0 +1,61 @@
+// A voice is heard at once, as live speech: no job is made for it, and nothing is kept.
+
+import { button, h, icon, replace } from "../dom.js";
+import { LivePlayer } from "../live/player.js";
+import { wholeText } from "../live/sources.js";
+
+const WORDS = "Here is how I sound. I read a story, a letter or the news, whatever you give me.";
+
+let now = null;
+
+/** End the sample that is heard, whoever began it. */
+export function stopSample() {
+  now?.stop();
+}
+
+/**
+ * A button that plays a few words; pressed again, it stops them. `order()` says which voice: `{voice, language}`; `text` has other words.
+ * `onTrouble(problem)` is told why nothing is heard, null at the beginning.
+ */
+export function sampleButton(label, order, onTrouble, { text = WORDS, ...properties } = {}) {
+  const element = button(label, press, { iconName: "play", ...properties });
+  let mine = null;
+
+  function press() {
+    if (mine) mine.stop();
+    else hear();
+  }
+
+  async function hear() {
+    stopSample();
+    onTrouble(null);
+    const abort = new AbortController();
+    const player = new LivePlayer();
+    const sample = { stop: () => { abort.abort(); player.stop(); } };
+    [now, mine] = [sample, sample];
+    draw();
+    try {
+      for await (const { samples, rate } of wholeText(text, order(), abort.signal)) {
+        if (abort.signal.aborted) break;
+        player.take(samples, rate);
+      }
+      await player.finish();
+    } catch (error) {
+      if (error.name === "Problem") onTrouble(error);
+      else if (error.name !== "AbortError") throw error;
+    } finally {
+      await player.stop();
+      if (now === sample) now = null;
+      if (mine === sample) mine = null;
+      draw();
+    }
+  }
+
+  function draw() {
+    const words = mine ? "Stop" : label;
+    replace(element, icon(mine ? "stop" : "play"), h("span", {}, words));
+    if (properties["aria-label"]) element.setAttribute("aria-label", properties["aria-label"].replace(label, words));
+  }
+
+  return element;
+}

@@ -1,0 +1,3 @@
+/* Redoc over this server's own description. */
+
+window.Redoc.init("openapi.json", { hideDownloadButtons: true, sanitize: true }, document.getElementById("reference"));

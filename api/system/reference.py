@@ -1,0 +1,92 @@
+"""`/docs` and `/redoc`: the OpenAPI description for people, by Swagger UI and Redoc from files of our own.
+
+Neither asks another host for anything: their scripts lie in `api/reference/`, and the header says so to the browser.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+
+from api.dependencies import Services
+from api.http.static_files import StaticFolder, answer_asset, answer_document, read_folder
+from api.system.page import store_origin
+
+router = APIRouter(include_in_schema=False)
+
+FOLDER = Path(__file__).parents[1] / "reference"
+SWAGGER_UI = "docs.html"
+REDOC = "redoc.html"
+
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+"""Of no bytes: Redoc makes an empty style element and fills it rule by rule."""
+
+SCROLLBAR_STYLE = "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='"
+"""Of the one style that this version of Redoc writes into the document, for its menu. No other is taken."""
+
+
+@cache
+def reference() -> StaticFolder:
+    """Read once in a process, at the first visit: 3 MB, which take a third of a second to compress."""
+    return read_folder(FOLDER, [SWAGGER_UI, REDOC], "reference")
+
+
+@router.head("/docs")
+@router.get("/docs")
+def get_docs(
+    services: Services,
+    accept_encoding: Annotated[str, Header()] = "",
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Every operation, which can be tried from there."""
+    policy = reference_policy(store_origin(services))
+    return answer_document(reference().documents[SWAGGER_UI], policy, accept_encoding, if_none_match)
+
+
+@router.head("/redoc")
+@router.get("/redoc")
+def get_redoc(
+    services: Services,
+    accept_encoding: Annotated[str, Header()] = "",
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """The same as a document to read and search."""
+    policy = reference_policy(store_origin(services))
+    return answer_document(reference().documents[REDOC], policy, accept_encoding, if_none_match)
+
+
+@router.head("/reference/{version}/{name:path}")
+@router.get("/reference/{version}/{name:path}")
+def get_asset(
+    version: str,
+    name: str,
+    accept_encoding: Annotated[str, Header()] = "",
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """A file of the two, in a thread of its own: it may be the first of a process to read them."""
+    return answer_asset(reference(), version, name, accept_encoding, if_none_match)
+
+
+def reference_policy(store: str | None) -> str:
+    """What the two may load. store: another host where downloads that are tried end, if it is one.
+
+    Swagger UI plays and saves what it was answered from `blob:` and draws its icons from `data:`; Redoc searches in a
+    worker that it makes of a `blob:`.
+    """
+    beyond = f" {store}" if store else ""
+    rules = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": f"'self' {EMPTY_STYLE} {SCROLLBAR_STYLE}",
+        "img-src": "'self' data:",
+        "connect-src": f"'self'{beyond}",
+        "media-src": "blob:",
+        "worker-src": "blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())

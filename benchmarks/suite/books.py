@@ -1,0 +1,141 @@
+"""What a book takes from its submission to its finished file, by hours of speech; what an edit of it costs, and a kill.
+
+    python benchmarks/suite/books.py [--hours 1 10] [--url URL]
+
+Without `--url` a stack of its own, with the engine without a model. A book is paragraphs of the texts of
+`rhapsode bench`, as long as is thought to be so many hours; what was spoken is told beside it. The edit is of the
+segment in the middle, until the new file can be fetched. The kill (-9) is of the GPU worker, when half of a second book
+as long as the first is spoken: how many seconds more that one takes. Each is one job alone on the stack.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from benchmarks.queue.system import PROCESSES
+from rhapsode import Job, Rhapsode
+from rhapsode.bench.server.orders import Language, Level
+from rhapsode.bench.server.texts.bank import TextBank, TextChoice
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from tests.environment import without_settings
+from tests.run_guard import guarded_run
+
+CHARS_PER_HOUR = 54_000
+SLOTS = 64
+STEP_S = 0.001
+TIMEOUT_S = 4 * 3600.0
+POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """accepted_s, finished_s: from the submission."""
+
+    job: Job
+    accepted_s: float
+    finished_s: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hours", type=float, nargs="+", default=[1.0])
+    parser.add_argument("--url", help="of a running server; then no worker is killed")
+    arguments = parser.parse_args()
+    names = ("hours asked", "spoken", "segments", "accepted s", "finished s", "audio s/s", "an edit s", "a kill s")
+    print(*(f"{name:>11}" for name in names), flush=True)
+    if arguments.url is not None:
+        _tell(arguments.url, arguments.hours, None)
+        return
+    with guarded_run() as folder, _stack(folder) as url:
+        _tell(url, arguments.hours, _kill_worker)
+
+
+def _tell(url: str, hours: list[float], kill: Callable[[], None] | None) -> None:
+    with Rhapsode(url) as client:
+        _spoken(client, book_text(0.02, 0), None)  # the first job of a stack finds nothing warm
+        for number, wanted in enumerate(hours, start=1):
+            whole = _spoken(client, book_text(wanted, number), None)
+            edit_s = _edited(client, whole.job)
+            # Other sentences: the same would be reused.
+            broken = None if kill is None else _spoken(client, book_text(wanted, 1000 + number), kill)
+            spoken_s = sum(each.duration_s or 0.0 for each in client.artifacts(whole.job))
+            cells = (
+                f"{wanted:g}",
+                f"{spoken_s / 3600:.2f}",
+                f"{whole.job.progress.segments.total}",
+                f"{whole.accepted_s:.2f}",
+                f"{whole.finished_s:.1f}",
+                f"{spoken_s / whole.finished_s:,.0f}",
+                f"{edit_s:.2f}",
+                "-" if broken is None else f"{broken.finished_s - whole.finished_s:+.1f}",
+            )
+            print(*(f"{cell:>11}" for cell in cells), flush=True)
+
+
+def book_text(hours: float, seed: int) -> str:
+    """Paragraphs of the bank's texts, the same for a seed."""
+    bank = TextBank(TextChoice(seed, (Level.MEDIUM, Level.LONG), (Language.ENGLISH,)))
+    chance = random.Random(seed)
+    paragraphs: list[str] = []
+    number = chars = 0
+    while chars < hours * CHARS_PER_HOUR:
+        paragraph = " ".join(bank.order(number + each).text for each in range(chance.randint(1, 4)))
+        paragraphs.append(paragraph)
+        number, chars = number + 4, chars + len(paragraph)
+    return "\n\n".join(paragraphs)
+
+
+def _spoken(client: Rhapsode, text: str, kill: Callable[[], None] | None) -> Book:
+    began_s = time.monotonic()
+    job = client.submit_job(text, output={"formats": [{"type": "opus"}]}, reuse=False)
+    accepted_s = time.monotonic() - began_s
+    while kill is not None and not job.state.is_terminal:
+        job = client.job(job.id)
+        segments = job.progress.segments
+        if segments.total and segments.done * 2 >= segments.total:
+            kill()
+            break
+        time.sleep(POLL_S)
+    job = client.wait(job, timeout_s=TIMEOUT_S)
+    job.raise_unless_succeeded()
+    return Book(job, accepted_s, time.monotonic() - began_s)
+
+
+def _edited(client: Rhapsode, job: Job) -> float:
+    segments = list(client.segments.list(job))
+    began_s = time.monotonic()
+    client.segments.edit(job, segments[len(segments) // 2], text="This sentence was another one before.")
+    client.wait(job, timeout_s=TIMEOUT_S).raise_unless_succeeded()
+    return time.monotonic() - began_s
+
+
+def _kill_worker() -> None:
+    for process in psutil.Process().children(recursive=True):
+        if PROCESSES["gpu_worker"] in process.cmdline():
+            os.kill(process.pid, signal.SIGKILL)
+            return
+    raise SystemExit("there is no GPU worker to kill")
+
+
+@contextmanager
+def _stack(folder: Path) -> Generator[str]:
+    environment = without_settings(os.environ)
+    environment |= {"RHAPSODE_ENGINE": "fake", "RHAPSODE_FAKE_STEP_S": str(STEP_S)}
+    with Stack(StackOptions(folder, slots=SLOTS), environment, lambda _: None) as stack:
+        stack.wait_ready()
+        yield stack.url
+
+
+if __name__ == "__main__":
+    main()

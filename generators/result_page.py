@@ -1,0 +1,95 @@
+"""benchmarks/RESULTS.md: every result in benchmarks/results/ as a table. No figure on that page is typed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.component_result import ComponentResult
+from generators.files import ROOT, Files
+from rhapsode.bench.environment import Environment
+from rhapsode.bench.server.report import ServerReport
+from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
+from rhapsode.bench.server.text_report import failures, load_rows, verdicts
+
+PAGE = Path("benchmarks/RESULTS.md")
+SERVERS = Path("benchmarks/results/servers")
+COMPONENTS = Path("benchmarks/results/components")
+
+
+def result_page() -> Files:
+    servers = {path.stem: ServerReport.read(path) for path in sorted((ROOT / SERVERS).glob("*.json"))}
+    components = [ComponentResult.read(path) for path in sorted((ROOT / COMPONENTS).glob("*.json"))]
+    return {PAGE: "\n".join(lines(servers, components))}
+
+
+def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult]) -> Iterator[str]:
+    yield "<!-- made by `make generated` from benchmarks/results/; change those, never this -->"
+    yield "# Results"
+    yield ""
+    yield "Each is of one run, with its commit (a `+` says that files differed from it), its machine and its command."
+    yield "The load is what the machine had to do when it began: above one for each core, believe shares and no times."
+    yield "[What the words mean, and what was measured on other machines](README.md)."
+    yield ""
+    if servers:
+        yield "## Servers"
+        yield ""
+        yield "By `rhapsode bench --url`, kept by `suite/keep.py`."
+        yield ""
+    for name, report in servers.items():
+        yield f"### {name}"
+        yield ""
+        yield _source(report.environment)
+        yield ""
+        yield from _server(report)
+    if components:
+        yield "## Components"
+        yield ""
+        yield "By `make bench`, or `python benchmarks/run_all.py NAME`."
+        yield ""
+    for result in components:
+        load = "" if result.load is None else f", load {result.load:g}"
+        yield f"### `{result.script}`"
+        yield ""
+        yield f"{_source(result.environment)} {result.wall_s:g} s{load}."
+        yield ""
+        yield "```text"
+        yield from result.printed
+        yield "```"
+        yield ""
+
+
+def _source(found: Environment) -> str:
+    day = f"{found.began_at:%Y-%m-%d}"
+    machine = f"{found.cores} cores of {found.cpu}, {found.system}, Python {found.python}"
+    return f"`{found.command}`, commit {found.commit or 'unknown'}, {day}; {machine}."
+
+
+def _server(report: ServerReport) -> Iterator[str]:
+    yield from _table(load_rows(report))
+    yield ""
+    yield from (f"- {_escaped(each)}" for each in verdicts(report))
+    if report.quality is not None:
+        yield ""
+        yield from _table(quality_rows(report.quality))
+        yield ""
+        yield from (f"- {_escaped(each)}" for each in quality_verdicts(report.quality))
+    yield from (f"- {_escaped(each)}" for stage in report.stages for each in failures(stage))
+    yield from (f"- left out: {_escaped(left.stage)}: {_escaped(left.why)}" for left in report.left_out)
+    yield ""
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    heads, *cells = rows
+    yield _line(heads)
+    yield _line(["---", *["---:"] * (len(heads) - 1)])
+    yield from map(_line, cells)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _escaped(text: str) -> str:
+    """A server's own words may be among it."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,182 @@
+"""`rhapsode config`: which settings a process that is started here has, and where from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from rhapsode.cli.failures import FAILED
+from rhapsode.cli.options import DataDirOption, JsonOption, choose_data_dir, read_settings
+from rhapsode.cli.tables import print_rows
+
+if TYPE_CHECKING:
+    from rhapsode.stack.layout import DataDir
+    from storage.runtime.config.settings import ProcessSettings
+    from storage.runtime.config.sources import SettingInEffect
+
+app = typer.Typer(help="Which settings are in effect, and where from.", no_args_is_help=True, rich_markup_mode=None)
+
+ProcessName = Literal["command-line", "api", "router", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"]
+
+HEADINGS = ("setting", "value", "from", "of")
+UP = "rhapsode up"
+NOTHING = "-"
+
+
+@app.callback()
+def config() -> None:
+    """Keeps `show` a command of its own, beside those that may come."""
+
+
+@app.command()
+def show(
+    process: Annotated[
+        ProcessName | None, typer.Argument(metavar="[PROCESS]", help=f"Of {', '.join(get_args(ProcessName))}.")
+    ] = None,
+    given: Annotated[bool, typer.Option("--given", help="Only what is not the default.")] = False,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the settings of processes that would be started here and now, each with its source. Secrets are not shown.
+
+    Without a name, of the command line and of all that `rhapsode up` starts; a router is asked for by its name. What
+    `rhapsode up` decides itself says so. Status 1 if a process could not start with what is set.
+    """
+    settings = read_settings()
+    folder = choose_data_dir(data_dir, settings)
+    wanted = (process,) if process else tuple(name for name in get_args(ProcessName) if name != "router")
+    read = [_read(name, folder) for name in wanted]
+    rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row.document()))
+    else:
+        print_rows(HEADINGS, [row.columns() for row in rows])
+    complaints = list(dict.fromkeys(each.complaint for each in read if each.complaint))
+    for complaint in complaints:
+        typer.echo(f"rhapsode: {complaint}", err=True)
+    if complaints:
+        raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one process would have; a complaint in place of it where it could not start."""
+
+    process: str
+    settings: tuple[SettingInEffect, ...] = ()
+    complaint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    setting: SettingInEffect
+    processes: tuple[str, ...]
+
+    def columns(self) -> tuple[str, ...]:
+        setting = self.setting
+        return setting.name, setting.value or NOTHING, setting.source, ", ".join(self.processes)
+
+    def document(self) -> dict[str, object]:
+        setting = self.setting
+        return {
+            "setting": setting.name,
+            "value": setting.value or None,
+            "source": setting.source,
+            "processes": list(self.processes),
+        }
+
+
+def _merged(read: list[_Read]) -> Iterator[_Row]:
+    """By name; a setting that is the same for several processes once."""
+    rows: dict[SettingInEffect, _Row] = {}
+    for each in read:
+        for setting in each.settings:
+            known = rows.get(setting, _Row(setting, ()))
+            rows[setting] = replace(known, processes=(*known.processes, each.process))
+    return iter(sorted(rows.values(), key=lambda row: row.setting.name))
+
+
+def _read(process: ProcessName, folder: DataDir) -> _Read:
+    from rhapsode.cli.local.requirements import require_packages
+    from storage.runtime.config.settings import SettingsError, load_settings
+    from storage.runtime.config.sources import settings_in_effect
+
+    if process == "command-line":
+        return _Read(process, tuple(settings_in_effect(read_settings(), os.environ, {}, UP)))
+    require_packages("worker" if process in ("gpu-worker", "cpu-worker") else "api")
+    settings_class = _settings_class(process)
+    supplied = {name: said for name, said in _decided_by_up(process, folder).items() if not _is_given(name)}
+    if "redis_url" not in supplied:
+        # Another server's broker is a database of that server.
+        supplied.pop("broker_url", None)
+    used = {name: said.value for name, said in supplied.items() if name in settings_class.model_fields}
+    try:
+        settings = load_settings(settings_class, used)
+    except SettingsError as error:
+        return _Read(process, complaint=f"{process}: {error}")
+    told = {name: said.shown for name, said in supplied.items()}
+    return _Read(process, tuple(settings_in_effect(settings, os.environ, told, UP)))
+
+
+def _settings_class(process: ProcessName) -> type[ProcessSettings]:
+    match process:
+        case "api" | "command-line":
+            from api.settings import ApiSettings as Settings
+        case "router":
+            from api.router.settings import RouterSettings as Settings
+        case "gpu-worker" | "cpu-worker":
+            from worker.settings import WorkerSettings as Settings
+        case "hooks-worker":
+            from worker.webhooks.settings import HookSettings as Settings
+        case "janitor":
+            from worker.settings import JanitorSettings as Settings
+    return Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """value: one that makes the settings whole; shown: what is said of it."""
+
+    value: str
+    shown: str
+
+
+def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
+    """What `rhapsode.stack.processes` gives its processes; nothing of a router, which it does not start."""
+    if process == "router":
+        return {}
+    from rhapsode.stack.commands import DEFAULT_SLOTS
+
+    objects = folder.objects.as_uri()
+    drawn = f"(drawn into {folder.root})"
+    socket = f"the Valkey in {folder.valkey}"
+    decided = {
+        "store": _Decision(objects, objects),
+        "redis_url": _Decision("redis://127.0.0.1:6379/0", socket),
+        "broker_url": _Decision("redis://127.0.0.1:6379/1", socket),
+        "url_secret": _Decision("x" * 16, drawn),
+        "webhook_key": _Decision("x" * 16, drawn),
+        "slots": _Decision(str(DEFAULT_SLOTS), str(DEFAULT_SLOTS)),
+    }
+    if process in ("gpu-worker", "cpu-worker"):
+        lane = process.removesuffix("-worker")
+        decided["lane"] = _Decision(lane, lane)
+        decided["worker_name"] = _Decision("", "a name for each")
+    if process == "gpu-worker":
+        decided["device"] = _Decision("cpu", "each GPU, else cpu")
+    return decided
+
+
+def _is_given(field: str) -> bool:
+    from storage.runtime.config.setting_files import SUFFIX
+    from storage.runtime.config.settings import ENV_PREFIX
+
+    names = {name.upper() for name, value in os.environ.items() if value}
+    name = f"{ENV_PREFIX}{field.upper()}"
+    return name in names or f"{name}{SUFFIX}" in names

@@ -1,0 +1,66 @@
+"""How the help of every command is written: what a value is called, or what it may be, and not which type holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from typer.core import TyperCommand
+
+_NAMES = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "datetime": "TIME", "path": "PATH", "%Y-%m-%d": "DATE"}
+
+
+class PlainCommand(TyperCommand):
+    """Raises nothing of its own: what Typer cannot say better stays as it is."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 - of a module private to typer
+        return [usage_piece(piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        for heading, records in self.sections(ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+    def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401
+        """Each heading with what stands below it."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                found.setdefault(self.heading_of(parameter), []).append(_plain(parameter, record))
+        return dict(_arguments_first(found.items()))
+
+    def heading_of(self, parameter: Any) -> str:  # noqa: ANN401
+        return "Arguments" if parameter.param_type_name == "argument" else "Options"
+
+
+def usage_piece(piece: str) -> str:
+    """`{JOB...}...` is `JOB...`, and `[NAME...]...` is `[NAME...]`."""
+    if piece.startswith("{") and (end := piece.rfind("}")) > 0 and piece[end + 1 :] in {"", "..."}:
+        piece = piece[1:end] + piece[end + 1 :]
+    return piece.removesuffix("...") if piece.endswith(("......", "...]...")) else piece
+
+
+def value_name(shown: str) -> str:
+    """Its choices, or a word in capitals: of `<list[a|b]>` it is `a|b`, of `<int range>` NUMBER."""
+    if not (shown.startswith("<") and shown.endswith(">")):
+        return shown
+    inner = shown[1:-1].removesuffix(" range")
+    if inner.startswith("list[") and inner.endswith("]"):
+        inner = inner.removeprefix("list[").removesuffix("]")
+    return _NAMES.get(inner, inner)
+
+
+def _plain(parameter: Any, record: tuple[str, str]) -> tuple[str, str]:  # noqa: ANN401
+    name, text = record
+    head, space, kind = name.rpartition(" <")
+    if not space:
+        return record
+    value = value_name(f"<{kind}")
+    is_named = parameter.param_type_name == "argument" and "|" not in value
+    return (head if is_named else f"{head} {value}"), text
+
+
+def _arguments_first(
+    sections: Iterable[tuple[str, Sequence[tuple[str, str]]]],
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    return sorted(((heading, [*records]) for heading, records in sections), key=lambda each: each[0] != "Arguments")

@@ -1,0 +1,73 @@
+"""`rhapsode jobs submit`: a job as the API takes it, for what `rhapsode narrate` has no option for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import FAILED, Misuse
+from rhapsode.cli.job_fields import check
+from rhapsode.cli.jobs.waiting import watched
+from rhapsode.cli.narrate.sent_files import reading
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.request_options import JobInput, JobOptions
+
+STDIN = "-"
+
+
+def submit(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="The JSON of a `POST /v1/jobs`; - reads standard input."),
+    ],
+    idempotency_key: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Make one job of it, however often this is run in 24 hours.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Come back when it has ended; status 0 if it succeeds.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hand in a job written as the API takes it, and print its id. `rhapsode narrate --detach` takes a text or a book.
+
+    For instance: echo '{"input": {"text": "Hello."}, "voice": "slt"}' | rhapsode jobs submit -
+    """
+    spoken, options = _request(file)
+    with connected(server, data_dir) as client:
+        job = client.submit_job(spoken, idempotency_key=idempotency_key, **options)
+        if wait:
+            typer.echo(job.id, err=True)
+            job = watched(client, job.id)
+    reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
+    told = f"{job.id} {job.state}{reason}" if wait else job.id
+    typer.echo(job.model_dump_json() if as_json else told)
+    if wait and job.state != "succeeded":
+        raise typer.Exit(FAILED)
+
+
+def _request(file: str) -> tuple[JobInput, JobOptions]:
+    """Its input, and all the rest. Raises `Misuse` for what no server would take."""
+    from pydantic_core import from_json
+
+    from rhapsode.contract.jobs.request import JobRequest
+
+    place = "standard input" if file == STDIN else file
+    with reading(place):
+        data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    try:
+        body: Any = from_json(data)
+    except ValueError as error:
+        raise Misuse(f"{place} is no JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise Misuse(f"{place} is no JSON object, as the body of a `POST /v1/jobs` is")
+    request = cast("dict[str, Any]", body)
+    check(JobRequest, request, ())
+    if request.pop("validate_only", False):
+        raise Misuse(f"{place}: validate_only makes no job; `rhapsode plan` shows what would be spoken")
+    return cast("JobInput", request.pop("input")), cast("JobOptions", request)

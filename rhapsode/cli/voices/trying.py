@@ -1,0 +1,52 @@
+"""`rhapsode voices try`: voices are heard, as live speech; no job is made, and the server keeps nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rhapsode.cli import job_options
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.live.say import say
+from rhapsode.cli.options import DataDirOption, ServerOption
+
+SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
+
+
+def try_voices(
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, heard in turn.")],
+    text: Annotated[str, typer.Option(help="What they say.")] = SENTENCE,
+    model: job_options.Model = None,
+    language: job_options.Language = None,
+    seed: job_options.Seed = None,
+    play: Annotated[
+        bool | None, typer.Option("--play/--no-play", help="Heard on this machine, as it is by default.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Of one voice: a WAV of what it said.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Hear voices of a running server say a sentence, without making a job.
+
+    For instance: rhapsode voices try slt rms
+    """
+    if save is not None and len(voices) > 1:
+        raise Misuse(f"--save is for one voice; these are {len(voices)}")
+    if text == "-":
+        raise Misuse("--text is said by each voice; `rhapsode say -` reads standard input")
+    for voice in voices:
+        say(
+            text,
+            voice=voice,
+            model=model,
+            language=language,
+            seed=seed,
+            play=play,
+            save=save,
+            force=force,
+            server=server,
+            data_dir=data_dir,
+        )

@@ -1,0 +1,162 @@
+"""What is beside a narration: its code, which runs; a link to give away; its history; several chosen in the list."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import wave
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from rhapsode import Job, Rhapsode
+from rhapsode.contract.jobs.narration import Narration
+from tests.page.conftest import OpenPage
+from tests.page.texts import story
+
+Shoot = Callable[[Page, str], None]
+
+QUOTES = "She said: \"It's $5 `now`\", didn't she? Back\\slash."
+
+
+@pytest.fixture
+def job(client: Rhapsode) -> Job:
+    return client.wait(
+        client.submit_job(
+            f"{story(2)}\n\n{QUOTES}",
+            voice="tom",
+            metadata={"title": "Don't: a 'title'", "a; touch never": "x"},
+            pauses={"sentence_s": 0.2},
+            sampling={"temperature": 0.7},
+            quality={"max_attempts": 2},
+            retention_s=86_400,
+        )
+    )
+
+
+def code(page: Page, name: str) -> str:
+    return (
+        page.get_by_role("dialog")
+        .locator("section", has=page.get_by_role("heading", name=name))
+        .locator("pre")
+        .inner_text()
+    )
+
+
+def narration(client: Rhapsode, job_id: str) -> Narration:
+    request = client.job(job_id).request
+    assert isinstance(request, Narration)
+    return request
+
+
+def expect_same(client: Rhapsode, first: str, second: str) -> None:
+    """As far as an order says it; both say the same text."""
+    ours, theirs = narration(client, first), narration(client, second)
+    for name in ("voice", "model", "seed", "language", "normalization", "pauses", "sampling", "quality", "output"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    said = [[each.text for each in client.segments.list(each)] for each in (first, second)]
+    assert said[0] == said[1]
+
+
+def test_the_code_of_a_narration_orders_the_same_one(
+    open_page: OpenPage, client: Rhapsode, job: Job, shoot: Shoot, tmp_path: Path
+) -> None:
+    page = open_page(f"jobs/{job.id}")
+    expect(page.locator(".segment").last).to_be_visible()
+    page.get_by_role("button", name="As code").click()
+    expect(page.get_by_role("dialog", name="As code")).to_be_visible()
+    shoot(page, "code")
+
+    answer = subprocess.run(["bash", "-c", code(page, "curl")], capture_output=True, text=True, check=True)
+    by_curl = client.wait(json.loads(answer.stdout)["id"])
+    script = tmp_path / "order.py"
+    script.write_text(code(page, "Python"))
+    subprocess.run([sys.executable, script], cwd=tmp_path, check=True)
+    by_python = next(iter(client.jobs()))
+    assert (tmp_path / "narration.wav").exists()
+    folder = tmp_path / "command"
+    folder.mkdir()
+    told = code(page, "Command line").replace("rhapsode ", f"{sys.executable} -m rhapsode ", 1)
+    environment = os.environ | {"RHAPSODE_DATA_DIR": str(tmp_path)}
+    subprocess.run(["bash", "-c", told], cwd=folder, check=True, env=environment, capture_output=True)
+    by_command = next(iter(client.jobs()))
+
+    for other in (by_curl, by_python, by_command):
+        assert other.id != job.id
+        expect_same(client, job.id, other.id)
+    for other in (by_curl, by_python):
+        assert narration(client, other.id) == narration(client, job.id)
+    assert told.startswith("# Without metadata, retention_s.\n")
+    with wave.open(str(folder / "narration.wav")) as audio:
+        assert audio.getnframes() > 0
+
+
+def test_a_link_is_given_away_and_followed_by_a_stranger(
+    open_page: OpenPage, client: Rhapsode, chromium: Browser, job: Job, shoot: Shoot
+) -> None:
+    page = open_page(f"jobs/{job.id}")
+    page.get_by_role("button", name="Share").click()
+    dialog = page.get_by_role("dialog", name="Share")
+    dialog.get_by_label("For").select_option(label="An hour")
+    dialog.get_by_role("button", name="Make a link").click()
+    link = dialog.get_by_label("Link")
+    expect(link).to_have_value(re.compile("^http"))
+    expect(dialog).to_contain_text("the file is called Don't a 'title'.wav")
+    shoot(page, "share")
+
+    stranger = chromium.new_context().new_page()
+    with stranger.expect_download() as waiting:
+        stranger.evaluate("address => { location.href = address; }", link.input_value())
+    assert waiting.value.suggested_filename == "Don't a 'title'.wav"
+    stranger.context.close()
+    assert httpx.get(link.input_value()).content.startswith(b"RIFF")
+
+
+def test_its_history_says_when_what_and_by_whom(open_page: OpenPage, job: Job, shoot: Shoot) -> None:
+    page = open_page(f"jobs/{job.id}")
+    page.get_by_role("button", name="History").click()
+
+    rows = page.get_by_role("dialog", name="History").locator("tbody tr")
+    expect(rows.first).to_contain_text("Accepted")
+    expect(rows.filter(has_text="Passage 1 spoken and checked")).to_contain_text("gpu-0")
+    expect(rows.filter(has_text="narration.wav made")).to_have_count(1)
+    expect(rows.last).to_contain_text("Done")
+    shoot(page, "history")
+
+
+def test_narrations_are_found_by_their_words_and_several_deleted_at_once(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    jobs = [client.submit_job(story(1), metadata={"title": f"Needle {number}"}) for number in range(3)]
+    for each in jobs:
+        client.wait(each)
+    page = open_page()
+    page.get_by_label("Search narrations").fill("needle")
+    rows = page.locator(".job-row:visible")
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="Choose", exact=True).click()
+    page.get_by_label("Choose Needle 0").check()
+    page.get_by_label("Choose Needle 2").check()
+    expect(page.get_by_text("2 narrations chosen")).to_be_visible()
+    shoot(page, "bulk")
+
+    page.locator(".bulk").get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Needle 1")
+    page.get_by_label("Search narrations").fill("nothing has this")
+    expect(page.get_by_text("None of these has such words.")).to_be_visible()
+
+
+def test_a_narration_without_a_title_is_called_by_its_first_words(open_page: OpenPage, client: Rhapsode) -> None:
+    client.wait(client.submit_job("A heron stood in the shallow water. It did not move."))
+    page = open_page()
+
+    expect(page.locator(".job-row").first).to_contain_text("A heron stood in the shallow water.")

@@ -1,0 +1,29 @@
+"""`rhapsode voices try`: live speech of a voice, and no job."""
+
+from __future__ import annotations
+
+import wave
+from pathlib import Path
+
+from rhapsode import Rhapsode
+from rhapsode.stack.stack import Stack
+from tests.rhapsode.conftest import RunCli
+
+
+def test_a_voice_is_heard_without_a_job(run_cli: RunCli, stack: Stack, client: Rhapsode, tmp_path: Path) -> None:
+    before = [job.id for job in client.jobs()]
+
+    run = run_cli("voices", "try", "ada", "--no-play", "--save", "a.wav", env={"RHAPSODE_SERVER_URL": stack.url})
+
+    assert run.returncode == 0, run.stderr
+    assert "voice ada" in run.stdout
+    with wave.open(str(tmp_path / "a.wav")) as heard:
+        assert heard.getnframes() > heard.getframerate()
+    assert [job.id for job in client.jobs()] == before
+
+
+def test_one_file_is_of_one_voice(run_cli: RunCli) -> None:
+    run = run_cli("voices", "try", "ada", "ben", "--save", "a.wav")
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "rhapsode: --save is for one voice; these are 2\n"
