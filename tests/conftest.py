@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import hypothesis
 import pytest
 import redis
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 # A test that multiplies before the engine's would otherwise decide how the engine's round.
 round_rows_alike()
+
+# A busy machine may take longer over an answer than the five seconds that httpx waits by default.
+inspect.signature(httpx.get).parameters["timeout"].default.read = 60
 
 URL_SECRET = "a-secret-for-tests-only"
 

@@ -16,6 +16,7 @@ class KeptStream:
         self._segment = 0
         self._codes: list[bytes] = []
         self._num_samples = 0
+        self._has_pause = False
 
     @property
     def text_is_open(self) -> bool:
@@ -39,6 +40,8 @@ class KeptStream:
     def keep(self, audio: Audio, codes: bytes) -> None:
         if audio.segment != self._segment:
             self._next(audio.segment)
+        # Audio without frames is the pause that ends its segment: another worker sends no second one.
+        self._has_pause = audio.num_samples > 0 and audio.num_frames == 0
         self._codes.append(codes)
         self._num_samples += audio.num_samples
 
@@ -55,6 +58,8 @@ class KeptStream:
         A segment of which only silence came, that was left out, is begun anew: how much of it belongs to speech is not
         known yet.
         """
+        if self._has_pause:
+            return Resume(segment=self._segment + 1), b""
         if self._num_samples == 0:
             return (Resume(segment=self._segment), b"") if self._segment else (None, b"")
         return Resume(segment=self._segment, num_samples_heard=self._num_samples), b"".join(self._codes)
@@ -64,4 +69,4 @@ class KeptStream:
         return self._texts[0]
 
     def _next(self, segment: int) -> None:
-        self._segment, self._codes, self._num_samples = segment, [], 0
+        self._segment, self._codes, self._num_samples, self._has_pause = segment, [], 0, False

@@ -65,7 +65,8 @@ def test_a_text_is_narrated_watched_heard_and_downloaded(
     open_page: OpenPage, client: Rhapsode, shoot: Shoot, tmp_path: Path
 ) -> None:
     page = open_page()
-    text = story(12)
+    # Long enough that a busy machine pauses it before its end.
+    text = story(40)
     page.get_by_label("Text", exact=True).fill(text)
     page.get_by_role("button", name="How long will it be?").click()
     expect(page.locator(".estimate")).to_have_text(re.compile(r"\d+ passages, about .* of speech"))
@@ -75,10 +76,10 @@ def test_a_text_is_narrated_watched_heard_and_downloaded(
     expect(page.get_by_role("heading", level=1, name=text.splitlines()[0])).to_be_visible()
     expect(page.locator(".job-row").first).to_contain_text(text.splitlines()[0])
     expect(page.locator('.segment[data-state="running"]').first).to_be_visible()
-    shoot(page, "narration-running")
-    # However long listening takes here, the narration has no end before it.
+    # However long listening takes here, the narration does not end before it.
     job = page.url.rpartition("/")[2]
     client.pause(job)
+    shoot(page, "narration-running")
     page.get_by_role("button", name="Listen along").click()
     # It is heard before it is whole, and the passage that is heard is marked.
     expect(page.locator(".segment.heard")).to_be_visible()

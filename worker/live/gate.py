@@ -46,16 +46,17 @@ class GateLimits:
 
 
 class LiveGate:
-    """Of one segment; `take` every chunk in order. bounds: what is usual for this voice in this language."""
+    """Checks one segment; `take` every chunk in order."""
 
-    def __init__(self, bounds: SpeechBounds, frame_s: float) -> None:
+    def __init__(self, bounds: SpeechBounds, frame_s: float, *, is_begun: bool = False) -> None:
+        """bounds: what is usual for this voice in this language. is_begun: speech of the segment came before."""
         self._bounds = bounds
         self._frame_s = frame_s
         self._limits = GateLimits.of(frame_s)
         self._last: dict[bytes, list[int]] = defaultdict(list)
         self._runs: dict[int, int] = {}
         self._frames = self._silent = 0
-        self._was_heard = False
+        self._was_heard = is_begun
 
     def take(self, chunk: SpeechChunk, text: str) -> Finding | None:
         """Why the stream shall end, if it shall. text: of the segment, as far as it is known."""

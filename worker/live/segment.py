@@ -50,7 +50,7 @@ class LiveSegment:
         cls, index: int, stream: str, conditioning: Conditioning, start: Start, bounds: SpeechBounds, info: EngineInfo
     ) -> LiveSegment:
         """start: of this segment, if the stream goes on in it. bounds: what is usual for the voice."""
-        gate = LiveGate(bounds, info.samples_per_frame / info.sample_rate_hz)
+        gate = LiveGate(bounds, info.samples_per_frame / info.sample_rate_hz, is_begun=start.is_begun)
         return cls(index, f"{stream}/{index}", conditioning, start, bounds, SegmentAudio(info, start), gate)
 
     def may_end_soon(self, chunk: SpeechChunk, info: EngineInfo) -> bool:

@@ -224,6 +224,8 @@ class LiveStream:
             spoken = self._turn_of(self._next)
             if before is not None:
                 self._end_segment(before, is_last=False)
+            # The API keeps the codes of one segment, to resume it elsewhere: it drops them at the next one.
+            self._tell(Segment(stream=self._asked.stream, index=spoken.index, text=spoken.text))
             before, index = spoken, index + 1
             if not await self._hear(spoken):
                 break
@@ -279,7 +281,6 @@ class LiveStream:
             self._gather(spoken)
             self._submit(spoken)
         spoken.num_early = spoken.events.qsize()
-        self._tell(Segment(stream=self._asked.stream, index=spoken.index, text=spoken.text))
         self._meter.paused()
         return spoken
 

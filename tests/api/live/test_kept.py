@@ -30,8 +30,10 @@ def test_codes_are_kept_as_long_as_their_segment_goes_on() -> None:
     # The worker that goes on announces the segment again.
     assert not kept.begin(Segment(stream="s", index=0, text="One."))
     kept.keep(audio(0, 1_920), b"ef")
+    assert kept.resume() == (Resume(segment=0, num_samples_heard=3_820), b"abcdef")
+    # Behind its pause a segment is over, before its worker says so.
     kept.keep(audio(0, 9_600, num_frames=0), b"")
-    assert kept.resume() == (Resume(segment=0, num_samples_heard=13_420), b"abcdef")
+    assert kept.resume() == (Resume(segment=1, num_samples_heard=0), b"")
 
     kept.end(0)
     assert kept.resume() == (Resume(segment=1, num_samples_heard=0), b"")

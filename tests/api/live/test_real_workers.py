@@ -7,9 +7,11 @@ import os
 import signal
 import sys
 from asyncio.subprocess import Process
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,9 @@ import redis
 
 from api.live.errors import LiveBroken
 from api.live.speech import LiveSpeech
-from api.live.stream import LiveStream
+from api.live.stream import LiveChunk, LiveStream, Place
 from storage.ids import TenantId
+from storage.live.messages import FromWorker
 from storage.objects.local_store import LocalArtifactStore
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.config.tls import server_context
@@ -63,6 +66,67 @@ def test_a_stream_that_is_handed_over_is_heard_as_if_it_was_not(
                     assert heard == whole
 
     asyncio.run(listen())
+
+
+@dataclass
+class CutStreams:
+    """Takes streams from their first worker behind its message number `cut_after`, as a killed worker would."""
+
+    cut_after: int = 0
+    num_messages: int = 0
+
+    def patched(self, take: Callable[..., None]) -> Callable[..., None]:
+        def take_and_cut(stream: LiveStream, place: Place, head: FromWorker, payload: bytes) -> None:
+            take(stream, place, head, payload)
+            if stream.num_places == 1 and stream.place is place:
+                self.num_messages += 1
+                if self.num_messages == self.cut_after:
+                    place.lose()
+
+        return take_and_cut
+
+
+@pytest.mark.parametrize(
+    "order_of", [{"reproducibility": "strict"}, {"text_mode": "whole"}, {"text_mode": "per_frame"}]
+)
+def test_a_stream_is_resumed_behind_any_message_of_its_worker(
+    live_door: Opener,
+    redis_client: redis.Redis,
+    local_store: LocalArtifactStore,
+    monkeypatch: pytest.MonkeyPatch,
+    order_of: dict[str, str],
+) -> None:
+    cuts = CutStreams()
+    monkeypatch.setattr(LiveStream, "take", cuts.patched(LiveStream.take))
+    worker = partial(speaking_worker, redis_client, local_store)
+
+    async def listen() -> None:
+        with worker(name="one"), worker(name="two"):
+            async with live_door() as live:
+                whole = await chunks_of(live, **order_of)
+                for cut_after in range(1, cuts.num_messages + 1):
+                    cuts.cut_after, cuts.num_messages = cut_after, 0
+                    resumed = await chunks_of(live, **order_of)
+                    assert speech_in(resumed) == speech_in(whole), cut_after
+                    if "reproducibility" in order_of:
+                        assert b"".join(chunk.pcm for chunk in resumed) == b"".join(chunk.pcm for chunk in whole)
+
+    asyncio.run(listen())
+
+
+async def chunks_of(live: LiveSpeech, **more: object) -> list[LiveChunk]:
+    async with await live.open(ANN, order(TEXT, **more)) as stream:
+        chunks = [chunk async for chunk in stream.chunks()]
+        assert stream.findings == ()
+        return chunks
+
+
+def speech_in(chunks: list[LiveChunk]) -> list[bytes]:
+    """The samples of each segment, and an empty entry for each pause: a pause may be longer where its segment was
+    resumed, since the second worker does not know how much silence the first one sent.
+    """
+    runs = groupby(chunks, lambda chunk: (chunk.segment, chunk.is_pause))
+    return [b"" if is_pause else b"".join(chunk.pcm for chunk in run) for (_, is_pause), run in runs]
 
 
 def test_text_in_pieces_is_spoken_as_it_is_whole(
@@ -124,8 +188,9 @@ def test_streams_outlive_workers_that_are_killed_and_stopped(
             starting = [started(stack, storage_settings, tmp_path, name) for name in names]
             killed, stopped, _ = await asyncio.gather(*starting)
             live = await stack.enter_async_context(live_door())
-            whole = await undisturbed(live)
-            streams = [await stack.enter_async_context(await live.open(ANN, order(TEXT))) for _ in range(6)]
+            whole = await undisturbed(live, reproducibility="strict")
+            strict = order(TEXT, reproducibility="strict")
+            streams = [await stack.enter_async_context(await live.open(ANN, strict)) for _ in range(6)]
             assert {stream.worker for stream in streams} == set(names)
             hearing = [asyncio.create_task(hear(stream)) for stream in streams]
             await asyncio.sleep(0.3)
