@@ -91,7 +91,7 @@ class SigningKeys:
             self._keys = await run_sync(self._published)
         except (SafeHttpError, ValueError) as error:
             _log.warning("oidc_keys_unavailable", issuer=self._rules.issuer, error=str(error))
-        except Exception:
+        except Exception:  # noqa: BLE001 - the line below logs it, by structlog
             # Nobody may wait for this task, and then nobody would see its error.
             _log.exception("oidc_keys_unavailable", issuer=self._rules.issuer)
         else:

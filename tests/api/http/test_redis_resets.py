@@ -64,7 +64,7 @@ def test_a_reset_is_503_with_a_time_to_come_again_and_never_500(behind: ServedAp
         method, path, more = questions[number % len(questions)]
         return behind.http.request(method, path, **more)
 
-    # Not as a context, which waits for its threads: those that hear a stream are let go by the server's end alone.
+    # A `with` would wait without a limit for threads that read a stream. The end of the server ends these streams.
     callers = ThreadPoolExecutor(AT_ONCE)
     try:
         with resets_every(proxy, 0.005):
