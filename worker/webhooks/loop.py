@@ -46,8 +46,8 @@ class DeliveryLoop:
         self._closing.set()
         self._loop.call_soon_threadsafe(self._deliverer.wake)
         self._thread.join()
-        self._runner.close()
-        self._deliverer.close()
+        with self._runner:
+            self._runner.run(self._deliverer.close())
 
     def _run(self) -> None:
         """Started again, it goes on in the same event loop, with the attempts that are under way."""

@@ -105,8 +105,8 @@ class Deliverer:
         finally:
             self._answer(self._calls)
 
-    def close(self) -> None:
-        """Call it after `run` has ended."""
+    async def close(self) -> None:
+        """In the same event loop, after `run` has ended."""
         self._asking.shutdown()
         self._sender.http.close()
 
