@@ -91,6 +91,9 @@ class SigningKeys:
             self._keys = await run_sync(self._published)
         except (SafeHttpError, ValueError) as error:
             _log.warning("oidc_keys_unavailable", issuer=self._rules.issuer, error=str(error))
+        except Exception:  # noqa: BLE001 - the line below logs it, by structlog
+            # Nobody may wait for this task, and then nobody would see its error.
+            _log.exception("oidc_keys_unavailable", issuer=self._rules.issuer)
         else:
             self._read_at = self._clock()
             _log.info("oidc_keys_read", issuer=self._rules.issuer, keys=sorted(self._keys))

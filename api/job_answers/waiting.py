@@ -16,8 +16,8 @@ from storage.jobs.states import MOVES
 MAX_WAIT_S = 60
 WAIT_DESCRIPTION = f"wait=N holds the answer up to N seconds ({MAX_WAIT_S})"
 
-SILENCE_S = 60.0
-"""After which a stream asks whether its job is still there, and where it is."""
+SILENCE_S = 45.0
+"""After so long without news of a job its record or its log is read, so that nobody waits a minute for its end."""
 
 LAST_EVENTS = frozenset(f"job.{state}" for state in MOVES if state.is_terminal)
 
@@ -48,14 +48,14 @@ async def followed_to_its_end(
     caller: PresentCaller | None = None,
 ) -> JobNow | None:
     """As `wait_until_ended`; None once the caller has gone, with whom the follower sleeps."""
-    deadline_s = time.monotonic() + wait_s
+    deadline_s, is_silent = time.monotonic() + wait_s, False
     while (left_s := deadline_s - time.monotonic()) > 0 and not services.events.is_stopping and not _has_gone(caller):
-        if await _is_told_to_have_ended(follower):
+        if is_silent or await _is_told_to_have_ended(follower):
             seen = await services.jobs_together.now(tenant, job_id)
             # It may have been reopened since.
             if seen.record.state.is_terminal:
                 return seen
-        await follower.wait(left_s)
+        is_silent = not await follower.wait(min(left_s, SILENCE_S))
     return None if _has_gone(caller) else await services.jobs_together.now(tenant, job_id)
 
 

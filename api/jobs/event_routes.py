@@ -110,30 +110,33 @@ class JobStream:
             logger.warning("event stream broken off", extra={"job_id": record.id, "error": str(error)})
 
     async def _followed(self, follower: Follower, caller: PresentCaller) -> AsyncGenerator[bytes]:
-        after, silent_since_s = self._following.after, time.monotonic()
+        after, read_s = self._following.after, time.monotonic()
         while not (caller.has_gone or self._services.events.is_stopping):
             events = await follower.events(after)
+            if events:
+                read_s = time.monotonic()
+            elif time.monotonic() - read_s >= SILENCE_S:
+                events = await self._logged(after)
+                # There may be another page.
+                read_s = read_s if events else time.monotonic()
             if events:
                 for event in events:
                     yield self._shown.message(event)
                 if await self._is_progress(events[-1]):
                     yield self._shown.progress_message(events[-1])
-                after, silent_since_s = events[-1].id, time.monotonic()
+                after = events[-1].id
             elif events is not None and self._has_ended:
                 # The client has already had the last event.
                 return
             elif not await follower.wait(KEEP_ALIVE_S):
                 yield KEEP_ALIVE
-                if events is not None and time.monotonic() - silent_since_s >= SILENCE_S:
-                    await self._ask(follower, after)
-                    silent_since_s = time.monotonic()
 
-    async def _ask(self, follower: Follower, after: str) -> None:
-        """A deleted job would stay silent for ever, and so would one that a process of an older release works on."""
-        newest = await self._services.events.newest(self._following.record.id)
-        self._has_ended = newest is None
-        if newest is not None and newest.id != after:
-            follower.doubt()
+    async def _logged(self, after: str) -> list[JobEvent]:
+        """From the log itself, for the case that nothing tells of its events. A deleted job has no log."""
+        feeds, job_id = self._services.events, self._following.record.id
+        events = await feeds.logged(job_id, after)
+        self._has_ended = self._has_ended or (not events and await feeds.newest(job_id) is None)
+        return events
 
     async def _is_progress(self, event: JobEvent) -> bool:
         if event.type in LAST_EVENTS:

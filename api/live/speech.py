@@ -29,6 +29,7 @@ from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.tls import TlsFiles
 from storage.runtime.observability.tracing import current_trace, span
+from storage.runtime.watched import watched_task
 from storage.tenants.live_streams import LiveStreamLedger
 
 logger = logging.getLogger(__name__)
@@ -275,9 +276,17 @@ class LiveSpeech:
     def _lost(self, stream: LiveStream, reason: str) -> None:
         measures.lost(reason)
         logger.info("a live stream lost its worker", extra={"stream": stream.id, "reason": reason})
-        task = asyncio.create_task(self._resume(stream, reason))
+        task = asyncio.create_task(self._resume_or_fail(stream, reason))
         self._resuming.add(task)
         task.add_done_callback(self._resuming.discard)
+
+    async def _resume_or_fail(self, stream: LiveStream, reason: str) -> None:
+        try:
+            await self._resume(stream, reason)
+        except Exception:
+            # Without this its reader would wait for ever.
+            logger.exception("a live stream could not go on", extra={"stream": stream.id})
+            stream.fail(WORKER_LOST, "the stream could not go on with another worker: an internal error")
 
     async def _resume(self, stream: LiveStream, reason: str) -> None:
         loop = asyncio.get_running_loop()
@@ -332,7 +341,11 @@ async def open_live(
     workers = LiveWorkers(registry, models, tls.context())
     accounts = Accounts(ledger)
     speech = LiveSpeech(workers, accounts, patience, class_of)
-    tasks = [asyncio.create_task(each) for each in (workers.run(), accounts.run(), speech.run())]
+    tasks = [
+        watched_task("live-workers", workers.run),
+        watched_task("live-accounts", accounts.run),
+        watched_task("live-speech", speech.run),
+    ]
     try:
         yield speech
     finally:
@@ -341,3 +354,4 @@ async def open_live(
         await speech.close()
         tasks[0].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await workers.close()

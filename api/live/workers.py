@@ -21,6 +21,7 @@ from api.live.link import WorkerLink
 from storage.errors import StoreUnavailable
 from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import ListedWorker, WorkerRegistry, WorkerState
+from storage.runtime.watched import watched_task
 
 logger = logging.getLogger(__name__)
 
@@ -74,19 +75,20 @@ class LiveWorkers:
         self._watchers.discard(watcher)
 
     async def run(self) -> None:
-        """Keep the table, until cancelled."""
-        try:
-            while True:
-                self._is_wanted.clear()
-                await self._look()
-                await asyncio.sleep(SOONEST_S)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(REFRESH_S - SOONEST_S):
-                        await self._is_wanted.wait()
-        finally:
-            for task in self._tasks.values():
-                task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        """Keep the table, until cancelled. Links go on until `close`."""
+        while True:
+            self._is_wanted.clear()
+            await self._look()
+            await asyncio.sleep(SOONEST_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REFRESH_S - SOONEST_S):
+                    await self._is_wanted.wait()
+
+    async def close(self) -> None:
+        """End all links. Call it after `run` has ended."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def known(self, model: str) -> None:
         """Returns when a worker speaks this model, or when all that a look finds which begins now have said what they
@@ -163,7 +165,7 @@ class LiveWorkers:
         if address is None:
             raise ValueError(f"{worker.report.name} does not speak live")
         link = self._links[key] = WorkerLink(worker.report.name, address, self._tls, self._greeted)
-        self._tasks[key] = asyncio.create_task(link.run(), name=f"live link to {worker.report.name}")
+        self._tasks[key] = watched_task("live-link", link.run)
 
 
 def _by_address(listed: Sequence[ListedWorker]) -> Iterator[tuple[tuple[str, str], ListedWorker]]:

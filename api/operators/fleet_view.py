@@ -33,6 +33,7 @@ def worker_view(listed: ListedWorker) -> WorkerView:
         other_models=report.other_models,
         slots=report.slots,
         leases=report.leases,
+        tasks_down=report.tasks_down,
         host=report.host,
         pid=report.pid,
         version=report.version,

@@ -14,6 +14,7 @@ from api.services.container import ApiServices
 from rhapsode.contract import health as schemas
 from storage.database.schema_version import StateUnusable, agree_on_layout
 from storage.errors import StoreUnavailable
+from storage.runtime.watched import tasks_down
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +44,9 @@ async def health(services: Services, response: Response) -> schemas.Readiness:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=schemas.Readiness, responses={503: {"model": schemas.Readiness}})
 async def is_ready(services: Services, response: Response) -> schemas.Readiness:
-    """200 when Redis answers, the store can be written and requests find a thread; a model is not needed, but told.
+    """200 when Redis answers, the store can be written, requests find a thread and every background task runs.
+
+    A model is not needed, but its name is listed.
 
     503 too once the process is told to stop, while live streams go on.
     """
@@ -75,7 +78,8 @@ def _readiness(
     services: ApiServices, threads: Literal["ok", "busy"], store: Literal["ok", "unavailable"]
 ) -> schemas.Readiness:
     models = _models(services)
-    is_whole = models is not None and store == "ok" and threads == "ok" and not services.live.is_stopping
+    down = tasks_down()
+    is_whole = models is not None and store == "ok" and threads == "ok" and not down and not services.live.is_stopping
     return schemas.Readiness(
         status="ready" if is_whole else "unavailable",
         redis="unavailable" if models is None else "ok",
@@ -83,6 +87,7 @@ def _readiness(
         threads=threads,
         models=None if models is None else tuple(models),
         claims=None if models is None else _claims(services),
+        tasks_down=down,
     )
 
 

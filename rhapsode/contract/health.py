@@ -14,7 +14,8 @@ class Health(Answer):
 class Readiness(Answer):
     """`models`: names of the announced models; an empty list says that no worker ever came. `claims`: `held` while no
     worker is given anything, because Redis lost something; null if Redis does not answer. `threads`: `busy` if requests
-    wait a second or longer for one of this process's threads."""
+    wait a second or longer for one of this process's threads. `tasks_down`: background tasks of this process that ended
+    unexpectedly and are not started again yet."""
 
     status: Literal["ready", "unavailable"]
     redis: Literal["ok", "unavailable"]
@@ -22,6 +23,7 @@ class Readiness(Answer):
     threads: Literal["ok", "busy"]
     models: tuple[str, ...] | None
     claims: Literal["open", "held"] | None
+    tasks_down: tuple[str, ...] = ()
 
 
 class RouterReadiness(Readiness):

@@ -35,6 +35,12 @@ class ResetNamed(AbstractConnection):
                 raise
             raise RedisConnectionError(f"the connection was reset: {error}") from error
 
+    async def _send_packed_command(self, command: Iterable[bytes]) -> None:
+        """As the base's. With a timeout it runs in a task of its own, and a reader may close the connection first."""
+        if not self.is_connected:
+            raise RedisConnectionError("the connection was closed before anything was sent")
+        await super()._send_packed_command(command)
+
 
 class _Tcp(ResetNamed, Connection):
     pass

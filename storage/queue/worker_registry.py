@@ -73,7 +73,8 @@ class WorkerReport:
     """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
 
     live: where it speaks live, with the token for that; operators are not shown it. None where it does not.
-    other_models: that it may load in the place of its own. is_loading: its own is not there yet.
+    other_models: that it may load in the place of its own. is_loading: its own is not there yet. tasks_down: its
+    background tasks that ended unexpectedly and are not started again yet.
     """
 
     name: str
@@ -91,6 +92,7 @@ class WorkerReport:
     live: LiveAddress | None = None
     other_models: tuple[str, ...] = ()
     is_loading: bool = False
+    tasks_down: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from storage.jobs.record_codec import decode_submission, encode_submission
 from storage.jobs.submissions import Submission
 from storage.objects.store import ArtifactStore
 from storage.runtime.observability.metrics import counter
+from storage.runtime.watched import watched_thread
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class Journal:
         self._lock = threading.Lock()
         self._pending: list[str] = []
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self._thread = watched_thread("journal", self._run, self._closing)
         self._thread.start()
 
     def add(self, submission: Submission) -> None:
@@ -94,10 +95,12 @@ class Journal:
         day = datetime.now(UTC).strftime("%Y-%m-%d")
         try:
             self._artifacts.put(f"{self._folder}{day}/{str(ULID()).lower()}.jsonl", "\n".join(lines).encode())
-        except StoreUnavailable as error:
-            logger.warning("journal not written", extra={"jobs": len(lines), "error": str(error)})
+        except Exception as error:
             with self._lock:
                 self._pending = lines + self._pending
+            if not isinstance(error, StoreUnavailable):
+                raise
+            logger.warning("journal not written", extra={"jobs": len(lines), "error": str(error)})
 
     def _run(self) -> None:
         while not self._closing.wait(INTERVAL_S):

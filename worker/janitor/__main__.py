@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import uuid
+from functools import partial
 
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.schema_version import StateUnusable, agree_on_layout
@@ -25,6 +26,7 @@ from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.settings import SettingsError, describe, load_settings
 from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.watched import watched_thread
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from storage.voices.consent_store import ConsentStore
@@ -95,13 +97,13 @@ def main() -> None:
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
         leadership = Leadership(lock.renew, janitor)
         removals = removals_of(janitor, voices, files)
-        remover = threading.Thread(target=run_chores, args=(removals, leadership.is_held, stop), name="removals")
+        remover = watched_thread("removals", partial(run_chores, removals, leadership.is_held, stop), stop)
         remover.start()
         coster = None
         if pods is not None:
             costs = PodCosts(registry, pods)
             told = [Chore(POD_COSTS_INTERVAL_S, costs.tell_pod_costs)]
-            coster = threading.Thread(target=run_chores, args=(told, leadership.is_held, stop), name="pod-costs")
+            coster = watched_thread("pod-costs", partial(run_chores, told, leadership.is_held, stop), stop)
             coster.start()
         run_chores(chores_of(janitor, state, hooks, fleet), leadership.renew, stop)
         remover.join()

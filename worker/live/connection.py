@@ -10,8 +10,9 @@ import asyncio
 import logging
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
@@ -70,7 +71,10 @@ class LiveConnection:
     async def serve(self) -> None:
         """Until the other side goes, or breaks the protocol."""
         self._send(self._hello())
-        helpers = (asyncio.create_task(self._write()), asyncio.create_task(self._tell_load()))
+        helpers = (
+            asyncio.create_task(self._helped(self._write())),
+            asyncio.create_task(self._helped(self._tell_load())),
+        )
         self._places.watch(self._load_changed.set)
         try:
             async for message in self._socket:
@@ -186,6 +190,14 @@ class LiveConnection:
         """In order, without waiting: a stream that its listener does not take stops by itself, see `stream.LEAD_S`."""
         self._outgoing.append(encode_message(head, *payload))
         self._has_outgoing.set()
+
+    async def _helped(self, work: Coroutine[Any, Any, None]) -> None:
+        """Where a helper fails, the connection ends, and its streams go on elsewhere."""
+        try:
+            await work
+        except Exception:
+            logger.exception("a connection of an API process failed")
+            await self._socket.close(CloseCode.INTERNAL_ERROR)
 
     async def _write(self) -> None:
         try:

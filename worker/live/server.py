@@ -24,6 +24,7 @@ from websockets.http11 import Request, Response
 from storage.live.address import LiveAddress
 from storage.live.messages import MAX_MESSAGE_BYTES
 from storage.runtime.config.settings import SettingsError
+from storage.runtime.watched import watched_thread
 from worker.live.connection import LiveConnection
 from worker.live.parts import LiveParts
 from worker.live.places import Places
@@ -67,7 +68,8 @@ class LiveServer:
         self._is_refusing = False
         self._loop = asyncio.new_event_loop()
         self._server: Server | None = None
-        self._thread = threading.Thread(target=self._run, name="live-server", daemon=True)
+        self._stopping = threading.Event()
+        self._thread = watched_thread("live-server", self._run, self._stopping)
 
     def start(self) -> None:
         """Raises `SettingsError` where it cannot listen."""
@@ -126,6 +128,7 @@ class LiveServer:
     # ------------------------------------------------------------------------------------------ the server's thread
 
     def _run(self) -> None:
+        """Started again, it goes on in the same event loop, with the connections that are open."""
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
@@ -200,6 +203,7 @@ class LiveServer:
         await asyncio.gather(*(connection.flushed() for connection in self._connections))
 
     def _stop_loop(self) -> None:
+        self._stopping.set()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

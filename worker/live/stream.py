@@ -202,6 +202,9 @@ class LiveStream:
             raise StreamRefused(ENGINE_DIED, "the engine starts again", retry_after_s=1.0) from error
         except StreamOver as error:
             raise StreamRefused("cancelled", "the stream was cancelled") from error
+        except Exception as error:
+            logger.exception("a live stream cannot begin", extra={"stream": self._name})
+            raise StreamRefused("internal", FAULT) from error
 
     def _prepared(self) -> _Prepared:
         patience = StreamPatience(self._over)

@@ -7,19 +7,20 @@ import threading
 from collections.abc import Callable
 
 from storage.errors import StoreUnavailable
+from storage.runtime.watched import watched_thread
 
 logger = logging.getLogger(__name__)
 
 
 class Periodic:
-    """Calls `call` every `interval_s`, first after one interval. A failure is logged and the next call comes."""
+    """Calls `call` every `interval_s`, first after one interval. After an error it goes on, see `watched_thread`."""
 
     def __init__(self, name: str, interval_s: float, call: Callable[[], None]) -> None:
         self._name = name
         self._interval_s = interval_s
         self._call = call
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = watched_thread(name, self._run, self._closing)
 
     def start(self) -> None:
         self._thread.start()
@@ -36,6 +37,3 @@ class Periodic:
                 self._call()
             except StoreUnavailable as error:
                 logger.warning("store unavailable", extra={"periodic": self._name, "error": str(error)})
-            except Exception:
-                # A dead thread would be noticed only by what goes missing.
-                logger.exception("periodic work failed", extra={"periodic": self._name})

@@ -24,6 +24,7 @@ from storage.queue.worker_registry import (
     WorkerRole,
 )
 from storage.runtime.observability.metrics import PROCESS_INFO
+from storage.runtime.watched import tasks_down
 from worker.process.periodic import Periodic
 
 logger = logging.getLogger(__name__)
@@ -110,6 +111,7 @@ class Reporting:
             live=load.live,
             other_models=self._other_models,
             is_loading=load.is_loading,
+            tasks_down=tasks_down(),
         )
         self._follow(is_wished=self._worker_registry.report(report))
 

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Overdue
 
+from storage.runtime.watched import watched_thread
 from worker.webhooks.sending import Deliverer
 
 TICKET_LIFE_S = 60.0
@@ -18,12 +19,14 @@ class DeliveryLoop:
 
     def __init__(self, deliverer: Deliverer) -> None:
         self._deliverer = deliverer
+        # With a factory it leaves the event loop of the calling thread alone.
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="webhook-loop", daemon=True)
+        self._thread = watched_thread("webhook-loop", self._run, self._closing)
 
     def start(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = self._runner.get_loop()
         self._thread.start()
 
     def serve(self) -> None:
@@ -43,8 +46,9 @@ class DeliveryLoop:
         self._closing.set()
         self._loop.call_soon_threadsafe(self._deliverer.wake)
         self._thread.join()
+        with self._runner:
+            self._runner.run(self._deliverer.close())
 
     def _run(self) -> None:
-        loop = self._loop
-        with asyncio.Runner(loop_factory=lambda: loop or asyncio.new_event_loop()) as runner:
-            runner.run(self._deliverer.run(self._closing.is_set))
+        """Started again, it goes on in the same event loop, with the attempts that are under way."""
+        self._runner.run(self._deliverer.run(self._closing.is_set))

@@ -93,7 +93,7 @@ class Deliverer:
         self._woken.set()
 
     async def run(self, is_over: Callable[[], bool]) -> None:
-        """Until it is over, and everything under way is settled."""
+        """Until it is over, and everything under way is settled. May be called again after an error."""
         try:
             while True:
                 self._woken.clear()
@@ -104,8 +104,11 @@ class Deliverer:
                 await self._woken.wait()
         finally:
             self._answer(self._calls)
-            self._asking.shutdown()
-            self._sender.http.close()
+
+    async def close(self) -> None:
+        """In the same event loop, after `run` has ended."""
+        self._asking.shutdown()
+        self._sender.http.close()
 
     async def _turn(self) -> bool:
         """Settle what ended, claim as much as there is room for; whether to wait for something to happen then."""

@@ -58,8 +58,11 @@ class _LeftConnections:
         await asyncio.gather(*self._arriving)
 
     def _look(self) -> None:
-        taken = sum(map(self._take, self._listeners))
-        self._timer = self._loop.call_later(NEXT_LOOK_S if taken else LOOK_S, self._look)
+        # Set first: an unexpected error in this look does not end the looks.
+        self._timer = self._loop.call_later(LOOK_S, self._look)
+        if sum(map(self._take, self._listeners)):
+            self._timer.cancel()
+            self._timer = self._loop.call_later(NEXT_LOOK_S, self._look)
 
     def _take(self, listener: socket.socket) -> int:
         """How many were waiting, as far as they were taken."""
@@ -81,6 +84,9 @@ class _LeftConnections:
             await self._loop.connect_accepted_socket(self._protocol, connection)
         except OSError as error:
             logger.debug("a connection ended before it was served", extra={"error": str(error)})
+            connection.close()
+        except Exception:
+            logger.exception("a connection cannot be served")
             connection.close()
 
     def _protocol(self) -> asyncio.Protocol:

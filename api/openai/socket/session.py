@@ -305,10 +305,18 @@ class Session:
             self._events.put_nowait(_read_text(first))
         while True:
             await self._may_read.acquire()
-            event = _read_message(await self._socket.receive())
+            event = await self._next_message()
             self._events.put_nowait(event)
             if not isinstance(event, _Came):
                 return
+
+    async def _next_message(self) -> _Event:
+        try:
+            return _read_message(await self._socket.receive())
+        except Exception:
+            # Without another message the session would wait for ever.
+            logger.exception("a live connection cannot be read")
+            return _Gone()
 
 
 def _read_message(received: Mapping[str, object]) -> _Event:

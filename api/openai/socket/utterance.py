@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Protocol
 
 from anyio import CapacityLimiter
@@ -16,6 +17,8 @@ from storage.audio.speech_encoding import costs_time, speech_encoder
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from storage.ids import TenantId
 from storage.live.orders import LiveOrder, LiveTextMode
+
+logger = logging.getLogger(__name__)
 
 
 class Sound(Protocol):
@@ -103,9 +106,14 @@ class Utterance:
 
     async def _write(self, stream: LiveStream) -> None:
         is_last = False
-        while not is_last:
-            text, is_last = await self._waiting_text()
-            await stream.extend(text, is_last=is_last)
+        try:
+            while not is_last:
+                text, is_last = await self._waiting_text()
+                await stream.extend(text, is_last=is_last)
+        except Exception:
+            # Without more text the stream would not end.
+            logger.exception("a live text cannot be passed on", extra={"stream": stream.id})
+            stream.fail("internal", "the text could not be passed on: an internal error")
 
     async def _waiting_text(self) -> tuple[str, bool]:
         """All that has come, once there is some."""

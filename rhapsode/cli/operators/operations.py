@@ -164,7 +164,7 @@ def _worker_columns(worker: WorkerView) -> tuple[str, ...]:
     engine = worker.engine
     return (
         worker.name,
-        worker.state,
+        ", ".join((worker.state, *(f"{task} is down" for task in worker.tasks_down))),
         " or ".join((worker.queue or worker.role, *worker.other_models)),
         f"{worker.leases} under way",
         f"{worker.slots} slots" if worker.slots is not None else "-",

@@ -36,7 +36,8 @@ class WorkerView(Answer):
     """A process that works. `loading`: it has put down its model for another one, which is not there yet. `drained`: it
     claims nothing, and nothing is left in its hands. `unresponsive`: not heard of for ten seconds; after a minute it is
     not listed. `leases`: items, or webhook attempts, under way. `other_models`: it may load
-    them in the place of its own.
+    them in the place of its own. `tasks_down`: its background tasks that ended unexpectedly and are not started again
+    yet.
     """
 
     name: str
@@ -48,6 +49,7 @@ class WorkerView(Answer):
     other_models: tuple[str, ...] = ()
     slots: int | None
     leases: int
+    tasks_down: tuple[str, ...] = ()
     host: str
     pid: int
     version: str

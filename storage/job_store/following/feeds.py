@@ -15,6 +15,7 @@ from storage.job_store.following.feed import JobFeed
 from storage.job_store.following.reads import PAGE, EventReads
 from storage.job_store.following.subscription import EventSubscription
 from storage.runtime.observability.metrics import gauge
+from storage.runtime.watched import watched_task
 
 CANCEL_AGAIN_S = 0.2
 
@@ -115,10 +116,6 @@ class Follower:
         read = await self._reads.newest(feed.job_id)
         return feed.newest or read
 
-    def doubt(self) -> None:
-        """The next look is at the log, whatever was told."""
-        self._has_read = 0
-
     def looked(self) -> None:
         """What is told from now on is new to who looks elsewhere: at the job's record, say."""
         self._seen = self._feed.changes
@@ -164,6 +161,13 @@ class EventFeeds:
         """
         return await self._reads.begins_behind(job_id, after)
 
+    async def logged(self, job_id: JobId, after: str) -> list[JobEvent]:
+        """The next page of the log behind `after`, also while Redis tells nothing.
+
+        Raises `StoreUnavailable`, or `ValueError` if `after` is no event id.
+        """
+        return await self._reads.page(job_id, after)
+
     async def newest(self, job_id: JobId) -> JobEvent | None:
         """The log's last; a job has a log until it is deleted. Raises `StoreUnavailable`."""
         return await self._reads.newest(job_id)
@@ -176,7 +180,7 @@ class EventFeeds:
 @asynccontextmanager
 async def open_event_feeds(client: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> AsyncGenerator[EventFeeds]:
     feeds = EventFeeds(client, key_prefix)
-    running = asyncio.create_task(feeds.run())
+    running = watched_task("event-feeds", feeds.run)
     try:
         yield feeds
     finally:

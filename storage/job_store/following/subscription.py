@@ -75,21 +75,26 @@ class EventSubscription:
                 level = logging.DEBUG if pause_s == LONGEST_PAUSE_S else logging.WARNING
                 _LOSSES.inc()
                 logger.log(level, "events are not told", extra={"error": str(errors.exceptions[0])})
-            self._interrupt()
+            finally:
+                # Also after an error of another kind: then this is called again, see `watched_task`.
+                self._interrupt()
             await asyncio.sleep(pause_s)
 
     async def _listen(self) -> None:
-        """Until the connection is lost: raises that, in a group."""
-        async with asyncio.TaskGroup() as group:
-            # A server that is away costs no connection before any job is followed.
-            await self._has_unsettled.wait()
-            connection = await self._pool.get_connection()
-            try:
+        """Until the connection is lost: raises that."""
+        # A server that is away costs no connection before any job is followed.
+        await self._has_unsettled.wait()
+        connection = await self._pool.get_connection()
+        try:
+            async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep_settled(connection))
-                await self._read(connection)
-            finally:
-                await connection.disconnect(nowait=True)
-                await self._pool.release(connection)
+                try:
+                    await self._read(connection)
+                finally:
+                    await connection.disconnect(nowait=True)
+        finally:
+            # Only after both tasks have ended: another user of the pool may connect it again.
+            await self._pool.release(connection)
 
     async def _read(self, connection: AbstractConnection) -> None:
         is_asked = False

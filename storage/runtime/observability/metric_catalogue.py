@@ -79,6 +79,14 @@ _EVERY = (
         "artifact_call_errors", "calls", Source.EVERY, "calls of the object store that failed", "operation", "store"
     ),
     _counter("artifact_written_bytes", "bytes", Source.EVERY, "bytes of objects written", "store"),
+    _gauge(
+        *("background_tasks_down", "tasks", Source.EVERY),
+        *("background tasks that ended unexpectedly and are not started again yet", "task"),
+    ),
+    _counter(
+        *("background_task_failures", "failures", Source.EVERY),
+        *("times that a background task ended unexpectedly; it is started again after a second", "task"),
+    ),
     _counter(
         "tickets_unsent", "tickets", Source.EVERY, "tickets that the broker did not take; the janitor's to replace"
     ),

@@ -71,6 +71,7 @@ class OneByOne:
         places = Places(1, 1)
         deliverer = Deliverer(self._world.queue, self._sender(), HOOKS, places, lambda: next(turns, False))
         await deliverer.run(lambda: True)
+        await deliverer.close()
 
 
 class HookWorld(WebhookWorld):

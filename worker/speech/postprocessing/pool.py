@@ -15,6 +15,7 @@ from typing import cast
 from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
+from storage.runtime.watched import watched_thread
 from storage.segments.file import SegmentHeader
 from worker.child_process.channel import Channel
 from worker.engine.interface import Speech
@@ -48,7 +49,8 @@ class PostProcessorPool:
         self._dispatcher = Dispatcher(processes, self._channels_each)
         self._environment = environment or {}
         self._worker = worker
-        self._keeper = threading.Thread(target=self._keep, name="postprocessor-keeper", daemon=True)
+        self._is_closed = threading.Event()
+        self._keeper = watched_thread("postprocessor-keeper", self._keep, self._is_closed)
         # A second closer must not go on before the processes have gone.
         self._closing = threading.Lock()
         self._written = ARTIFACT_WRITTEN.labels(store)
@@ -114,6 +116,7 @@ class PostProcessorPool:
     def close(self) -> None:
         """Any thread, several times. Calls that are under way raise `PostProcessorsClosed`."""
         with self._closing:
+            self._is_closed.set()
             _close(self._dispatcher.close())
             if self._keeper.ident is not None:
                 self._keeper.join()
@@ -163,7 +166,7 @@ class PostProcessorPool:
         child = self._new_child()
         try:
             child.wait_ready()
-        except (OSError, PostProcessorUnusable):
+        except BaseException:
             child.end()
             raise
         if self._dispatcher.fill(slot, child):

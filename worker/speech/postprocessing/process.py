@@ -9,6 +9,7 @@ behind.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 import threading
@@ -25,7 +26,11 @@ from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.protocol import RELEASE, Call, answer
 
+logger = logging.getLogger(__name__)
+
 READY = "ready"
+
+BROKEN_STATUS = 1
 
 
 def main() -> None:
@@ -65,11 +70,17 @@ def _open(worker: str) -> PostProcessor:
 
 def _serve(channel: Channel, postprocessor: PostProcessor) -> None:
     """Until the worker hangs up, which ends the process anyway."""
-    with suppress(OSError):
+    try:
         while True:
             call = channel.receive()
             assert isinstance(call, Call)  # noqa: S101  (the worker's own code wrote it)
             channel.send(answer(call, postprocessor))
+    except OSError:
+        return
+    except Exception:
+        # Without this thread its caller would wait for ever. The pool starts another process.
+        logger.exception("a channel to the worker failed")
+        os._exit(BROKEN_STATUS)
 
 
 def _wait_for_end(lifeline: Channel) -> None:

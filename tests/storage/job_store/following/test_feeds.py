@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import redis
 from pydantic import SecretStr
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from storage.database.connections import connect_redis, connect_redis_async
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -20,6 +22,7 @@ from storage.job_store.events import EventLog
 from storage.job_store.following.event import JobEvent
 from storage.job_store.following.feeds import EventFeeds, open_event_feeds
 from storage.job_store.following.reads import PAGE
+from storage.job_store.following.subscription import EventSubscription
 from storage.job_store.store import JobStore
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.runtime.config.settings import StorageSettings
@@ -209,3 +212,40 @@ def test_what_is_no_event_id_is_refused(storage_settings: StorageSettings, after
             await feeds.begins_behind(JobId("job_none"), after)
 
     run(storage_settings, story)
+
+
+def test_a_connection_that_is_closed_before_a_command_is_sent_is_lost(storage_settings: StorageSettings) -> None:
+    async def story() -> None:
+        async with connect_redis_async(storage_settings) as client:
+            connection = await client.connection_pool.get_connection()
+            sending = asyncio.create_task(connection.send_command("PING", check_health=False))
+            await asyncio.sleep(0)
+            await connection.disconnect(nowait=True)
+            with pytest.raises(RedisConnectionError):
+                await sending
+            await client.connection_pool.release(connection)
+
+    asyncio.run(story())
+
+
+def test_an_unexpected_error_does_not_end_the_telling(
+    storage_settings: StorageSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read, calls = EventSubscription._read, list[int]()  # pyright: ignore[reportPrivateUsage] - the step that fails
+
+    async def fails_once(self: EventSubscription, connection: AbstractConnection) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise AttributeError("unforeseen")
+        await read(self, connection)
+
+    monkeypatch.setattr(EventSubscription, "_read", fails_once)
+
+    async def story(feeds: EventFeeds) -> None:
+        with feeds.following(JobId("job_a")) as follower:
+            while await follower.events("0") is None:
+                assert await follower.wait(PATIENCE_S), "nothing is told"
+
+    run(storage_settings, story)
+
+    assert "AttributeError: unforeseen" in caplog.text
