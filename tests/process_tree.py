@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PATIENCE_S = 120.0
 """For what takes a moment on an idle machine."""
@@ -72,6 +73,16 @@ def end_everything_below(pids: Collection[int]) -> None:
         known |= alive
         _signal(alive, signal.SIGKILL)
         time.sleep(0.01)
+
+
+def terminate(process: subprocess.Popen[Any]) -> None:
+    """SIGTERM. A process that has not ended within the limit is killed, which is a failure."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
 
 
 def wait_until_gone(pids: Collection[int]) -> None:
