@@ -62,8 +62,8 @@ demo: $(VENV)/.run-installed ## narrate a public-domain text through the whole s
 up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with Ctrl-C
 	$(BIN)/rhapsode up
 
-test: test-tools ## run every test, the fault tests at 200 jobs
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal
+test: test-tools ## run every test, the fault tests at 200 jobs; what fails runs again alone
+	$(BIN)/python tests/tools/run_tests.py $(TEST_PROCESSES)
 
 # What is not to be had is said in a line, and its tests are passed over; under CI=true they fail.
 test-tools: $(VENV)/.dev-installed ## get the browser and the promtool that some tests want, where they can be had

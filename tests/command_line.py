@@ -15,10 +15,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.threads import BoundedExecutor
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 HERE = Path()
@@ -43,7 +44,7 @@ class CommandLine:
         far_end.close()
         for descriptor in (stdin, stdout, stderr):
             os.close(descriptor)
-        with line, ThreadPoolExecutor(3) as streams:
+        with line, BoundedExecutor(3) as streams:
             streams.submit(_feed, feed, input)
             said, complained = (streams.submit(_read, descriptor) for descriptor in (read_out, read_err))
             status = _status(line, order)

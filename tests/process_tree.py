@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PATIENCE_S = 120.0
 """For what takes a moment on an idle machine."""
@@ -74,12 +76,37 @@ def end_everything_below(pids: Collection[int]) -> None:
         time.sleep(0.01)
 
 
+def terminate(process: subprocess.Popen[Any]) -> None:
+    """SIGTERM. A process that has not ended within the limit is killed, which is a failure."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+
+
 def wait_until_gone(pids: Collection[int]) -> None:
     """Without doing anything to them."""
     left, deadline = set(pids), time.monotonic() + PATIENCE_S
     while left := {pid for pid in left if is_alive(pid)}:
         assert time.monotonic() < deadline, f"still there: {_described(left)}"
         time.sleep(0.02)
+
+
+def described_below(pid: int) -> str:
+    """A line for each process that it started: its command, and where in the kernel its threads wait."""
+    below = sorted(everything_below([pid]) - {pid})
+    return "".join(f"  {_described([each])}: {_waits_of(each)}\n" for each in below)
+
+
+def _waits_of(pid: int) -> str:
+    try:
+        waits = Counter((thread / "wchan").read_text() for thread in Path(f"/proc/{pid}/task").iterdir())
+    except (FileNotFoundError, ProcessLookupError, PermissionError) as error:
+        return f"unknown, {error.strerror}"
+    # The kernel says 0 of a thread that runs, and where it tells nobody.
+    return ", ".join(f"{count} x {place}" for place, count in waits.most_common())
 
 
 def _signal(pids: Collection[int], signum: signal.Signals) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.process_tree import children_of, end_everything_below, everything_below, is_alive
+from tests import process_tree
+from tests.process_tree import children_of, end_everything_below, everything_below, is_alive, terminate
 
 WRITER = """
 import itertools, os, subprocess, sys
@@ -42,3 +43,14 @@ def test_when_all_below_a_process_are_ended_their_folder_can_go(tmp_path: Path) 
         shutil.rmtree(folder)
     assert not folder.exists()
     assert not any(is_alive(pid) for pid in below)
+
+
+def test_a_process_that_ignores_its_end_is_killed_and_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_tree, "PATIENCE_S", 0.1)
+    program = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+    with subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE) as stubborn:
+        assert stubborn.stdout is not None
+        stubborn.stdout.readline()
+
+        with pytest.raises(subprocess.TimeoutExpired):
+            terminate(stubborn)

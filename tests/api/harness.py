@@ -29,6 +29,7 @@ from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelCard, ModelRegistry
 from storage.segments.results import SegmentReport
 from tests.api.openapi.contract import check_answer
+from tests.threads import join_in_time
 
 WORKER = WorkerIdentity("worker", "first")
 LEASE_S = 30.0
@@ -98,7 +99,7 @@ def serve(settings: ApiSettings, grace_s: int = 1) -> Generator[ServedApi]:
             )
     finally:
         server.should_exit = True
-        thread.join()
+        join_in_time(thread)
         listener.close()
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from tests.docker.conftest import DOCKER
 from tests.docker.test_chart import FULL, of_kind, rendered
-from tests.process_tree import PATIENCE_S
+from tests.process_tree import PATIENCE_S, terminate
 from tests.tools.wanted import HOW_TO_GET_PROMETHEUS, find_prometheus, without
 
 QUEUE = 'queue="gpu.qwen3-1.7b",lane="gpu"'
@@ -82,7 +82,7 @@ def a_prometheus(program: Path, folder: Path, targets: Sequence[str]) -> Generat
             with httpx.Client(base_url=f"http://{address}/api/v1/", timeout=PATIENCE_S, trust_env=False) as client:
                 yield client
         finally:
-            process.terminate()
+            terminate(process)
 
 
 def value_of(prometheus: httpx.Client, query: str) -> float | None:

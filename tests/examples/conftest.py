@@ -19,6 +19,7 @@ from rhapsode import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
+from tests.threads import join_in_time
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SERVER = "http://127.0.0.1:8765"
@@ -75,4 +76,4 @@ def receiver() -> Iterator[Receiver]:
     yield Receiver(f"http://127.0.0.1:{server.server_port}/resume/1", told)
     server.shutdown()
     server.server_close()
-    thread.join()
+    join_in_time(thread)

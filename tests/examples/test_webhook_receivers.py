@@ -19,6 +19,7 @@ from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.examples.conftest import EXAMPLES
+from tests.process_tree import terminate
 from tests.tools.wanted import without
 
 PATIENCE_S = 120
@@ -56,8 +57,7 @@ def start(tmp_path: Path, stack: Stack) -> Iterator[Start]:
 
     yield run
     for process in running:
-        process.terminate()
-        process.wait()
+        terminate(process)
 
 
 def test_fastapi_fetches_what_was_narrated(client: Rhapsode, start: Start, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -23,6 +23,7 @@ from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from storage.audio.wav import wav_header
 from storage.narration.spec import NarrationSpec
 from tests.faults.system import TENANTS, RunningSystem, api_key
+from tests.threads import BoundedExecutor
 from tests.worker.expected import expected_narration
 from worker.engine.fake import SAMPLE_RATE_HZ
 from worker.speech.audio.samples import to_bytes
@@ -135,7 +136,7 @@ class Load:
     @contextmanager
     def running(self) -> Generator[None]:
         """Every client has an outcome when the block has ended."""
-        with ThreadPoolExecutor(CLIENTS, thread_name_prefix="client") as clients:
+        with BoundedExecutor(CLIENTS, thread_name_prefix="client") as clients:
             self._futures = [clients.submit(self._narrate, job) for job in self._jobs]
             yield
 

@@ -15,7 +15,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -38,6 +37,7 @@ from tests.faults.load import Load, NarrationJob, Outcome, standard_load
 from tests.faults.system import LOOK_S, SLOTS, RunningSystem, api_key
 from tests.process_tree import is_alive
 from tests.storage.objects.faulty_proxy import Mode, faulty_proxy
+from tests.threads import BoundedExecutor, join_in_time
 from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
@@ -329,7 +329,7 @@ def test_rows_25_and_46_repeats_have_one_effect_and_messages_that_are_no_tickets
         assert str(TWICE).encode() in Path(f"/proc/{system.pid(name)}/environ").read_bytes()
 
     def strike(load: Load, log: FaultLog) -> None:
-        with ThreadPoolExecutor(5) as at_once:
+        with BoundedExecutor(5) as at_once:
             for job in jobs[: num_jobs // 4]:
                 answers = list(at_once.map(partial(_submit, system), [job] * 5))
                 assert {answer.status_code for answer in answers} == {202}
@@ -519,5 +519,5 @@ def _surplus_tickets(system: RunningSystem, bombs: list[tuple[WorkQueue, bytes]]
         yield
     finally:
         over.set()
-        sender.join()
+        join_in_time(sender)
         tickets.close()

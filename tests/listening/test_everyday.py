@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import soundfile
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.listening.conftest import HERE, SPEAKERS
+from tests.threads import BoundedExecutor
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
 from worker.speech.quality.words.word_errors import word_errors
 
@@ -60,7 +60,7 @@ def model_of(stack: Stack) -> str:
 
 
 def all_spoken(stack: Stack, lines: list[tuple[str, str]]) -> list[Spoken]:
-    with ThreadPoolExecutor(AT_ONCE) as callers:
+    with BoundedExecutor(AT_ONCE) as callers:
         waiting = [callers.submit(spoken, stack, text, speaker) for text, speaker in lines]
         return [each.result() for each in waiting]
 

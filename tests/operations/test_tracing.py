@@ -20,6 +20,7 @@ from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.observability.tracing import current_trace, span
+from tests.threads import join_in_time
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -47,7 +48,7 @@ def receiver() -> Generator[tuple[str, threading.Event]]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        join_in_time(thread)
 
 
 def spans_in(folder: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -18,6 +17,7 @@ from storage.objects.embedded_s3 import EmbeddedS3
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import ServedApi, serve
 from tests.settings import api_settings_of
+from tests.threads import BoundedExecutor
 
 TEXTS = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.*")}
 MARKUP_OR_EVAL = re.compile(
@@ -109,7 +109,7 @@ def test_a_store_on_another_host_may_be_asked_for_its_objects(
     settings = api_settings_of(storage_settings, store="s3://bucket", s3_endpoint_url=weed.endpoint_url)
 
     # In a thread: where a browser is driven, this one has a loop already.
-    with ThreadPoolExecutor(1) as thread:
+    with BoundedExecutor(1) as thread:
         origin = thread.submit(asyncio.run, _origin(settings)).result()
 
     assert origin == weed.endpoint_url.rstrip("/")

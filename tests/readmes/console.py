@@ -98,4 +98,4 @@ def running_system(cli: str, data_dir: Path, environment: dict[str, str]) -> Gen
         yield RunningSystem(port, text, environment | {"RHAPSODE_DATA_DIR": str(data_dir)})
     finally:
         process.terminate()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_S)

@@ -20,6 +20,7 @@ from rhapsode.stack.stack import Stack
 from tests.command_line import CLI, CommandLine
 from tests.environment import without_settings
 from tests.process_tree import end_everything_below
+from tests.threads import join_in_time
 
 FAKE_ENGINE = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4"}
 ONE_OF_EACH = {"RHAPSODE_API_PROCESSES": "1", "RHAPSODE_CPU_WORKERS": "1"}
@@ -168,7 +169,7 @@ class ScriptedServer:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join()
+        join_in_time(self._thread)
 
 
 @pytest.fixture

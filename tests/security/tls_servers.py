@@ -15,6 +15,7 @@ import trustme
 
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.objects.embedded_s3 import EmbeddedS3, free_ports
+from tests.threads import join_in_time
 
 PIECE_BYTES = 65_536
 
@@ -81,7 +82,7 @@ def tls_front(server: EmbeddedRedis, authority: Authority) -> Generator[str]:
     listening.wait()
     yield f"rediss://:{behind.password}@localhost:{ports[0]}/0"
     loop.call_soon_threadsafe(over.set)
-    thread.join()
+    join_in_time(thread)
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
 

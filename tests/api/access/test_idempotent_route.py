@@ -14,6 +14,7 @@ from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.openapi.routes import api_routes
 from tests.api.voices.voices import CONSENT, recording
 from tests.settings import api_settings_of
+from tests.threads import join_in_time
 
 KEY = {"Idempotency-Key": "once"}
 
@@ -66,8 +67,7 @@ def test_of_many_at_once_one_is_carried_out_and_the_others_are_told(api: ServedA
     threads = [threading.Thread(target=send) for _ in range(8)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join_in_time(*threads)
 
     assert {answer.status_code for answer in answers} <= {201, 409}
     made = {answer.json()["id"] for answer in answers if answer.status_code == 201}

@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from api.settings import ApiSettings
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.api.harness import SMALL, ServedApi, finish_job, serve, until_under_way
 from tests.settings import api_settings_of
+from tests.threads import BoundedExecutor, join_in_time
 
 PATIENCE_S = 60.0
 
@@ -104,7 +104,7 @@ def test_who_waits_while_redis_is_killed_is_told_when_it_is_back_by_every_proces
     own_valkey: EmbeddedRedis, api_settings: ApiSettings
 ) -> None:
     settings = api_settings_of(api_settings, redis_url=own_valkey.url, broker_url=own_valkey.broker_url)
-    with serve(settings) as api, serve(settings) as other, ThreadPoolExecutor(4) as pool:
+    with serve(settings) as api, serve(settings) as other, BoundedExecutor(4) as pool:
         api.models.publish(SMALL)
         job = api.submit()
         for each in (api, other):
@@ -157,7 +157,7 @@ def test_a_stream_of_a_process_that_stops_goes_on_at_another_where_it_was(api_se
             listening.start()
             until(lambda: "event: job.created" in lines)
         # The process has stopped long before its grace was over: its streams end by themselves.
-        listening.join()
+        join_in_time(listening)
         ids = [line.removeprefix("id: ") for line in lines if line.startswith("id: ")]
         finish_job(other)
 

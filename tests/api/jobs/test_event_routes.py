@@ -18,6 +18,7 @@ from storage.job_store.following.event import JobEvent
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.api.harness import ServedApi, claim, commit, finish_job, job_id, start_job
+from tests.threads import join_in_time
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def test_a_stream_follows_a_job_to_its_end(api: ServedApi) -> None:
     worker = threading.Thread(target=finish_job, args=(api,))
     worker.start()
     rest = list(events)
-    worker.join()
+    join_in_time(worker)
 
     assert rest[-1].type == "job.succeeded"
     assert rest[-1].payload["data"]["job"]["progress"]["fraction"] == 1.0

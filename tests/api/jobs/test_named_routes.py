@@ -13,6 +13,7 @@ from storage.ids import new_job_id
 from storage.tenants.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, finish_job, serve
 from tests.settings import api_settings_of
+from tests.threads import join_in_time
 
 TEXT = "Mine, by name."
 BODY = {"input": {"text": TEXT}, "seed": 7}
@@ -77,8 +78,7 @@ def test_of_many_puts_at_once_one_creates(api: ServedApi) -> None:
     threads = [threading.Thread(target=lambda: answers.append(put(api, job))) for _ in range(6)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join_in_time(*threads)
 
     assert [answer.status_code for answer in answers].count(202) == 1
     assert {answer.status_code for answer in answers} <= {200, 202, 409}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from storage.jobs.record import JobError
 from storage.queue.worker_slots import WorkerSlots
 from tests.api.harness import GPU_QUEUE, ServedApi, commit, finish_job, start_job, until_under_way
+from tests.threads import BoundedExecutor
 
 UNKNOWN = "job_01arz3ndektsv4rrffq69g5fav"
 
@@ -151,7 +151,7 @@ def test_head_answers_like_get_without_the_body(api: ServedApi) -> None:
 
 def test_a_wait_ends_when_the_job_ends(api: ServedApi) -> None:
     job = api.submit()
-    with ThreadPoolExecutor() as pool:
+    with BoundedExecutor() as pool:
         waiting = pool.submit(api.http.get, job["links"]["self"], headers={"Prefer": "wait=20"})
         until_under_way(api, 1)
         assert not waiting.done()
@@ -189,7 +189,7 @@ def test_a_wait_for_an_ended_job_is_none(api: ServedApi) -> None:
 def test_a_hundred_waiting_clients_hold_up_no_request(api: ServedApi) -> None:
     job = api.submit()
     limits = httpx.Limits(max_connections=None)
-    with ThreadPoolExecutor(100) as pool, httpx.Client(limits=limits, timeout=60) as http:
+    with BoundedExecutor(100) as pool, httpx.Client(limits=limits, timeout=60) as http:
         headers = {"Prefer": "wait=60"}
         waiting = [pool.submit(http.get, job["links"]["self"], headers=headers) for _ in range(100)]
         until_under_way(api, len(waiting))

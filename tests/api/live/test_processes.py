@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from storage.runtime.config.settings import StorageSettings
 from tests.api.openai.socket.test_speech import heard, say, words
 from tests.environment import without_settings
 from tests.security.tls_servers import Authority
+from tests.threads import BoundedExecutor
 
 PATIENCE_S = 120.0
 STOPPED = (0, -signal.SIGTERM)
@@ -182,7 +182,7 @@ def test_streams_are_heard_to_their_ends_where_processes_are_told_to_stop(
         speaking(storage_settings, tmp_path, "two", authority),
         serving_api(storage_settings, RHAPSODE_LIVE_DRAIN_S="100", **trust) as patient,
         serving_api(storage_settings, RHAPSODE_LIVE_DRAIN_S="0.2", **trust) as hasty,
-        ThreadPoolExecutor(4) as threads,
+        BoundedExecutor(4) as threads,
     ):
         patient.until_served()
         hasty.until_served()

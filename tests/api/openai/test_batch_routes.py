@@ -16,6 +16,7 @@ from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact, plan
 from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit
+from tests.threads import join_in_time
 
 PCM = bytes(range(256)) * 4
 
@@ -59,7 +60,7 @@ def test_each_text_has_its_own_answer(api: ServedApi) -> None:
     worker.start()
 
     answer = api.http.post("/v1/audio/speech/batch", json={"model": "tts-1", "voice": "alice", "items": items})
-    worker.join()
+    join_in_time(worker)
 
     assert answer.status_code == 200, answer.text
     told = answer.json()

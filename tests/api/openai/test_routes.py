@@ -19,6 +19,7 @@ from storage.objects.keys import artifact
 from storage.queue.worker_slots import WorkerSlots
 from storage.segments.results import SegmentReport
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, commit, start_job
+from tests.threads import join_in_time
 
 ORDER = {"model": "small", "input": "The wind and the sun were disputing.", "voice": "alice"}
 PCM = bytes(range(256)) * 4
@@ -64,7 +65,7 @@ def answered(
     try:
         return api.http.post("/v1/audio/speech", json={**ORDER, **fields}, headers=headers)
     finally:
-        worker.join()
+        join_in_time(worker)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from storage.narration.aliases import Aliases
 from storage.objects.keys import JOBS
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.voices.voices import BASE, CONSENT, EMBEDDING, recording, upload_embedding
+from tests.threads import join_in_time
 
 TEXT = {"input": "The wind and the sun were disputing."}
 DESIGN = dataclasses.replace(SMALL, name="design", task="voice_design", speakers=())
@@ -225,7 +226,7 @@ def shelf() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
-        thread.join()
+        join_in_time(thread)
 
 
 def test_a_recording_is_fetched_from_networks_that_the_operator_allows(api_settings: ApiSettings, shelf: str) -> None:

@@ -25,6 +25,7 @@ from storage.queue.worker_registry import WorkerRegistry
 from tests.api.harness import ServedApi
 from tests.api.live.scripted_worker import MODEL, REVISION, ScriptedWorker, expected
 from tests.api.voices.voices import CONSENT, recording
+from tests.threads import join_in_time
 
 RATE_HZ = 24_000
 TEXT = "A stream is heard while it is made, and its state is its codes."
@@ -68,7 +69,7 @@ def served(api: ServedApi, worker: ScriptedWorker) -> Generator[ScriptedWorker]:
     finally:
         run(stack.aclose)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join()
+        join_in_time(thread)
         loop.close()
 
 

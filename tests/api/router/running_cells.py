@@ -29,6 +29,7 @@ from storage.queue.model_registry import ModelRegistry
 from tests.api.harness import SMALL
 from tests.environment import without_settings
 from tests.operations.ports import free_ports
+from tests.process_tree import terminate
 
 NAMES = ("a", "b", "c", "d")
 TENANTS = tuple(f"tenant-{number}" for number in range(12))
@@ -75,8 +76,7 @@ class RunningCell:
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait()
+            terminate(self.process)
         self.valkey.stop()
 
 
@@ -139,8 +139,7 @@ def running_router(
         wait_ready(url, process)
         yield url
     finally:
-        process.terminate()
-        process.wait()
+        terminate(process)
 
 
 def client_of(url: str) -> httpx.Client:

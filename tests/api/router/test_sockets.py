@@ -15,6 +15,7 @@ from websockets.typing import Subprotocol
 
 from rhapsode.contract.health import Readiness
 from tests.api.router.running_cells import as_tenant, running_router
+from tests.threads import join_in_time
 
 READY = Readiness(status="ready", redis="ok", store="ok", threads="ok", models=(), claims="open")
 PATH = "/v1/audio/speech/ws"
@@ -43,7 +44,7 @@ def echo() -> Iterator[tuple[Server, list[Request]]]:
         thread.start()
         yield server, asked
         server.shutdown()
-        thread.join()
+        join_in_time(thread)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from storage.segments.plan import Chapter, Plan, PlannedSegment, encode_plan
 from storage.segments.results import SegmentReport
 from storage.segments.tried import RejectedTake, Rejection, TriedAttempt
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, job_id
+from tests.threads import join_in_time
 
 TEXTS = ("Good morning.", "How are you?", "Fine.")
 RATE_HZ = 24_000
@@ -376,7 +377,7 @@ def test_segments_can_be_read_while_the_first_of_them_is_finished(api: ServedApi
         for _ in TEXTS:
             speak(api)
         is_over.set()
-        reader.join()
+        join_in_time(reader)
         assemble(api)
 
     assert statuses == {200}

@@ -18,6 +18,7 @@ from storage.narration.script.entries import SegmentEntry, decode_entries
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from tests.api.harness import ServedApi, claim, job_id
+from tests.threads import join_in_time
 
 LOCAL = TenantId("local")
 
@@ -180,7 +181,7 @@ def posted(api: ServedApi, worker: Any, **headers: str) -> httpx.Response:
         return api.http.post("/v1/jobs", json=body, headers=headers, timeout=60)
     finally:
         done.set()
-        thread.join()
+        join_in_time(thread)
 
 
 def test_a_plan_is_the_answer_when_nothing_else_is_wanted(api: ServedApi) -> None:

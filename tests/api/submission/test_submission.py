@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +24,7 @@ from storage.queue.model_registry import AWAY_MS, ModelCard
 from storage.segments.plan import CLOSING_MARK_BYTES
 from tests.api.harness import SMALL, ServedApi, finish_job, job_id, serve
 from tests.settings import api_settings_of
+from tests.threads import BoundedExecutor
 
 LOCAL = TenantId("local")
 
@@ -317,7 +317,7 @@ def test_five_posts_at_once_under_one_key_make_one_job(api: ServedApi) -> None:
             f"{api.url}/v1/jobs", json={"input": {"text": "Once."}}, headers={"Idempotency-Key": "k"}, timeout=30
         )
 
-    with ThreadPoolExecutor(5) as pool:
+    with BoundedExecutor(5) as pool:
         answers = list(pool.map(post, range(5)))
 
     assert {answer.status_code for answer in answers} == {202}
@@ -428,7 +428,7 @@ def test_numbers_are_written_out_for_a_model_that_learned_them_so(api: ServedApi
 def test_who_prefers_to_wait_is_answered_with_the_job_at_its_end(api: ServedApi) -> None:
     body = {"input": {"text": "Good morning."}}
     headers = {"Prefer": "wait=60", "Idempotency-Key": "waits"}
-    with ThreadPoolExecutor(1) as pool:
+    with BoundedExecutor(1) as pool:
         waiting = pool.submit(api.http.post, "/v1/jobs", json=body, headers=headers, timeout=120)
         until_ready(api, CPU_QUEUE)
         finish_job(api)
@@ -455,7 +455,7 @@ def test_who_has_waited_long_enough_is_answered_with_the_job_as_it_is(api: Serve
 def test_who_waits_while_redis_goes_away_learns_that_the_job_was_accepted(
     api_settings: ApiSettings, data_dir: Path
 ) -> None:
-    with EmbeddedRedis(data_dir / "valkey") as server, ThreadPoolExecutor(1) as pool:
+    with EmbeddedRedis(data_dir / "valkey") as server, BoundedExecutor(1) as pool:
         own = api_settings_of(api_settings, redis_url=server.url, broker_url=server.broker_url)
         with serve(own) as api:
             api.models.publish(SMALL)

@@ -6,7 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, replace
 
 import httpx
@@ -33,6 +33,7 @@ from tests.api.voices.test_routes import multipart
 from tests.api.voices.voices import BASE, CONSENT, EMBEDDING
 from tests.settings import api_settings_of
 from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
+from tests.threads import BoundedExecutor
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def test_a_silent_store_takes_no_thread_from_requests_that_do_not_need_it(on_s3:
     proxy.become(Mode.SILENT)
 
     # More than the threads of requests.
-    with ThreadPoolExecutor(60) as at_once:
+    with BoundedExecutor(60) as at_once:
         waiting = {at_once.submit(submitted, api) for _ in range(60)}
         while waiting:
             assert api.http.get("/v1/models").status_code == 200

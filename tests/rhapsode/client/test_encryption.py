@@ -17,6 +17,7 @@ from rhapsode.client.connection import Connection
 from rhapsode.client.sync.opening import open_pool
 from tests.rhapsode.conftest import ScriptedServer
 from tests.security.tls_servers import Authority
+from tests.threads import join_in_time
 
 
 class _Answer(http.server.BaseHTTPRequestHandler):
@@ -46,7 +47,7 @@ def url(authority: Authority) -> Iterator[str]:
         yield f"https://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
-        thread.join()
+        join_in_time(thread)
         server.server_close()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import pytest
 
 from rhapsode import Rhapsode
 from tests.page.texts import hummed
+from tests.threads import BoundedExecutor
 
 pytest.importorskip("gradio", reason="Gradio is not installed: `make demo-test` runs this in an environment of its own")
 
@@ -81,7 +81,7 @@ def test_what_the_server_refuses_is_shown(asked: Client) -> None:
 
 
 def test_a_text_is_heard_while_it_is_written(asked: Client) -> None:
-    with ThreadPoolExecutor(1) as thread:
+    with BoundedExecutor(1) as thread:
         speaking = asked.submit(None, api_name="/while_written")
         thread.submit(_write, asked, speaking).result(PATIENCE_S)
 

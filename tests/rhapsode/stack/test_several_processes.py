@@ -10,7 +10,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from rhapsode.stack.layout import DataDir
 from rhapsode.stack.state_file import StackState, read_state
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
+from tests.threads import BoundedExecutor
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
 TWO_OF_EACH = ("--device", "cpu", "--api-processes", "2", "--cpu-workers", "2")
@@ -131,7 +131,7 @@ def test_several_processes_are_one_system_and_none_of_them_is_missed(
 
 def submitted_at_once(url: str, how_many: int) -> list[str]:
     """Each job twice with the same key, on connections of their own."""
-    with ThreadPoolExecutor(how_many) as threads:
+    with BoundedExecutor(how_many) as threads:
         return list(threads.map(partial(submit, url), [f"key-{number // 2}" for number in range(how_many)]))
 
 
@@ -147,7 +147,7 @@ def both_have_connections(url: str, data_dir: Path) -> None:
     apis = {name: pid for name, pid in pids_of(data_dir).items() if name.startswith("api")}
     with ExitStack() as opened:
         clients = [opened.enter_context(httpx.Client(base_url=url, timeout=PATIENCE_S)) for _ in range(32)]
-        with ThreadPoolExecutor(32) as threads:
+        with BoundedExecutor(32) as threads:
             assert {answer.status_code for answer in threads.map(is_alive, clients)} == {200}
         assert min(served_by(url, apis).values()) > 0
     os.kill(apis["api-0"], signal.SIGSTOP)

@@ -8,6 +8,8 @@ import struct
 import threading
 from collections.abc import Generator
 
+from tests.threads import join_in_time
+
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER: on, zero seconds. The other end sees a reset, not an end."""
 
@@ -88,4 +90,4 @@ def resets_every(proxy: ResettingProxy, seconds: float) -> Generator[None]:
         yield
     finally:
         stop.set()
-        thread.join()
+        join_in_time(thread)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
 
 import redis
 
 from storage.database.functions import Call, Clock, Functions
 from storage.database.shared_calls import SharedCalls
+from tests.threads import BoundedExecutor
 
 T = TypeVar("T")
 LONGEST_S = 20.0
@@ -36,7 +37,7 @@ class Trips(Functions):
         return super().call_prepared(calls)
 
     def together(
-        self, shared: SharedCalls, threads: ThreadPoolExecutor, calls: Sequence[Callable[[], T]]
+        self, shared: SharedCalls, threads: BoundedExecutor, calls: Sequence[Callable[[], T]]
     ) -> list[Future[T]]:
         """What comes of each; the first is on its way until all others wait behind it, in this order."""
         self._may_go.clear()

@@ -6,7 +6,6 @@ import signal
 import socket
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from pydantic import SecretStr
 from storage.database.connections import connect_redis, connect_redis_async
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.runtime.config.settings import StorageSettings
+from tests.threads import BoundedExecutor
 
 
 def settings_for(redis_url: str) -> StorageSettings:
@@ -80,6 +80,6 @@ def test_a_process_may_have_more_threads_than_the_library_has_connections(storag
         return True
 
     everybody = threading.Barrier(300)
-    with connect_redis(storage_settings) as client, ThreadPoolExecutor(300) as threads:
+    with connect_redis(storage_settings) as client, BoundedExecutor(300) as threads:
         held = [threads.submit(hold, client, everybody) for _ in range(300)]
         assert all(each.result(30) for each in held)

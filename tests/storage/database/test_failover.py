@@ -21,6 +21,7 @@ from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
 from tests.storage.database.failover_servers import Cell, eventually, watched_cell
 from tests.storage.job_store.job_driver import ALICE, submission
+from tests.threads import join_in_time
 
 FAILOVERS = 2
 
@@ -48,8 +49,7 @@ class Clients:
 
     def stop(self) -> None:
         self._over.set()
-        for thread in self._threads:
-            thread.join()
+        join_in_time(*self._threads)
 
     def _submit(self, number: int) -> None:
         while not self._over.is_set():

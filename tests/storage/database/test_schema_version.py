@@ -11,6 +11,7 @@ import redis
 from storage.database.keys import RedisKeys
 from storage.database.layout import LAYOUT
 from storage.database.schema_version import LayoutMismatch, ServerTooOld, agree_on_layout
+from tests.threads import join_in_time
 
 
 def test_every_process_of_a_version_agrees(redis_client: redis.Redis) -> None:
@@ -60,4 +61,4 @@ def old_server(answer: bytes) -> Generator[int]:
         thread = threading.Thread(target=serve)
         thread.start()
         yield listening.getsockname()[1]
-    thread.join()
+    join_in_time(thread)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
@@ -16,6 +15,7 @@ from storage.database.shared_calls import MOST_TOGETHER, SharedCalls
 from storage.ids import WorkQueue
 from storage.queue.worker_slots import WorkerSlots
 from tests.storage.database.shared_trips import Trips
+from tests.threads import BoundedExecutor
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def shared(trips: Trips) -> SharedCalls:
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(4 * MOST_TOGETHER) as executor:
+def threads() -> Iterator[BoundedExecutor]:
+    with BoundedExecutor(4 * MOST_TOGETHER) as executor:
         yield executor
 
 
@@ -55,7 +55,7 @@ def test_a_call_alone_goes_at_once(trips: Trips, ask: Ask) -> None:
 
 
 def test_those_that_come_meanwhile_go_together_behind_it(
-    trips: Trips, shared: SharedCalls, threads: ThreadPoolExecutor, ask: Ask
+    trips: Trips, shared: SharedCalls, threads: BoundedExecutor, ask: Ask
 ) -> None:
     answers = trips.together(shared, threads, [ask(number) for number in range(1, 10)])
 
@@ -65,7 +65,7 @@ def test_those_that_come_meanwhile_go_together_behind_it(
 
 
 def test_no_trip_is_longer_than_others_can_wait_for(
-    trips: Trips, shared: SharedCalls, threads: ThreadPoolExecutor, ask: Ask
+    trips: Trips, shared: SharedCalls, threads: BoundedExecutor, ask: Ask
 ) -> None:
     number = 2 * MOST_TOGETHER + 3
 
@@ -76,7 +76,7 @@ def test_no_trip_is_longer_than_others_can_wait_for(
 
 
 def test_an_error_is_its_own_calls_alone(
-    redis_client: redis.Redis, trips: Trips, shared: SharedCalls, threads: ThreadPoolExecutor, ask: Ask
+    redis_client: redis.Redis, trips: Trips, shared: SharedCalls, threads: BoundedExecutor, ask: Ask
 ) -> None:
     redis_client.set(RedisKeys("rhapsode").single("worker_registry"), "no hash")
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_sent_fails_before_it_stands_with_others(trips: Trips, sh
 
 
 def test_a_server_that_does_not_answer_is_told_of_to_all_that_wait(
-    trips: Trips, shared: SharedCalls, threads: ThreadPoolExecutor, ask: Ask
+    trips: Trips, shared: SharedCalls, threads: BoundedExecutor, ask: Ask
 ) -> None:
     trips.failures[0] = RedisConnectionError("gone")
 
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_answer_is_told_of_to_all_that_wait(
 
 
 def test_what_ends_a_thread_ends_no_call_but_those_that_went_with_its_own(
-    trips: Trips, shared: SharedCalls, threads: ThreadPoolExecutor, ask: Ask
+    trips: Trips, shared: SharedCalls, threads: BoundedExecutor, ask: Ask
 ) -> None:
     trips.failures[1] = KeyboardInterrupt()
 
@@ -125,7 +125,7 @@ def test_what_ends_a_thread_ends_no_call_but_those_that_went_with_its_own(
 
 
 def test_a_server_that_was_emptied_is_given_the_library_again(
-    redis_client: redis.Redis, trips: Trips, shared: SharedCalls, threads: ThreadPoolExecutor
+    redis_client: redis.Redis, trips: Trips, shared: SharedCalls, threads: BoundedExecutor
 ) -> None:
     redis_client.function_flush()
 

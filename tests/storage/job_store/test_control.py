@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -44,6 +43,7 @@ from tests.storage.job_store.job_driver import (
     start_job,
     submission,
 )
+from tests.threads import BoundedExecutor
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_two_edits_at_once_are_both_in_force(store: JobStore, control: JobContro
     job = finished(store)
     edits = [SegmentEdit(text="Said."), SegmentEdit(language="German"), SegmentEdit(seed=3), SegmentEdit(speaker="BOB")]
 
-    with ThreadPoolExecutor(len(edits)) as users:
+    with BoundedExecutor(len(edits)) as users:
         for outcome in [users.submit(control.edit, ALICE, job.id, 0, edit) for edit in edits]:
             outcome.result()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 
 import pytest
 import redis
@@ -16,6 +16,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.work_items import Lease, PlanResult, ReleaseReason, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.storage.job_store.job_driver import ALICE, BOB, GPU_QUEUE, LEASE_S, artifact, report, submission
+from tests.threads import BoundedExecutor
 
 NUM_WORKERS = 4
 NUM_SEGMENTS = 60
@@ -53,13 +54,13 @@ def work_until_idle(
 
 
 @pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(NUM_WORKERS) as executor:
+def pool() -> Iterator[BoundedExecutor]:
+    with BoundedExecutor(NUM_WORKERS) as executor:
         yield executor
 
 
 def test_cancel_and_pause_amid_the_work_of_others(
-    redis_client: redis.Redis, store: JobStore, pool: ThreadPoolExecutor
+    redis_client: redis.Redis, store: JobStore, pool: BoundedExecutor
 ) -> None:
     def new_job(tenant: TenantId) -> JobId:
         return store.submit(submission(tenant, 600_000)).job.id
@@ -93,7 +94,7 @@ def test_cancel_and_pause_amid_the_work_of_others(
 
 
 def test_of_many_cancels_at_once_one_ends_the_job(
-    redis_client: redis.Redis, store: JobStore, pool: ThreadPoolExecutor
+    redis_client: redis.Redis, store: JobStore, pool: BoundedExecutor
 ) -> None:
     for _ in range(20):
         job = store.submit(submission()).job

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -74,6 +74,7 @@ from tests.storage.job_store.job_driver import (
     submission,
 )
 from tests.storage.job_store.job_model import ModelJob, ModelStore, Outcome, queue_of
+from tests.threads import BoundedExecutor
 
 MAX_ATTEMPTS = 2
 WINDOW = 3
@@ -299,7 +300,7 @@ class JobMachine(RuleBasedStateMachine):
             lease = self._pick(pick)
             wanted[lease] = self._outcome(lease, (num_segments, 30_000), str(pick))
 
-        with ThreadPoolExecutor(len(wanted)) as threads:
+        with BoundedExecutor(len(wanted)) as threads:
             calls = [partial(self._call_commit, lease, outcome) for lease, outcome in wanted.items()]
             answers = self.trips.together(self.settlements, threads, calls)
 

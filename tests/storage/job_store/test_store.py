@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import redis
 from redis.backoff import NoBackoff
@@ -50,6 +48,7 @@ from tests.storage.job_store.job_driver import (
     start_job,
     submission,
 )
+from tests.threads import BoundedExecutor
 
 KEY = IdempotencyKey("order-7", "fingerprint-1")
 TRANSIENT = JobError("storage_unavailable", "the store did not answer")
@@ -144,7 +143,7 @@ def test_keys_of_two_tenants_do_not_meet(store: JobStore) -> None:
 def test_five_parallel_submits_with_one_key_make_one_job(store: JobStore) -> None:
     attempts = [submission(idempotency=KEY) for _ in range(5)]
 
-    with ThreadPoolExecutor(len(attempts)) as threads:
+    with BoundedExecutor(len(attempts)) as threads:
         answers = list(threads.map(store.submit, attempts))
 
     assert len({answer.job.id for answer in answers}) == 1

@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Generator
 
+from tests.threads import join_in_time
+
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER: on, zero seconds. The other end sees a reset, not an end."""
 
@@ -112,7 +114,7 @@ class FaultyProxy:
                 for end in (server, client):
                     with contextlib.suppress(OSError):
                         end.shutdown(socket.SHUT_RDWR)
-                down.join()
+                join_in_time(down)
         finally:
             with self._ended:
                 self._clients.discard(client)

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,6 +17,7 @@ import pytest
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.objects.local_store import LocalArtifactStore, UrlRefused
 from storage.objects.store import Download
+from tests.threads import BoundedExecutor
 
 SECRET = b"a-secret-for-tests-only"
 KEY = "jobs/local/job_01k/artifacts/3/narration.wav"
@@ -281,7 +281,7 @@ def test_a_folder_pruned_under_a_writer_costs_neither_its_object(local_store: Lo
         local_store.delete(f"jobs/t/kept/{number}")
         local_store.put(f"jobs/t/kept/{number}", b"kept")
 
-    with ThreadPoolExecutor(6) as threads:
+    with BoundedExecutor(6) as threads:
         pruners = [threads.submit(prune) for _ in range(2)]
         try:
             list(threads.map(write, range(200)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,7 @@ from storage.objects.patience import FOR_REQUESTS, FOR_WORK, Patience
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
+from tests.threads import BoundedExecutor, join_in_time
 
 KEY = "jobs/local/job_01k/artifacts/3/narration.wav"
 MIB = 1024 * 1024
@@ -56,7 +56,7 @@ def test_a_store_that_fails_is_unavailable_until_it_is_well(proxy: FaultyProxy, 
             partial(store.delete_prefix, "jobs/"),
             lambda: store.put_stream(f"{KEY}-3", [bytes(MIB)] * 9),
         )
-        with ThreadPoolExecutor(len(calls)) as at_once:
+        with BoundedExecutor(len(calls)) as at_once:
             outcomes = [at_once.submit(call) for call in calls]
         for outcome in outcomes:
             assert isinstance(outcome.exception(), StoreUnavailable), outcome.exception()
@@ -99,7 +99,7 @@ def test_what_comes_too_slowly_is_given_up(proxy: FaultyProxy, weed: EmbeddedS3)
         store.put(KEY, bytes(MIB))
         proxy.become(Mode.TRICKLING)
 
-        with ThreadPoolExecutor(2) as at_once:
+        with BoundedExecutor(2) as at_once:
             reads = [at_once.submit(store.get, KEY), at_once.submit(lambda: b"".join(store.read_stream(KEY)))]
         for read in reads:
             with pytest.raises(StoreUnavailable, match="too slowly"):
@@ -160,7 +160,7 @@ def test_threads_that_wait_for_the_same_question_hear_together_that_no_server_an
         return None
 
     began_s = time.monotonic()
-    with ThreadPoolExecutor(12) as at_once:
+    with BoundedExecutor(12) as at_once:
         errors = list(at_once.map(put, range(12)))
     assert all(errors)
     assert time.monotonic() - began_s < 6 * alone_s
@@ -185,8 +185,7 @@ def test_a_store_that_answers_nothing_takes_no_more_threads_than_it_has_places()
         pass
 
     end.set()
-    for thread in threads:
-        thread.join()
+    join_in_time(*threads)
     with places.place():
         pass
 
@@ -199,7 +198,7 @@ def test_while_calls_are_answered_everybody_gets_a_place() -> None:
             time.sleep(0.05)
         done.append(number)
 
-    with ThreadPoolExecutor(30) as at_once:
+    with BoundedExecutor(30) as at_once:
         list(at_once.map(call, range(30)))
 
     assert sorted(done) == list(range(30))

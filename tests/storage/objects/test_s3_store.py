@@ -23,6 +23,7 @@ from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import Download
 from storage.runtime.config.settings import StorageSettings
+from tests.threads import join_in_time
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -73,7 +74,7 @@ class LossyProxy:
             for end in (client, server):
                 with contextlib.suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
-            up.join()
+            join_in_time(up)
 
     def _forward_requests(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):

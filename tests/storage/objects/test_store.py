@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 import httpx
@@ -15,6 +14,7 @@ import pytest
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing
 from storage.objects.key_rules import KeyRefused
 from storage.objects.store import ArtifactStore, Download
+from tests.threads import BoundedExecutor
 
 KEY = "jobs/local/job_01k/input.txt"
 MIB = 1024 * 1024
@@ -101,7 +101,7 @@ def test_of_many_writers_of_one_key_one_wins(artifact_store: ArtifactStore) -> N
             return False
         return True
 
-    with ThreadPoolExecutor(16) as threads:
+    with BoundedExecutor(16) as threads:
         outcomes = list(threads.map(write, range(64)))
 
     assert sum(outcomes) == 1
@@ -168,7 +168,7 @@ def test_a_listing_is_in_key_order_and_only_of_its_prefix(artifact_store: Artifa
 
 def test_a_long_listing_is_complete(artifact_store: ArtifactStore) -> None:
     names = [f"long/{index:05d}" for index in range(1_005)]
-    with ThreadPoolExecutor(16) as threads:
+    with BoundedExecutor(16) as threads:
         list(threads.map(artifact_store.put, names, repeat(b"")))
 
     assert keys(artifact_store, "long/") == names

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from storage.queue.messages import TICKET_TASK, TicketMessages
 from storage.queue.refusals import INTERVAL_S
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
+from tests.threads import BoundedExecutor
 
 GPU_QUEUE = speech_queue("small")
 
@@ -292,7 +292,7 @@ def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Pa
 
 
 def test_threads_share_one_queue(queue: TicketQueue) -> None:
-    with ThreadPoolExecutor(24) as threads:
+    with BoundedExecutor(24) as threads:
         list(threads.map(queue.send, repeat(Tickets({GPU_QUEUE: 1}), 300)))
 
     assert queue.waiting(GPU_QUEUE) == 300

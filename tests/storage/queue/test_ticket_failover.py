@@ -22,6 +22,7 @@ from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.storage.database.failover_servers import Cell, eventually, watched_cell
 from tests.storage.queue import ticket_consumer
+from tests.threads import join_in_time
 
 HOLD_S = 0.4
 BACK_WITHIN_S = 45.0
@@ -61,7 +62,7 @@ def tickets_sent(settings: StorageSettings) -> Generator[None]:
         yield
     finally:
         over.set()
-        sending.join()
+        join_in_time(sending)
         tickets.close()
 
 

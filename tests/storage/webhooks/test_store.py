@@ -30,6 +30,7 @@ from storage.webhooks.records import (
 )
 from tests.storage.job_store.job_driver import ALICE, BOB, submission
 from tests.storage.webhooks.world import HOOKS, URL, WebhookWorld, at_url
+from tests.threads import join_in_time
 
 EVERYTHING: frozenset[DeliveryState] = frozenset()
 
@@ -528,6 +529,6 @@ def test_a_delivery_and_its_attempts_are_read_of_one_moment(world: WebhookWorld)
                 torn.append(delivery)
             if record.state is DeliveryState.DELIVERED:
                 break
-        worker.join()
+        join_in_time(worker)
 
     assert torn == []

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.threads import join_in_time
+
 
 @dataclass
 class Script:
@@ -58,5 +60,5 @@ def serving(script: Script) -> Generator[Script]:
         yield script
     finally:
         server.shutdown()
-        thread.join()
+        join_in_time(thread)
         server.server_close()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.threads import join_in_time
 from worker.child_process.channel import (
     MAX_ARRAYS_BYTES,
     MAX_BODY_BYTES,
@@ -51,7 +52,7 @@ def test_values_and_arrays_come_out_as_they_went_in(body: object, sizes: list[in
 
     pair = its.receive()
 
-    sender.join()
+    join_in_time(sender)
     assert isinstance(pair, tuple)
     said, came = pair
     assert said == body
@@ -66,7 +67,7 @@ def _through(pair: Pair, value: np.ndarray) -> np.ndarray:
     sender = threading.Thread(target=pair[0].send, args=(value,))
     sender.start()
     received = pair[1].receive()
-    sender.join()
+    join_in_time(sender)
     assert isinstance(received, np.ndarray)
     return received
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.threads import BoundedExecutor
 from tests.worker.engine.contracted_engines import (
     Case,
     assert_same,
@@ -40,7 +41,7 @@ def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case)
     def speak(request: SpeechRequest) -> Speech:
         return result(engine.submit(request))
 
-    with ThreadPoolExecutor(8) as threads:
+    with BoundedExecutor(8) as threads:
         spoken = list(threads.map(speak, requests))
 
     for one, other in zip(spoken, expected, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -16,6 +15,7 @@ from storage.errors import StoreUnavailable
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem
 from storage.jobs.work_queues import CPU_QUEUE
+from tests.threads import BoundedExecutor
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -88,7 +88,7 @@ def test_a_worker_takes_what_it_has_room_for_and_leaves_the_rest_to_others(
     jobs = [studio.submit_planned(f"This is number {each}.") for each in range(10)]
     before = studio.services.tickets.waiting(GPU_QUEUE)
 
-    with ThreadPoolExecutor(1) as threads:
+    with BoundedExecutor(1) as threads:
         threads.submit(tickets.answer)
         while studio.jobs.ready_counts()[GPU_QUEUE] > 6:
             time.sleep(0.005)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import cast
 
@@ -15,6 +14,7 @@ from storage.ids import JobId
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.worker_slots import WorkerSlots
 from storage.runtime.config.settings import StorageSettings
+from tests.threads import BoundedExecutor
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -47,7 +47,7 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(
         while not services.closing.wait(0.02):
             tickets.answer()
 
-    with ThreadPoolExecutor(1) as threads:
+    with BoundedExecutor(1) as threads:
         threads.submit(answer_tickets)
         try:
             while studio.record(job).segments.done < SLOTS * 3 // 2:

@@ -23,6 +23,7 @@ from storage.jobs.tickets import Tickets
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
 from storage.text.whole import whole_plan
+from tests.threads import join_in_time
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 
@@ -84,7 +85,7 @@ def watched(client: redis.Redis) -> Generator[Commands]:
         yield seen
     finally:
         client.echo("the end")
-        thread.join()
+        join_in_time(thread)
 
 
 def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -13,6 +12,7 @@ from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import Lease
 from storage.jobs.work_queues import CPU_QUEUE
+from tests.threads import BoundedExecutor
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -59,7 +59,7 @@ def test_who_waits_for_a_place_gets_the_next_and_goes_when_nothing_shall_be_clai
     open_for_claims.set()
     assert ahead.take(1, open_for_claims.is_set, patience_s=0) == 1
     ahead.claimed(1, LEASES[:1])
-    with ThreadPoolExecutor(2) as threads:
+    with BoundedExecutor(2) as threads:
         waiting = [threads.submit(ahead.take, 1, open_for_claims.is_set, 60.0) for _ in range(2)]
         ahead.give_back(LEASES[0])
         while not any(each.done() for each in waiting):
@@ -78,7 +78,7 @@ def test_what_the_engine_has_no_room_for_stays_in_the_queue(studio: Studio) -> N
     total = studio.record(job).segments.total
 
     tickets = GpuTickets(services, 2 * SLOTS)
-    with ThreadPoolExecutor(1) as threads:
+    with BoundedExecutor(1) as threads:
         threads.submit(tickets.answer)
         while studio.record(job).segments.running < services.ahead.most:
             time.sleep(0.005)

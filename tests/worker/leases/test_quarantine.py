@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
+from tests.threads import BoundedExecutor
 from tests.worker.studio import Studio
 from worker.leases.keeper import DropReason, HeldLease, WorkDropped
 from worker.leases.quarantine import QuarantineGate
@@ -48,7 +48,7 @@ def test_the_innocent_run_together() -> None:
         with gate.together():
             meeting.wait()
 
-    with ThreadPoolExecutor(4) as pool:
+    with BoundedExecutor(4) as pool:
         for done in [pool.submit(innocent) for _ in range(4)]:
             done.result(30)
 
@@ -68,7 +68,7 @@ def test_a_suspect_is_never_inside_with_anybody() -> None:
             with lock:
                 inside.remove(name)
 
-    with ThreadPoolExecutor(8) as pool:
+    with BoundedExecutor(8) as pool:
         for done in [pool.submit(visit, "suspect" if i % 10 == 0 else "innocent") for i in range(200)]:
             done.result(30)
 
@@ -94,7 +94,7 @@ def test_newcomers_wait_behind_a_waiting_suspect() -> None:
         with gate.together():
             order.append("newcomer")
 
-    with ThreadPoolExecutor(3) as pool:
+    with BoundedExecutor(3) as pool:
         pool.submit(first)
         first_inside.wait(30)
         done = [pool.submit(suspect)]
@@ -131,7 +131,7 @@ def test_an_item_is_alone_from_its_third_suspicion(studio: Studio) -> None:
             suspect_inside.set()
             suspect_may_leave.wait(30)
 
-    with ThreadPoolExecutor(1) as pool:
+    with BoundedExecutor(1) as pool:
         with gate.admitted(innocent, HeldLease(innocent.lease, 10), jobs):
             with gate.together():
                 pass
@@ -153,7 +153,7 @@ def test_a_suspect_that_only_waited_is_not_charged_for_the_death_of_its_worker(s
         with gate.admitted(suspect, held, jobs):
             raise AssertionError("it was let in")
 
-    with ThreadPoolExecutor(1) as pool:
+    with BoundedExecutor(1) as pool:
         with gate.together():
             waiting = pool.submit(stand_at_the_gate)
             until_suspect_waits(gate)

@@ -33,6 +33,7 @@ from storage.objects.local_store import LocalArtifactStore
 from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.runtime.config.tls import TlsFiles, server_context
 from tests.security.tls_servers import Authority
+from tests.threads import join_in_time
 from tests.worker.live.caller import TEXT, HeardStream, an_order, calling
 from tests.worker.live.conftest import LIVE_SLOTS
 from tests.worker.voices.voice_studio import VoiceStudio
@@ -373,7 +374,7 @@ def test_streams_that_outlast_the_grace_are_handed_over(server: LiveServer, engi
         closing = threading.Thread(target=server.close, args=(0.2,))
         closing.start()
         end = caller.hear("s").end
-        closing.join()
+        join_in_time(closing)
 
     assert isinstance(end, Failed)
     assert end.code == "worker_leaving"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,6 +10,7 @@ from storage.errors import ArtifactMissing
 from storage.job_store.plan_cache import PlanCache
 from storage.objects.decoded_cache import DECODED_FACTOR
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment, encode_plan
+from tests.threads import BoundedExecutor
 from tests.worker.studio import Studio
 
 PLAN = Plan((PlannedSegment(0, 0, 5, "Hello", 0.0),))
@@ -26,7 +26,7 @@ def test_a_plan_is_read_once_by_many_threads(studio: Studio) -> None:
         together.wait(30)
         return cache.get("jobs/t/a/plan-1.jsonl")
 
-    with ThreadPoolExecutor(8) as pool:
+    with BoundedExecutor(8) as pool:
         plans = [each.result(30) for each in [pool.submit(look_up) for _ in range(8)]]
 
     assert all(plan is plans[0] for plan in plans)

@@ -11,6 +11,7 @@ import redis
 
 from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerReport, WorkerRole, WorkerState
 from storage.runtime.config.settings import StorageSettings
+from tests.threads import join_in_time
 
 REPORT = WorkerReport("pod-7", WorkerRole.CPU, "host", 1, "0.1.0", 0, leases=2, queue="cpu")
 
@@ -31,7 +32,7 @@ class Reporter:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join()
+        join_in_time(self._thread)
 
     def _run(self) -> None:
         while not self._stop.wait(REPORT_INTERVAL_S / 2):

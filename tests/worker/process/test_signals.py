@@ -12,6 +12,7 @@ import pytest
 from celery.apps import worker as celery_worker
 from celery.utils.dispatch import Signal
 
+from tests.threads import join_in_time
 from worker.process import signals
 from worker.process.signals import connect_signals, log_celery_words
 
@@ -26,7 +27,7 @@ def test_what_celery_says_in_a_signal_handler_is_a_line_of_the_log(
         celery_worker.safe_say("worker: Warm shutdown (MainProcess)", sys.__stdout__)
         for thread in threading.enumerate():
             if thread.name == "celery-words":
-                thread.join()
+                join_in_time(thread)
 
     (record,) = (each for each in caplog.records if each.getMessage() == "celery says")
     assert record.__dict__["words"] == "worker: Warm shutdown (MainProcess)"

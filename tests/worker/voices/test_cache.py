@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from storage.errors import StoreUnavailable
 from storage.ids import ContentKey
+from tests.threads import BoundedExecutor
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
 from worker.voices.cache import VoiceCache
 from worker.voices.voice_files import memory_bytes
@@ -82,7 +82,7 @@ def test_however_many_ask_one_loads() -> None:
         assert go_on.wait(30)
         return prompt()
 
-    with ThreadPoolExecutor(8) as threads:
+    with BoundedExecutor(8) as threads:
         first = threads.submit(cache.get, A, slowly)
         assert begun.wait(30)
         others = [threads.submit(cache.get, A, slowly) for _ in range(7)]
@@ -102,7 +102,7 @@ def test_a_load_that_fails_is_its_callers_alone_and_the_next_in_line_tries() -> 
         assert go_on.wait(30)
         raise StoreUnavailable("the lease was lost")
 
-    with ThreadPoolExecutor(2) as threads:
+    with BoundedExecutor(2) as threads:
         unlucky = threads.submit(cache.get, A, fail)
         assert begun.wait(30)
         waiting = threads.submit(cache.get, A, prompt)
@@ -126,7 +126,7 @@ def test_what_is_not_wanted_any_more_stops_waiting() -> None:
     def dropped() -> None:
         raise InterruptedError
 
-    with ThreadPoolExecutor(2) as threads:
+    with BoundedExecutor(2) as threads:
         first = threads.submit(cache.get, A, slowly)
         assert begun.wait(30)
         try:

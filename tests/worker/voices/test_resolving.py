@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -19,6 +18,7 @@ from storage.objects.store import ArtifactStore
 from storage.voices.cache_file import decode_artifact
 from storage.voices.records import CacheState, VoiceCacheRecord
 from tests.storage.voices.voice_world import ALICE
+from tests.threads import BoundedExecutor
 from tests.worker.voices.reference_audio.sounds import file_of, tone
 from tests.worker.voices.voice_studio import REF_TEXT, CountingEngine, VoiceStudio
 from worker.engine.fake import FakeEngine
@@ -147,7 +147,7 @@ def test_segments_that_start_together_encode_a_voice_once(voices: VoiceStudio, e
     voices.request_cache(ada)
     engine.gate.clear()
 
-    with ThreadPoolExecutor(6) as threads:
+    with BoundedExecutor(6) as threads:
         segments = [threads.submit(voices.resolver.resolve, ada, voices.hold()) for _ in range(6)]
         engine.gate.set()
         prompts = [segment.result(60) for segment in segments]

@@ -24,6 +24,7 @@ from storage.runtime.egress.url_rules import UrlRules
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.runtime.egress.listeners import Script, answers, drips, listener
 from tests.storage.webhooks.world import at_url
+from tests.threads import join_in_time
 from tests.worker.webhooks.receivers import QUICK, HookWorld, Request, is_signed
 from worker.webhooks.loop import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S, JITTER
@@ -260,7 +261,7 @@ def test_row_20_receivers_that_hang_delay_no_other(world: HookWorld) -> None:
                     latencies_s.append(time.monotonic() - begun)
                     time.sleep(0.02)
                 over.set()
-                thread.join()
+                join_in_time(thread)
 
     assert hanging.connections <= 4
     # Those that hang would have held everybody up for a minute.

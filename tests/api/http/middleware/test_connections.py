@@ -9,7 +9,6 @@ import re
 import socket
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from api.http.middleware.connections import ConnectionLimits, HttpProtocol
 from api.http.middleware.one_write import OneWrite
 from api.settings import ApiSettings
 from tests.api.harness import ServedApi, serve
+from tests.threads import BoundedExecutor
 
 PATIENCE_S = 60.0
 
@@ -276,7 +276,7 @@ def test_no_nonsense_is_a_fault_of_ours(hasty: ServedApi) -> None:
     def send(request: bytes) -> bytes:
         return exchange(hasty, request, b"\r\n\r\n\r\n")
 
-    with ThreadPoolExecutor(16) as senders:
+    with BoundedExecutor(16) as senders:
         answers = list(senders.map(send, requests))
 
     # Empty: what came was too little to answer. 503: there are no stores behind this API.
@@ -339,7 +339,7 @@ def test_no_header_and_no_body_is_a_fault_of_ours(api: ServedApi) -> None:
     draw = random.Random(11)
     requests = [_odd(draw) for _ in range(250)]
 
-    with ThreadPoolExecutor(8) as senders:
+    with BoundedExecutor(8) as senders:
         answers = list(senders.map(partial(_first_answer, api), requests))
 
     wrong = [

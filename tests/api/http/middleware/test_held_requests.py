@@ -6,7 +6,6 @@ import gc
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from tests.api.harness import SMALL, ServedApi, serve, until_under_way
 from tests.api.job_answers.test_waiting import answer_of, asked, num_channels, path_of, until
 from tests.settings import api_settings_of
+from tests.threads import BoundedExecutor, join_in_time
 
 WAITERS = 30
 
@@ -50,7 +50,7 @@ def test_a_request_that_waits_keeps_nothing_of_the_framework(api: ServedApi, res
 
 def test_an_answer_that_was_held_has_the_fields_of_every_answer(api: ServedApi) -> None:
     job = api.submit()
-    with ThreadPoolExecutor(1) as pool:
+    with BoundedExecutor(1) as pool:
         answer = pool.submit(held, api, path_of(job), **{"X-Request-ID": "mine.1", "If-None-Match": '"old"'})
         until(lambda: num_channels(api) == 1)
         api.http.post(f"{path_of(job)}/cancel")
@@ -68,7 +68,7 @@ def test_an_answer_that_was_held_has_the_fields_of_every_answer(api: ServedApi) 
 def test_a_held_request_is_counted_once_with_all_of_its_time(api: ServedApi) -> None:
     job = api.submit()
     before = _measured(api)
-    with ThreadPoolExecutor(1) as pool:
+    with BoundedExecutor(1) as pool:
         answer = pool.submit(held, api, path_of(job))
         until(lambda: num_channels(api) == 1)
         time.sleep(0.5)
@@ -117,7 +117,7 @@ def test_a_store_that_is_away_at_the_end_of_the_wait_is_a_problem_with_the_reque
             waiting.start()
             until(lambda: num_channels(api) == 1)
             valkey.stop()
-            waiting.join()
+            join_in_time(waiting)
 
     (answer,) = answers
     body: dict[str, Any] = answer.json()

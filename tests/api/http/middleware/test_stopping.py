@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from api.server import ANSWER_S, DrainingServer, server_config
 from api.settings import ApiSettings
 from tests.api.harness import SMALL, serve, until_under_way
+from tests.threads import join_in_time
 
 
 def test_answers_that_were_held_are_given_when_the_server_stops(api_settings: ApiSettings) -> None:
@@ -31,8 +32,7 @@ def test_answers_that_were_held_are_given_when_the_server_stops(api_settings: Ap
             thread.start()
         until_under_way(api, len(waiting))
         assert answers == []
-    for thread in waiting:
-        thread.join()
+    join_in_time(*waiting)
 
     assert [(answer.status_code, answer.json()["state"]) for answer in answers] == [(200, "pending")] * 8
 

@@ -25,6 +25,7 @@ from storage.queue.worker_registry import WorkerRegistry
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.live.scripted_worker import MODEL, REVISION, ScriptedWorker, expected
 from tests.api.openai.socket.test_routes import open_socket, refusal
+from tests.threads import join_in_time
 
 FAKE = dataclasses.replace(SMALL, name=MODEL, revision=REVISION, speakers=("Ada",))
 START = {"type": "request.start", "voice": "ada", "language": "English", "seed": 7}
@@ -49,7 +50,7 @@ def working(worker: ScriptedWorker) -> Generator[None]:
         yield
     finally:
         loop.call_soon_threadsafe(ends.set)
-        thread.join()
+        join_in_time(thread)
         loop.close()
 
 

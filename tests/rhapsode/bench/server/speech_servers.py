@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 from websockets.sync.server import ServerConnection, serve
 
+from tests.threads import join_in_time
+
 RATE_HZ = 24_000
 SILENCE_S = 0.1
 _SAID = frozenset({"input", "model", "voice", "response_format"})
@@ -153,7 +155,7 @@ def speech_server(kind: str, manner: Manner) -> Generator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        join_in_time(thread)
 
 
 def fault_of(shape: Shape, body: dict[str, JsonValue]) -> str:
@@ -206,4 +208,4 @@ def nari_socket_server(manner: Manner) -> Generator[str]:
             yield f"http://127.0.0.1:{server.socket.getsockname()[1]}"
         finally:
             server.shutdown()
-            thread.join()
+            join_in_time(thread)

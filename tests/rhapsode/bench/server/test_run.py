@@ -22,6 +22,7 @@ from rhapsode.bench.server.text_report import text_report
 from rhapsode.bench.server.texts.bank import TextBank, TextChoice
 from tests.rhapsode.bench.engine.measured import environment
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
+from tests.threads import join_in_time
 
 TEXTS = TextChoice(levels=(Level.SHORT, Level.MEDIUM))
 
@@ -156,7 +157,7 @@ def test_ctrl_c_leaves_what_there_was() -> None:
     somebody.start()
     with speech_server("nari", manner) as url, pytest.raises(KeyboardInterrupt):
         run_all(found, plan(url, ClosedLoad(2), ClosedLoad(4), window_s=60.0), lambda _: None)
-    somebody.join()
+    join_in_time(somebody)
 
     (stage,) = found.stages
     assert found.ended == "interrupted"

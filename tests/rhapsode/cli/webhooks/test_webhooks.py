@@ -103,12 +103,15 @@ def test_the_command_line_listens_registers_and_tests(stack: Stack, client: Rhap
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment()
     ) as listen:
-        assert listen.stderr is not None
-        endpoint = re.search(r"whe_\w+", listen.stderr.readline())
-        assert endpoint is not None
+        try:
+            assert listen.stderr is not None
+            endpoint = re.search(r"whe_\w+", listen.stderr.readline())
+            assert endpoint is not None
 
-        tested = run_cli("webhooks", "test", endpoint.group(), "--server", stack.url)
-        said, _ = listen.communicate(timeout=120)
+            tested = run_cli("webhooks", "test", endpoint.group(), "--server", stack.url)
+            said, _ = listen.communicate(timeout=120)
+        finally:
+            listen.kill()
 
     assert (tested.returncode, tested.stdout.startswith("delivered: 204")) == (0, True)
     assert "webhook_endpoint.test" in said

@@ -15,6 +15,7 @@ from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from rhapsode.contract.speech_socket import NARI
+from tests.threads import join_in_time
 
 AUDIO = {"encoding": "pcm_s16le", "sample_rate": 24_000, "channels": 1}
 FRAME = bytes(range(256)) * 15
@@ -89,7 +90,7 @@ class SocketServer:
 
     def close(self) -> None:
         self._server.shutdown()
-        self._thread.join()
+        join_in_time(self._thread)
 
     def _look(self, line: ServerConnection, request: Request) -> Response | None:
         self.requests.append(request)

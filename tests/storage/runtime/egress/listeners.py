@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tests.threads import join_in_time
+
 Script = Callable[[socket.socket, bytes], None]
 """What to do with a connection after its request has been read."""
 
@@ -56,7 +58,7 @@ def listener(script: Script, tls: ssl.SSLContext | None = None, host: str = "127
         yield here
     finally:
         stopping.set()
-        thread.join()
+        join_in_time(thread)
         server.close()
 
 
@@ -142,4 +144,4 @@ def keeping(answer: Turn = lambda _, __: NO_CONTENT, tls: ssl.SSLContext | None 
     finally:
         server.shutdown(socket.SHUT_RDWR)
         server.close()
-        thread.join()
+        join_in_time(thread)

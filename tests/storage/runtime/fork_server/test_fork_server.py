@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from tests.process_tree import children_of, is_alive
 from tests.storage.runtime.fork_server.programs import PRELUDE, ask, fork_server_of
+from tests.threads import BoundedExecutor
 from worker.planning.drafting.process import DRAFTERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -121,7 +121,7 @@ def test_many_children_at_once_read_each_its_own_file(fork_server: ForkServer) -
     def echo(data: bytes) -> Ended:
         return ask(fork_server, "echo", data=data)
 
-    with ThreadPoolExecutor(8) as pool:
+    with BoundedExecutor(8) as pool:
         answers = list(pool.map(echo, files))
 
     assert answers == [Ended(0, data, "") for data in files]

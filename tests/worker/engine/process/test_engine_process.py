@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from tests.process_tree import is_alive
+from tests.threads import BoundedExecutor
 from worker.child_process.channel import Channel
 from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech, fake_streamed_speech
@@ -109,7 +110,7 @@ def test_two_hundred_requests_from_many_threads_each_get_their_own_speech(steady
         speech = steady.submit(_request(f"c{number}", f"Sentence number {number}.", number)).result(TIMEOUT_S)
         return np.array_equal(speech.pcm, fake_speech(f"Sentence number {number}.", number)[0])
 
-    with ThreadPoolExecutor(50) as threads:
+    with BoundedExecutor(50) as threads:
         outcomes = list(threads.map(say, range(200)))
 
     assert outcomes == [True] * 200
@@ -272,7 +273,7 @@ def test_every_call_ends_while_the_engine_is_killed_again_and_again(engine: Engi
                 break
         return said
 
-    with ThreadPoolExecutor(32) as threads:
+    with BoundedExecutor(32) as threads:
         futures = [threads.submit(talk, speaker) for speaker in range(32)]
         try:
             for _ in range(3):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.threads import join_in_time
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import InContextPrompt, ReferenceAudio, VoicePrompt, XVectorPrompt
 from worker.engine.model.config import read_model_config
@@ -136,7 +137,7 @@ def test_recordings_that_come_later_are_taken(encoder: CountingEncoder) -> None:
     callers = [threading.Thread(target=lane.put, args=(recording(0.6, 200), Future())) for _ in range(3)]
     for caller in callers:
         caller.start()
-        caller.join()
+        join_in_time(caller)
     last: Future[VoicePrompt] = Future()
 
     lane.put(recording(0.6, 200), last)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.threads import BoundedExecutor
 from worker.engine.model.codec_config import codec_config_from
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.model.config import read_config
@@ -83,7 +83,7 @@ def test_streams_that_take_turns_do_not_hear_each_other(codec: CodecStage) -> No
 def test_equal_frames_give_equal_bits_also_in_parallel(codec: CodecStage) -> None:
     frames = random_frames(37)
 
-    with ThreadPoolExecutor(2) as pool:
+    with BoundedExecutor(2) as pool:
         results = list(pool.map(codec.decode, [frames] * 4))
 
     assert len({result.tobytes() for result in results}) == 1

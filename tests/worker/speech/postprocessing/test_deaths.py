@@ -13,7 +13,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 
 from storage.ids import TenantId
 from tests.process_tree import is_alive
+from tests.threads import BoundedExecutor
 from tests.worker.speech.postprocessing.eventful_text import DeadlyText, WaitingText
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
 from worker.speech.postprocessing.child import PostProcessorUnusable
@@ -63,7 +63,7 @@ def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, s
     pool.start()
     names = ["first", "second", "third"]
 
-    with ThreadPoolExecutor(4) as threads:
+    with BoundedExecutor(4) as threads:
         waiting = [replace(utterance(), text=WaitingText(TEXT, tmp_path, name)) for name in names]
         innocent = [threads.submit(pool.judge, each, *REST) for each in waiting]
         eventually(lambda: len(os.listdir(tmp_path)) == len(names))
@@ -85,7 +85,7 @@ def test_a_pool_that_is_closed_waits_for_nothing(environment: dict[str, str], tm
     pool.start()
     (pid,) = pool.pids
 
-    with ThreadPoolExecutor(2) as threads:
+    with BoundedExecutor(2) as threads:
         waiting = replace(utterance(), text=WaitingText(TEXT, tmp_path, "waiting"))
         under_way = threads.submit(pool.judge, waiting, *REST)
         eventually(lambda: os.listdir(tmp_path))
@@ -108,7 +108,7 @@ def test_a_process_that_cannot_be_made_for_want_of_descriptors_is_made_later(
     pool = PostProcessorPool(1, 1, "folder", "test", environment)
     pool.start()
 
-    with ThreadPoolExecutor(1) as threads:
+    with BoundedExecutor(1) as threads:
         with no_descriptors():
             os.kill(pool.pids[0], signal.SIGKILL)
             verdict = threads.submit(pool.judge, utterance(), *REST)
@@ -133,7 +133,7 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
                 os.kill(pid, signal.SIGKILL)
         return stored
 
-    with ThreadPoolExecutor(6) as threads:
+    with BoundedExecutor(6) as threads:
         results = list(threads.map(store_and_kill, names))
 
     assert set(results) == {expected}
@@ -151,7 +151,7 @@ def test_packs_are_whole_though_those_who_write_them_are_killed(pool: PostProces
             os.kill(pool.pids[0], signal.SIGKILL)
         return pool.store_pack(tenant, [Spoken(header, speech()) for header in headers])
 
-    with ThreadPoolExecutor(6) as threads:
+    with BoundedExecutor(6) as threads:
         packs = list(threads.map(store_and_kill, range(40)))
 
     for number, stored in enumerate(packs):
@@ -169,7 +169,7 @@ def test_a_call_that_waits_for_a_channel_gets_the_next_that_is_idle(environment:
     pool = PostProcessorPool(1, 1, "folder", "test", environment)
     pool.start()
 
-    with ThreadPoolExecutor(6) as threads:
+    with BoundedExecutor(6) as threads:
         verdicts = [threads.submit(pool.judge, utterance("Short."), *REST) for _ in range(300)]
 
     assert all(verdict.result().checks for verdict in verdicts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack
 
 import pytest
@@ -16,6 +16,7 @@ from storage.errors import StoreUnavailable
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import Lease
 from storage.segments.packs import MAX_SEGMENTS
+from tests.threads import BoundedExecutor
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, speech
 from worker.speech.postprocessing.interface import PackPart, Spoken, StoredSpeech
 from worker.speech.postprocessing.packing import SegmentPacker
@@ -45,7 +46,7 @@ class Store:
 class Desk:
     """Items of jobs that are under way from the first, and come to be stored one after the other."""
 
-    def __init__(self, packer: SegmentPacker, store: Store, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, packer: SegmentPacker, store: Store, threads: BoundedExecutor) -> None:
         self.packer = packer
         self.store = store
         self._threads = threads
@@ -75,8 +76,8 @@ class Desk:
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(64) as threads:
+def threads() -> Iterator[BoundedExecutor]:
+    with BoundedExecutor(64) as threads:
         yield threads
 
 
@@ -98,7 +99,7 @@ def flowing(desk: Desk, *leases: Lease) -> None:
     desk.end(lease(99))
 
 
-def test_those_that_come_together_are_stored_together_once_no_other_is_to_come(threads: ThreadPoolExecutor) -> None:
+def test_those_that_come_together_are_stored_together_once_no_other_is_to_come(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(), threads)
     flowing(desk, lease(1), lease(2), lease(3))
 
@@ -112,7 +113,7 @@ def test_those_that_come_together_are_stored_together_once_no_other_is_to_come(t
     assert waiting(desk) == 0
 
 
-def test_one_that_fails_beforehand_is_not_waited_for(threads: ThreadPoolExecutor) -> None:
+def test_one_that_fails_beforehand_is_not_waited_for(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(), threads)
     flowing(desk, lease(1), lease(2), lease(3))
 
@@ -123,7 +124,7 @@ def test_one_that_fails_beforehand_is_not_waited_for(threads: ThreadPoolExecutor
     assert [each.result(10) for each in both] == [True, True]
 
 
-def test_a_wait_is_over_in_time_though_another_is_to_come(threads: ThreadPoolExecutor) -> None:
+def test_a_wait_is_over_in_time_though_another_is_to_come(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, 0.2), Store(), threads)
     flowing(desk, lease(1), lease(2), lease(3))
 
@@ -131,7 +132,7 @@ def test_a_wait_is_over_in_time_though_another_is_to_come(threads: ThreadPoolExe
     assert [len(pack) for pack in desk.store.packs] == [2]
 
 
-def test_one_that_nobody_joined_is_stored_by_itself(threads: ThreadPoolExecutor) -> None:
+def test_one_that_nobody_joined_is_stored_by_itself(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, 0.05), Store(), threads)
     flowing(desk, lease(1), lease(2))
 
@@ -139,7 +140,7 @@ def test_one_that_nobody_joined_is_stored_by_itself(threads: ThreadPoolExecutor)
     assert desk.store.packs == []
 
 
-def test_the_first_segment_and_the_only_one_and_a_rare_one_wait_for_nobody(threads: ThreadPoolExecutor) -> None:
+def test_the_first_segment_and_the_only_one_and_a_rare_one_wait_for_nobody(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(), threads)
     flowing(desk, lease(0), lease(1))
     assert desk.bring(lease(0)).result(10) is False
@@ -152,7 +153,7 @@ def test_the_first_segment_and_the_only_one_and_a_rare_one_wait_for_nobody(threa
     assert rare.bring(lease(2)).result(10) is False
 
 
-def test_jobs_do_not_share_a_pack(threads: ThreadPoolExecutor) -> None:
+def test_jobs_do_not_share_a_pack(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(), threads)
     flowing(desk, lease(1), lease(2))
     others = [lease(index, "job_b") for index in (1, 2, 3)]
@@ -167,7 +168,7 @@ def test_jobs_do_not_share_a_pack(threads: ThreadPoolExecutor) -> None:
     assert [len(pack) for pack in desk.store.packs] == [2, 2]
 
 
-def test_a_full_pack_and_the_last_place_to_wait_in_are_not_waited_beyond(threads: ThreadPoolExecutor) -> None:
+def test_a_full_pack_and_the_last_place_to_wait_in_are_not_waited_beyond(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(), threads)
     leases = [lease(index) for index in range(1, MAX_SEGMENTS + 2)]
     flowing(desk, *leases)
@@ -179,7 +180,7 @@ def test_a_full_pack_and_the_last_place_to_wait_in_are_not_waited_beyond(threads
     assert [each.result(10) for each in [narrow.bring(each) for each in leases[:2]]] == [True, True]
 
 
-def test_a_pack_that_cannot_be_stored_leaves_each_to_itself(threads: ThreadPoolExecutor) -> None:
+def test_a_pack_that_cannot_be_stored_leaves_each_to_itself(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(fails=True), threads)
     flowing(desk, lease(1), lease(2))
 
@@ -204,7 +205,7 @@ def test_whoever_comes_in_whatever_order_is_stored_once_and_nobody_is_left_waiti
             assert stored is None or stored.num_samples == id(part)
             return stored is not None
 
-    with ThreadPoolExecutor(16) as threads:
+    with BoundedExecutor(16) as threads:
         packed = list(threads.map(run, range(num_segments)))
 
     assert sum(packed) == (0 if fails else sum(len(pack) for pack in store.packs))
