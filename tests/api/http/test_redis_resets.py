@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from storage.database.async_connections import MAX_IDLE
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.settings import api_settings_of
 from tests.storage.database.resetting_proxy import ResettingProxy, resets_every, resetting_proxy
+from tests.threads import BoundedExecutor
 
 KEY = "a-key-for-tests-only"
 ROUNDS = 12
@@ -64,13 +64,8 @@ def test_a_reset_is_503_with_a_time_to_come_again_and_never_500(behind: ServedAp
         method, path, more = questions[number % len(questions)]
         return behind.http.request(method, path, **more)
 
-    # A `with` would wait without a limit for threads that read a stream. The end of the server ends these streams.
-    callers = ThreadPoolExecutor(AT_ONCE)
-    try:
-        with resets_every(proxy, 0.005):
-            answers = list(callers.map(ask, range(ROUNDS * len(questions)), timeout=PATIENCE_S))
-    finally:
-        callers.shutdown(wait=False, cancel_futures=True)
+    with resets_every(proxy, 0.005), BoundedExecutor(AT_ONCE) as callers:
+        answers = list(callers.map(ask, range(ROUNDS * len(questions)), timeout=PATIENCE_S))
 
     statuses = Counter(answer.status_code for answer in answers)
     unavailable = [answer for answer in answers if answer.status_code == 503]
