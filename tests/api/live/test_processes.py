@@ -118,7 +118,7 @@ def speaking(
 def talk(api: ApiProcess, *messages: dict[str, Any]) -> Generator[ClientConnection]:
     """An open connection behind these messages."""
     url = str(api.http.base_url).replace("http:", "ws:").rstrip("/")
-    with connect(f"{url}{SOCKET_PATH}", subprotocols=[Subprotocol(NARI)], proxy=None) as client:
+    with connect(f"{url}{SOCKET_PATH}", subprotocols=[Subprotocol(NARI)], proxy=None, open_timeout=60) as client:
         say(client, *messages)
         yield client
 

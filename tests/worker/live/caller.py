@@ -167,6 +167,7 @@ def calling(address: LiveAddress, tls: ssl.SSLContext | None = None) -> Generato
         server_hostname=address.server_name or None,
         compression=None,
         max_size=MAX_MESSAGE_BYTES,
+        open_timeout=60,
     ) as socket:
         yield Caller(socket)
 

@@ -51,6 +51,7 @@ def open_socket(
         additional_headers=headers,
         origin=None if origin is None else Origin(origin),
         proxy=None,
+        open_timeout=60,
         close_timeout=5,
     )
 
