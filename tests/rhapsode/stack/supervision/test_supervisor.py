@@ -20,6 +20,7 @@ from rhapsode.stack.supervision.child import Child, ProcessSpec
 from rhapsode.stack.supervision.orphans import end_orphans
 from rhapsode.stack.supervision.supervisor import Supervisor
 from tests.process_tree import is_alive
+from worker.engine.cores import core_numbers
 
 SLEEP = "import time; time.sleep(60)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
@@ -183,7 +184,7 @@ def test_a_process_and_what_it_starts_have_the_cores_that_they_were_given(record
         "subprocess.run([sys.executable, '-c', 'import os; print(sorted(os.sched_getaffinity(0)), flush=True)'])\n"
         "print('done', flush=True); time.sleep(60)"
     )
-    core = min(os.sched_getaffinity(0))
+    core = min(core_numbers())
     child = Child(replace(program(tmp_path, "confined", code).spec, cores=(core,)), tmp_path)
 
     recorder.supervisor.start([child])
