@@ -22,6 +22,9 @@ from pathlib import Path
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 HERE = Path()
+ONE_OF_EACH = ("--device", "cpu", "--api-processes", "1", "--cpu-workers", "1")
+"""With these `rhapsode up` starts the same processes on every machine, whatever cores and GPUs it has."""
+
 SERVER = Path(__file__).parent / "command_server.py"
 PATIENCE_S = 120.0
 
