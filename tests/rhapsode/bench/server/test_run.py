@@ -159,8 +159,11 @@ def test_ctrl_c_leaves_what_there_was() -> None:
     somebody = threading.Thread(target=interrupt, daemon=True)
     somebody.start()
     with speech_server("nari", manner) as url, pytest.raises(KeyboardInterrupt):
-        endless = plan(url, ClosedLoad(2), ClosedLoad(4), window_s=WHOLE_WINDOW_S, seconds=3 * WHOLE_WINDOW_S)
-        run_all(found, endless, lambda _: None)
+        run_all(
+            found,
+            plan(url, ClosedLoad(2), ClosedLoad(4), window_s=WHOLE_WINDOW_S, seconds=3 * WHOLE_WINDOW_S),
+            lambda _: None,
+        )
     somebody.join()
 
     (stage,) = found.stages
