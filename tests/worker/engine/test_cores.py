@@ -14,6 +14,15 @@ from worker.engine.cores import core_numbers, usable_cores
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which cores a process may use")
 
 
+def pretend(monkeypatch: pytest.MonkeyPatch, numbers: set[int]) -> None:
+    """The system says these cores."""
+
+    def affinity(_process: int) -> set[int]:
+        return numbers
+
+    monkeypatch.setattr(os, "sched_getaffinity", affinity)
+
+
 def write_limit(cgroup: Path, limit: str) -> None:
     (cgroup / "cpu.max").write_text(f"{limit}\n")
 
@@ -37,7 +46,7 @@ def test_a_process_that_may_use_one_core_counts_one() -> None:
 def test_without_a_limit_every_core_of_the_process_counts(
     cores: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(cores)))
+    pretend(monkeypatch, set(range(cores)))
 
     assert usable_cores(tmp_path) == cores
     write_limit(tmp_path, "max 100000")
@@ -53,14 +62,14 @@ def test_a_containers_limit_counts(
 ) -> None:
     write_limit(tmp_path, limit)
 
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(16)))
+    pretend(monkeypatch, set(range(16)))
     assert usable_cores(tmp_path) == of_16
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {3, 7})
+    pretend(monkeypatch, {3, 7})
     assert usable_cores(tmp_path) == of_2
 
 
 def test_an_older_kernel_writes_the_limit_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(16)))
+    pretend(monkeypatch, set(range(16)))
     (tmp_path / "cpu").mkdir()
     (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("250000\n")
     (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
