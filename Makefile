@@ -14,8 +14,12 @@ TEST_PROCESSES ?= 4
 VLLM_VENV := .venv-vllm
 # Gradio asks for newer packages than are pinned here, and brings 370 MB with it; what it leaves open is the other's.
 DEMO_VENV := .venv-demo
+# Gradio plays streams through the program; this wheel carries one.
+FFMPEG := imageio-ffmpeg==0.6.0
 # What makes the site of documentation is no part of what runs, and of no test but `make docs` itself.
 DOCS_VENV := .venv-docs
+# Two judges of recordings. They ask for packages that they do not need here and that do not install everywhere.
+JUDGES := tests/worker/speech/judging/requirements.txt
 VLLM_TESTS := tests/worker/engine/vllm
 VLLM_WANTED_KIB := 6000000
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
@@ -28,14 +32,14 @@ FAST_TESTS := $(addprefix tests/storage/,narration segments jobs audio text runt
 		planning/test_languages.py \
 		leases/test_claim_ahead.py leases/test_quarantine.py \
 		synthesis/test_joined_speech.py synthesis/test_manners.py synthesis/test_speech_requests.py) \
-	$(addprefix tests/worker/engine/,requests serving/test_priority_queue.py cpu/test_scheduler.py \
+	$(addprefix tests/worker/engine/,requests serving/test_admission_queue.py cpu/test_scheduler.py \
 		cuda/talker/test_scheduler.py process/test_watchdog.py) \
 	tests/rhapsode/contract tests/rhapsode/cli/test_formatting.py tests/rhapsode/client/test_part_file.py tests/test_words.py
 DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-tools test-fast vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart clean
+.PHONY: help demo test test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,10 +54,11 @@ $(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[all]'
 	@touch $@
 
-$(VENV)/.dev-installed: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.dev-installed: pyproject.toml constraints.txt $(JUDGES) | $(BIN)/python
 	@echo "Installing Rhapsode with its development tools into $(VENV) (once; PyTorch is the large part) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/listening.txt
 	$(PIP) -e '.[dev,bench]'
+	$(PIP_HASHED) -r $(JUDGES)
 	@touch $@ $(VENV)/.run-installed
 
 demo: $(VENV)/.run-installed ## narrate a public-domain text through the whole system into demo.wav
@@ -72,6 +77,11 @@ test-tools: $(VENV)/.dev-installed ## get the browser and the promtool that some
 
 test-fast: $(VENV)/.dev-installed ## run what starts no process, in a minute
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(FAST_TESTS)
+
+test-of: $(VENV)/.dev-installed ## run the tests of one source folder: FOLDER=api/live
+	$(if $(and $(FOLDER),$(shell find 'tests/$(FOLDER)' -name 'test_*.py' -print -quit 2>/dev/null)),,\
+		$(error there are no tests in tests/$(FOLDER): FOLDER names a source folder, such as FOLDER=api/live))
+	$(BIN)/python -m pytest -n 2 --dist worksteal 'tests/$(FOLDER)'
 
 $(VLLM_VENV)/.installed: $(VLLM_TESTS)/requirements.txt pyproject.toml
 	@# Not compiled: two thirds of it are never imported.
@@ -97,14 +107,15 @@ vllm-test: ## the tests of the vLLM engine on a CPU, in an environment of its ow
 $(DEMO_VENV)/.installed: $(VENV)/.dev-installed
 	@echo "Installing Gradio into $(DEMO_VENV) (once) ..."
 	$(PYTHON) -m venv $(DEMO_VENV)
-	$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -e '.[demo]'
+	$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -e '.[demo]' $(FFMPEG)
+	@ln -sf "$$($(DEMO_VENV)/bin/python -c 'import imageio_ffmpeg; print(imageio_ffmpeg.get_ffmpeg_exe())')" $(DEMO_VENV)/bin/ffmpeg
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 		> "$$($(DEMO_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
 	@touch $@
 
 # Warnings are not errors here: Gradio leaves sockets open.
 demo-test: $(DEMO_VENV)/.installed ## the page of Gradio's (rhapsode/demo), in an environment of its own
-	$(DEMO_VENV)/bin/python -m pytest -W default tests/rhapsode/demo
+	PATH="$$PATH:$(CURDIR)/$(DEMO_VENV)/bin" $(DEMO_VENV)/bin/python -m pytest -W default tests/rhapsode/demo
 
 page-test: browser ## drive the page at / in Chromium, also with 1,000 narrations; pictures in build/page
 	$(BIN)/python -m pytest tests/page -m "long or not long"
@@ -167,9 +178,7 @@ bench: $(VENV)/.dev-installed ## measure again what benchmarks/RESULTS.md says, 
 bench-gate: $(VENV)/.dev-installed ## whether this server is slower than a wheel of an earlier commit, both in turns in two minutes
 	$(BIN)/python benchmarks/suite/regression.py
 
-# The two judges ask for packages that they do not need here and that do not install everywhere.
 voice-quality: $(VENV)/.dev-installed ## word errors, similarity, quality and speed of the small voice
-	$(PIP) --no-deps Resemblyzer==0.1.4 distillmos==0.9.1 xls-r-sqa==0.1.0
 	$(BIN)/python benchmarks/speech/voice_quality.py
 
 record-parity: ## record the reference fixtures anew in an environment of its own

@@ -23,6 +23,9 @@ from tests.threads import BoundedExecutor
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 HERE = Path()
+ONE_OF_EACH = ("--device", "cpu", "--api-processes", "1", "--cpu-workers", "1")
+"""With these `rhapsode up` starts the same processes on every machine, whatever cores and GPUs it has."""
+
 SERVER = Path(__file__).parent / "command_server.py"
 PATIENCE_S = 120.0
 

@@ -191,3 +191,11 @@ def is_command(words: list[str]) -> bool:
             return False
         found = command
     return True
+
+
+def test_the_threads_of_tests_end_within_a_limit() -> None:
+    """The block of a `ThreadPoolExecutor` waits for its threads without one: `tests.threads.BoundedExecutor`."""
+    files = (ROOT / "tests").rglob("*.py")
+    unbounded = [file for file in files if re.search(r"import .*\bThreadPoolExecutor\b", file.read_text())]
+
+    assert unbounded == [ROOT / "tests" / "threads.py"]

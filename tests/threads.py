@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor  # noqa: TID251 - the one place that may
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 LIMIT_S = 600.0

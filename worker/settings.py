@@ -12,6 +12,7 @@ from pydantic_settings import NoDecode
 
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
+from worker.engine.cores import usable_cores
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,
@@ -19,7 +20,6 @@ from worker.engine.settings import (
     NativeEngineSettings,
     Precision,
     VllmEngineSettings,
-    usable_cores,
 )
 from worker.process.metrics_settings import MeasuredSettings
 from worker.speech.quality.recognisers.choice import RecogniserChoice

@@ -19,6 +19,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from worker.engine.cores import usable_cores
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest, Urgency
 from worker.engine.native import NativeEngine
 from worker.engine.serving.streaming import SpeechStream
@@ -60,7 +61,7 @@ def main() -> None:
         json.dumps(
             {
                 "checkpoint": arguments.checkpoint.name,
-                "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+                "machine": f"{platform.machine()}, {usable_cores()} cores",
                 "load_before": round(load_before, 2),
                 "speeds": [asdict(speed) for speed in speeds],
             },

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.process_figures import cpu_s
 from rhapsode.bench.statistics import percentile
+from worker.engine.cores import usable_cores
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
@@ -69,7 +69,7 @@ def main() -> None:
 
     boundary_ms = behind.caller_cpu_ms + behind.host_cpu_ms - direct.caller_cpu_ms
     report = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "machine": f"{platform.machine()}, {usable_cores()} cores, Python {platform.python_version()}",
         "load": asdict(load) | {"text": len(load.text)},
         "in_process": asdict(direct),
         "engine_process": asdict(behind),

@@ -32,6 +32,7 @@ import torch
 
 from rhapsode.bench.statistics import percentile
 from worker.bench.loads import Driver, closed_loop, first_audio_ms, warm_up
+from worker.engine.cores import usable_cores
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.pass_runner import PassRow
@@ -365,7 +366,7 @@ def main() -> None:
 
 def machine(options: argparse.Namespace) -> str:
     name = torch.cuda.get_device_name(0) if options.device.startswith("cuda") else options.device
-    return f"{name}, torch {torch.__version__}, {os.cpu_count()} cores"
+    return f"{name}, torch {torch.__version__}, {usable_cores()} cores"
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from worker.engine.build import build_engine
+from worker.engine.cores import usable_cores
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest
 from worker.engine.settings import EngineSettings, NativeEngineSettings, VllmEngineSettings
 
@@ -47,7 +48,7 @@ def main() -> None:
     rows = [measured_apart(name, slots) for slots in arguments.slots for name in ("native", "vllm")]
     facts = {
         "checkpoint": arguments.checkpoint.name,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {arguments.device}",
+        "machine": f"{platform.machine()}, {usable_cores()} cores, {arguments.device}",
         "load_before": round(os.getloadavg()[0], 2),
         "adapter_lines": sum(len(path.read_text().splitlines()) for path in ADAPTER.glob("*.py")),
         "same_codes": all(one["codes"] == other["codes"] for one, other in zip(rows[::2], rows[1::2], strict=True)),

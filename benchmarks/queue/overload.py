@@ -37,6 +37,7 @@ from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
+from worker.engine.cores import usable_cores
 from worker.engine.fake import SPEAKERS
 
 HEAVY, LIGHT = "heavy", "light"
@@ -168,7 +169,7 @@ def main() -> None:
     with guarded_run() as folder, stack(folder, load) as url:
         heavy = Client(url, HEAVY, [load.text(times) for times in LENGTHS])
         result = measure(heavy, Client(url, LIGHT, [load.text()]), load)
-    print(json.dumps({"load": asdict(load), "result": asdict(result), "cores": os.cpu_count()}, indent=1))
+    print(json.dumps({"load": asdict(load), "result": asdict(result), "cores": usable_cores()}, indent=1))
 
 
 @contextmanager

@@ -47,6 +47,7 @@ from storage.narration.spec import Segmentation
 from storage.text.segmenting.segmentation import plan_segments
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
+from worker.engine.cores import usable_cores
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
@@ -134,7 +135,7 @@ def main() -> None:
         json.dumps(
             {
                 "checkpoint": arguments.checkpoint.name,
-                "machine": f"{platform.machine()}, {os.cpu_count()} cores, {arguments.device}",
+                "machine": f"{platform.machine()}, {usable_cores()} cores, {arguments.device}",
                 "slots": arguments.slots,
                 "jobs": len(work),
                 "segments": sum(len(job.segments) for job in work),

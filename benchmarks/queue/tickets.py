@@ -47,6 +47,7 @@ from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
+from worker.engine.cores import usable_cores
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import FakeEngineSettings
@@ -156,7 +157,7 @@ def main() -> None:
     load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s, arguments.postprocessors)
     with guarded_run() as folder:
         cost = measure(folder, load)
-    print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": os.cpu_count()}, indent=1))
+    print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": usable_cores()}, indent=1))
 
 
 def segment_text(chars: int) -> str:

@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks.engine.cpu_engine import Speed, measure
 from benchmarks.speech.listening.scores import Voice, VoiceScores, voice_scores
 from benchmarks.speech.listening.teachers import SENTENCES, Teacher, read_teachers
+from worker.engine.cores import usable_cores
 from worker.engine.interface import EngineInfo, FinishReason
 from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
@@ -87,7 +88,7 @@ def main() -> None:
     if arguments.out:
         report = {
             "revision": spoken.info.revision,
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "machine": f"{platform.machine()}, {usable_cores()} cores",
             "load_before": round(load_before, 2),
             "times_real_time": spoken.times_real_time,
             "peak_mib": spoken.peak_mib,

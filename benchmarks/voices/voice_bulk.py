@@ -52,6 +52,7 @@ from storage.voices.records import Consent, NewVoice
 from storage.voices.store import VoiceStore
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
+from worker.engine.cores import usable_cores
 
 TENANT = TenantId("local")
 SENTENCE = "A short sentence is spoken."
@@ -102,7 +103,7 @@ def main() -> None:
         bulk = measure_bulk(client, JobStore(state), EventLog(state), arguments.voices)
         with_caches = _used_bytes(state)
         report = {
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "machine": f"{platform.machine()}, {usable_cores()} cores",
             "voices": arguments.voices,
             "recording_s": arguments.seconds,
             "slots": arguments.slots,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import BaseModel
+
+from worker.engine.cores import usable_cores
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DRIVER = Path("/proc/driver/nvidia/version")
@@ -45,7 +45,7 @@ def read_environment(command: Sequence[str]) -> Environment:
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         cpu=_cpu(),
-        cores=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1,
+        cores=usable_cores(),
         nvidia_driver=_DRIVER.read_text().partition("\n")[0].strip() if _DRIVER.is_file() else None,
     )
 

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import helm_python as helm
 import kubernetes_validate
 import pytest
 import yaml
@@ -19,8 +20,6 @@ from api.router.settings import RouterSettings
 from rhapsode.cli.local.run import ProcessKind
 from storage.runtime.observability.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
-
-helm = pytest.importorskip("helm_python", reason="no Helm as a library for this machine")
 
 CHART = DOCKER / "helm" / "rhapsode"
 KUBERNETES = "1.33"

@@ -13,14 +13,16 @@ from rhapsode.cli.local.run import ProcessKind
 from storage.runtime.config.settings import SETTING_NAMES
 from tests.command_line import CLI
 from tests.docker.conftest import DOCKER
+from tests.tools.wanted import without
 
 UNITS = sorted((DOCKER / "systemd").glob("rhapsode*.[st]*"))
 SERVICES = [path for path in UNITS if path.suffix == ".service"]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze on this machine")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_systemd_finds_nothing_wrong(unit: Path, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        without("no systemd-analyze here: `apt-get install systemd`")
     for each in UNITS:
         # The command of this environment in place of that of /opt, which is not here; no user of that name either.
         text = each.read_text().replace("/opt/rhapsode/bin/rhapsode", CLI)

@@ -30,6 +30,7 @@ from storage.ids import WorkQueue
 from storage.job_store.store import JobStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
+from tests.command_line import ONE_OF_EACH
 from tests.environment import without_settings
 from tests.process_tree import children_of, end_everything_below, is_alive, runs_module
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
@@ -80,7 +81,7 @@ class RunningSystem:
         self._starts += 1
         with (self.data_dir.root / "up.log").open("ab") as log:
             self._up = subprocess.Popen(
-                [CLI, "up", "--data-dir", str(self.data_dir.root), "--port", "0"],
+                [CLI, "up", "--data-dir", str(self.data_dir.root), "--port", "0", *ONE_OF_EACH],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

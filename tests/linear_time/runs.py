@@ -98,8 +98,13 @@ def _is_surely_linear(work: Callable[[str], object], unit: str, short: int, long
 
 
 def _growth(work: Callable[[str], object], unit: str, short: int, long: int) -> Growth | None:
-    """Of two lengths, one four times the other, if it is more than linear; timed again before that is said."""
-    texts = run_of(unit, short), run_of(unit, long)
+    """Of two lengths, one four times the other."""
+    return steeper(work, unit, run_of(unit, short), run_of(unit, long))
+
+
+def steeper(work: Callable[[str], object], unit: str, short: str, long: str) -> Growth | None:
+    """If `work` takes more than linear time for texts, one four times the other; timed again before that is said."""
+    texts = short, long
     short_s, long_s = (_time_s(work, text) for text in texts)
     if long_s < SHORT_FLOOR_S or long_s <= MOST_TIMES * short_s:
         return None

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.state_file import Lifetime
 from tests.readmes.console_blocks import Example
 from tests.readmes.masked_output import ids_of
+from tests.readmes.shown_machine import as_on_shown_machine
 
 START = "rhapsode up"
 """Starts what goes on running: the system that is there already was started by it."""
@@ -21,7 +24,10 @@ PATIENCE_S = 240
 
 @dataclass(frozen=True, slots=True)
 class RunningSystem:
-    """said: what `rhapsode up` printed until it was ready. environment: in which commands find it."""
+    """said: what `rhapsode up` prints until it is ready, on the machine that the pages show.
+
+    environment: in which commands find it.
+    """
 
     port: int
     said: str
@@ -76,9 +82,12 @@ class Console:
 
 @contextmanager
 def running_system(cli: str, data_dir: Path, environment: dict[str, str]) -> Generator[RunningSystem]:
-    """The system as the page starts it, on a free port, with the checkpoint that comes with the code."""
+    """The system as the page starts it, on a free port, with the checkpoint that comes with the code.
+
+    It speaks on the CPU: on a GPU the same seed need not give the same bytes.
+    """
     process = subprocess.Popen(
-        [cli, *START.split()[1:], "--port", "0"],
+        [cli, *START.split()[1:], "--port", "0", "--device", "cpu"],
         env=environment | {"RHAPSODE_DATA_DIR": str(data_dir)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -95,6 +104,8 @@ def running_system(cli: str, data_dir: Path, environment: dict[str, str]) -> Gen
         text = "".join(said)
         assert process.poll() is None, text
         port = int(text.partition("http://127.0.0.1:")[2].split()[0].rstrip("/"))
+        options = StackOptions(data_dir, devices=("cpu",), lifetime=Lifetime.SERVER)
+        text = as_on_shown_machine(text, options, environment)
         yield RunningSystem(port, text, environment | {"RHAPSODE_DATA_DIR": str(data_dir)})
     finally:
         process.terminate()

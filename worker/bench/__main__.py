@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import resource
 import signal
 import sys
@@ -36,6 +35,7 @@ from worker.bench.messages import (
     first_audio_stage,
     streams_stage,
 )
+from worker.engine.cores import usable_cores
 from worker.engine.cuda.capability import cuda_device
 from worker.engine.cuda.device_memory import taken_bytes, total_and_free_bytes
 from worker.engine.cuda.memory_plan import plan_slots_of_card
@@ -214,8 +214,7 @@ def memory_bytes(device: str) -> int:
 def device_of(task: EngineTask) -> Device:
     torch_version, triton_version = _version("torch") or "", _version("triton")
     if not task.device.startswith("cuda"):
-        cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
-        return Device(task.device, f"CPU, {cores} cores", None, None, torch_version, triton_version)
+        return Device(task.device, f"CPU, {usable_cores()} cores", None, None, torch_version, triton_version)
     device = device_named(task.device)
     found, (total_bytes, _) = cuda_device(device), total_and_free_bytes(device)
     capability = f"{found.capability[0]}.{found.capability[1]}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +15,6 @@ class Precision(enum.StrEnum):
 
     FLOAT8 = "float8"
     """Half the bytes: four bits of exponent, three of fraction (e4m3)."""
-
-
-def usable_cores() -> int:
-    """Those the process may be scheduled on, where the system says."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from storage.runtime.config.failpoints import failpoint
 from storage.voices.cache_file import ArtifactFormatError, ArtifactUnknown, decode_artifact, encode_artifact
 from storage.voices.records import BuildClaim, CacheArtifact, ClaimStatus
 from storage.voices.store import VoiceStore
+from worker.engine.cores import usable_cores
 from worker.engine.interface import Engine, VoicePrompt
-from worker.engine.settings import usable_cores
 from worker.errors import PermanentItemError, unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import Patience, put_fenced, until_available

@@ -276,6 +276,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
     from rhapsode.bench.server import plan as plans
     from rhapsode.bench.server.in_turns import ROUNDS
     from rhapsode.bench.server.targets.catalogue import TARGETS
+    from worker.engine.cores import usable_cores
 
     target = options.target or "rhapsode"
     check_choices("--target", [target], TARGETS)
@@ -311,7 +312,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
         window_s=window_s,
         timeout_s=timeout_s,
         seconds=most_s if shared.minutes is None else 60 * shared.minutes,
-        clients=options.clients or min(4, max(1, (os.cpu_count() or 1) // 2)),
+        clients=options.clients or min(4, max(1, usable_cores() // 2)),
         ramp_to=RAMP_TO if options.ramp else None,
         quality_texts=options.quality or 0,
         recordings=options.recordings,

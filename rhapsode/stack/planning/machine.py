@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from worker.engine.cores import core_numbers, read_system_file, usable_cores
 
 SYSTEM = Path("/sys")
 
@@ -50,16 +51,14 @@ class Machine:
 def read_machine(gpus: tuple[Gpu, ...] = (), gpu_note: str = "", system: Path = SYSTEM) -> Machine:
     """This one."""
     cores = _cores(system)
-    quota = _quota(system / "fs" / "cgroup")
-    allowance = len(cores) if quota is None else max(1, min(len(cores), math.ceil(quota)))
+    allowance = usable_cores(system / "fs" / "cgroup")
     can_divide = sys.platform == "linux" and allowance == len(cores)
     return Machine(cores, allowance, _memory(system / "fs" / "cgroup"), gpus, can_divide, gpu_note)
 
 
 def _cores(system: Path) -> tuple[Core, ...]:
-    numbers = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
     node_of = _nodes(system / "devices" / "system" / "node")
-    return tuple(Core(number, _unit(system, number), node_of.get(number, 0)) for number in sorted(numbers))
+    return tuple(Core(number, _unit(system, number), node_of.get(number, 0)) for number in sorted(core_numbers()))
 
 
 def _unit(system: Path, number: int) -> int:
@@ -84,22 +83,7 @@ def _listed(file: Path) -> Iterable[int]:
     return [number for first, _, last in spans for number in range(int(first), int(last or first) + 1)]
 
 
-def _quota(cgroup: Path) -> float | None:
-    """Cores' worth of time that this container may take; None: all."""
-    limit, _, period = _said(cgroup / "cpu.max").partition(" ")
-    if not limit:
-        limit, period = _said(cgroup / "cpu" / "cpu.cfs_quota_us"), _said(cgroup / "cpu" / "cpu.cfs_period_us")
-    return int(limit) / int(period) if limit.isdecimal() and period.isdecimal() else None
-
-
 def _memory(cgroup: Path) -> int:
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = _said(cgroup / "memory.max") or _said(cgroup / "memory" / "memory.limit_in_bytes")
+    limit = read_system_file(cgroup / "memory.max") or read_system_file(cgroup / "memory" / "memory.limit_in_bytes")
     return min(there, int(limit)) if limit.isdecimal() else there
-
-
-def _said(file: Path) -> str:
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return ""

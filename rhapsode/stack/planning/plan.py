@@ -175,7 +175,7 @@ def _rest(machine: Machine, own: Mapping[str, Sequence[int]]) -> tuple[int, ...]
 
 def _engine_threads(machine: Machine, own: Mapping[str, Sequence[int]]) -> int:
     """As the engine takes them where no setting says otherwise: half of the cores it may run on."""
-    usable = min((len(numbers) for numbers in own.values()), default=len(machine.cores))
+    usable = min((len(numbers) for numbers in own.values()), default=machine.allowance)
     return max(1, usable // 2)
 
 

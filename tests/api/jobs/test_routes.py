@@ -149,10 +149,14 @@ def test_head_answers_like_get_without_the_body(api: ServedApi) -> None:
     assert "etag" in answer.headers
 
 
+MOST_WAIT_S = 60
+"""The longest wait that the API grants."""
+
+
 def test_a_wait_ends_when_the_job_ends(api: ServedApi) -> None:
     job = api.submit()
     with BoundedExecutor() as pool:
-        waiting = pool.submit(api.http.get, job["links"]["self"], headers={"Prefer": "wait=20"})
+        waiting = pool.submit(api.http.get, job["links"]["self"], headers={"Prefer": f"wait={MOST_WAIT_S}"})
         until_under_way(api, 1)
         assert not waiting.done()
 
@@ -161,8 +165,8 @@ def test_a_wait_ends_when_the_job_ends(api: ServedApi) -> None:
         answer = waiting.result()
 
     assert answer.json()["state"] == "succeeded"
-    assert answer.headers["preference-applied"] == "wait=20"
-    assert time.monotonic() - ended_s < 10
+    assert answer.headers["preference-applied"] == f"wait={MOST_WAIT_S}"
+    assert time.monotonic() - ended_s < MOST_WAIT_S / 2
 
 
 def test_a_wait_that_is_over_answers_with_the_job_as_it_is(api: ServedApi) -> None:
@@ -171,7 +175,7 @@ def test_a_wait_that_is_over_answers_with_the_job_as_it_is(api: ServedApi) -> No
 
     answer = api.http.get(job["links"]["self"], headers={"Prefer": "respond-async, wait=1"})
 
-    assert 1 <= time.monotonic() - started_s < 10
+    assert 1 <= time.monotonic() - started_s < MOST_WAIT_S / 2
     assert answer.json()["state"] == "pending"
 
 
@@ -182,25 +186,23 @@ def test_a_wait_for_an_ended_job_is_none(api: ServedApi) -> None:
 
     answer = api.http.get(job["links"]["self"], headers={"Prefer": "wait=900"})
 
-    assert time.monotonic() - started_s < 10
-    assert answer.headers["preference-applied"] == "wait=60"
+    assert time.monotonic() - started_s < MOST_WAIT_S / 2
+    assert answer.headers["preference-applied"] == f"wait={MOST_WAIT_S}"
 
 
 def test_a_hundred_waiting_clients_hold_up_no_request(api: ServedApi) -> None:
     job = api.submit()
     limits = httpx.Limits(max_connections=None)
     with BoundedExecutor(100) as pool, httpx.Client(limits=limits, timeout=60) as http:
-        headers = {"Prefer": "wait=60"}
+        headers = {"Prefer": f"wait={MOST_WAIT_S}"}
         waiting = [pool.submit(http.get, job["links"]["self"], headers=headers) for _ in range(100)]
         until_under_way(api, len(waiting))
 
-        started_s = time.monotonic()
         api.submit("Another one.")
-        duration_s = time.monotonic() - started_s
+        assert not any(each.done() for each in waiting)
         api.http.post(job["links"]["cancel"])
 
         assert {answer.result().json()["state"] for answer in waiting} == {"cancelled"}
-    assert duration_s < 30
 
 
 def test_a_pending_job_is_cancelled_at_once(api: ServedApi) -> None:

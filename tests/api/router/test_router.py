@@ -375,9 +375,20 @@ def test_limits_that_the_routers_key_cannot_set_are_said(cells: RunningCells) ->
         asyncio.run(divide(cells.placement(), TENANTS[0]))
 
 
+def quickest_submission_s(cells: RunningCells, tenant: str) -> float:
+    """Of ten."""
+    seconds: list[float] = []
+    for _ in range(10):
+        begun_s = time.monotonic()
+        assert cells.submit(tenant).status_code == 202
+        seconds.append(time.monotonic() - begun_s)
+    return min(seconds)
+
+
 def test_a_killed_cell_costs_its_own_tenants_and_nobody_else(short_dir: Path) -> None:
     with running_cells(short_dir / "killed") as own:
         lost, other = own.tenant_at("a"), own.tenant_at("c")
+        before_s = quickest_submission_s(own, other)
         of_lost, of_other = own.submit(lost).json()["id"], own.submit(other).json()["id"]
 
         own.cells["a"].kill()
@@ -392,12 +403,10 @@ def test_a_killed_cell_costs_its_own_tenants_and_nobody_else(short_dir: Path) ->
         assert {answer.json()["code"] for answer in refused} == {"cell_unavailable"}
         assert all(int(answer.headers["retry-after"]) > 0 for answer in refused)
 
-        begun_s = time.monotonic()
-        for _ in range(20):
-            assert own.submit(other).status_code == 202
-        assert time.monotonic() - begun_s < 20
+        # The quickest, as a busy machine holds up some.
+        assert quickest_submission_s(own, other) < 20 * before_s
         assert own.http.get(f"/v1/jobs/{of_other}", headers=as_tenant(other)).status_code == 200
-        assert len(listed(own, other)) >= 21
+        assert len(listed(own, other)) == 21
         assert own.http.get("/readyz").json()["cells"]["a"] == "unavailable"
 
         own.cells["a"].start()

@@ -17,11 +17,7 @@ import pytest
 from rhapsode import Rhapsode
 from tests.page.texts import hummed
 from tests.threads import BoundedExecutor
-
-pytest.importorskip("gradio", reason="Gradio is not installed: `make demo-test` runs this in an environment of its own")
-
-if shutil.which("ffmpeg") is None:
-    pytest.skip("no ffmpeg is on PATH, which Gradio streams sound through", allow_module_level=True)
+from tests.tools.wanted import without
 
 if TYPE_CHECKING:
     from gradio_client import Client
@@ -35,6 +31,8 @@ PATIENCE_S = 120.0
 @pytest.fixture
 def asked(client: Rhapsode) -> Iterator[Client]:
     """Gradio's client of the page."""
+    if shutil.which("ffmpeg") is None:
+        without("Gradio streams sound through ffmpeg, which this machine lacks: `make demo-test` gets it")
     from gradio_client import Client
 
     from rhapsode.demo.gradio_app import page

@@ -24,12 +24,11 @@ from rhapsode.stack.state_file import StackState, read_state
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
 from tests.threads import BoundedExecutor
+from worker.engine.cores import usable_cores
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
 TWO_OF_EACH = ("--device", "cpu", "--api-processes", "2", "--cpu-workers", "2")
 REQUESTS = "rhapsode_http_requests_total"
-
-pytestmark = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="two of a kind need two cores")
 
 
 @pytest.fixture
@@ -99,6 +98,7 @@ def served_by(url: str, pids: dict[str, int]) -> dict[str, int]:
     return {name: sum(link[8:-1] in inodes for link in found) for name, found in links.items()}
 
 
+@pytest.mark.skipif(usable_cores() < 2, reason="`rhapsode up` refuses two of a kind on one core")
 def test_several_processes_are_one_system_and_none_of_them_is_missed(
     started: tuple[list[str], str], data_dir: Path
 ) -> None:

@@ -20,6 +20,7 @@ from rhapsode import Rhapsode
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.state_file import StackState, read_state
 from storage.database.embedded_valkey import EmbeddedRedis
+from tests.command_line import ONE_OF_EACH
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
@@ -33,7 +34,7 @@ def up(start_cli: Any, data_dir: Path) -> Up:
     """A ready `rhapsode up` on the test's data folder."""
 
     def start(*arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], StackState]:
-        process = start_cli("up", "--port", "0", "--data-dir", str(data_dir), *arguments, env=env)
+        process = start_cli("up", "--port", "0", "--data-dir", str(data_dir), *ONE_OF_EACH, *arguments, env=env)
         lines = iter(process.stderr.readline, "")
         said: list[str] = []
         for line in lines:

@@ -6,7 +6,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -180,10 +179,8 @@ def test_stop_kills_a_server_that_does_not_listen(
     monkeypatch.setattr("storage.runtime.server_process.SHUTDOWN_TIMEOUT_S", 0.3)
     os.kill(pid, signal.SIGSTOP)
 
-    begun = time.monotonic()
     server.stop()
 
-    assert time.monotonic() - begun < 5
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 

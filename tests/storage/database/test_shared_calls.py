@@ -59,7 +59,7 @@ def test_those_that_come_meanwhile_go_together_behind_it(
 ) -> None:
     answers = trips.together(shared, threads, [ask(number) for number in range(1, 10)])
 
-    assert [answer.result(20) for answer in answers] == list(range(1, 10))
+    assert [answer.result(60) for answer in answers] == list(range(1, 10))
     assert trips.sizes == [1, 8]
     assert shared.num_waiting == 0
 
@@ -71,7 +71,7 @@ def test_no_trip_is_longer_than_others_can_wait_for(
 
     answers = trips.together(shared, threads, [ask(each + 1) for each in range(number)])
 
-    assert [answer.result(20) for answer in answers] == [each + 1 for each in range(number)]
+    assert [answer.result(60) for answer in answers] == [each + 1 for each in range(number)]
     assert trips.sizes == [1, MOST_TOGETHER, MOST_TOGETHER, 2]
 
 
@@ -85,9 +85,9 @@ def test_an_error_is_its_own_calls_alone(
 
     first, second, bad, last = trips.together(shared, threads, [ask(1), ask(2), wrong, ask(4)])
 
-    assert [each.result(20) for each in (first, second, last)] == [1, 2, 4]
+    assert [each.result(60) for each in (first, second, last)] == [1, 2, 4]
     with pytest.raises(ResponseError, match="WRONGTYPE"):
-        bad.result(20)
+        bad.result(60)
 
 
 def test_what_cannot_be_sent_fails_before_it_stands_with_others(trips: Trips, shared: SharedCalls, ask: Ask) -> None:
@@ -134,5 +134,5 @@ def test_a_server_that_was_emptied_is_given_the_library_again(
 
     answers = trips.together(shared, threads, [announce(name) for name in "abcd"])
 
-    assert [answer.result(20).status for answer in answers] == ["ok"] * 4
+    assert [answer.result(60).status for answer in answers] == ["ok"] * 4
     assert WorkerSlots(redis_client).slots(WorkQueue("gpu.small")) == 4

@@ -23,7 +23,7 @@ from worker.engine.vllm.supported_versions import installed
 
 PARITY = Path(__file__).parents[2] / "parity"
 VARIANTS = ("base", "custom_voice", "voice_design")
-without_vllm = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
+ENGINES = ("fake", "native") if installed() is None else ("fake", "native", "vllm")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def tiny_checkpoint(make_checkpoint: Callable[..., str], tmp_path_factory: pytes
     return checkpoint
 
 
-@pytest.fixture(scope="module", params=["fake", "native", pytest.param("vllm", marks=without_vllm)])
+@pytest.fixture(scope="module", params=ENGINES)
 def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
     if request.param == "fake":
         return Case(FakeEngineSettings())

@@ -21,9 +21,10 @@ from tests.storage.voices.voice_world import ALICE
 from tests.threads import BoundedExecutor
 from tests.worker.voices.reference_audio.sounds import file_of, tone
 from tests.worker.voices.voice_studio import REF_TEXT, CountingEngine, VoiceStudio
+from worker.engine.cores import usable_cores
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
-from worker.engine.settings import FakeEngineSettings, usable_cores
+from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
 from worker.leases.keeper import DropReason, WorkDropped
 from worker.voices.cache import VoiceCache

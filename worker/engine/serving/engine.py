@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import torch
 
+from worker.engine.cores import usable_cores
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
@@ -43,7 +44,6 @@ from worker.engine.serving.codec_lane import Utterance
 from worker.engine.serving.parts import EngineParts
 from worker.engine.serving.rounding import round_rows_alike
 from worker.engine.serving.talker_lane import LaneStep, MoreText
-from worker.engine.settings import usable_cores
 
 logger = logging.getLogger(__name__)
 

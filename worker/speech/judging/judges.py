@@ -71,7 +71,7 @@ class QualityJudge:
         for name in ("torchaudio", "torchaudio.transforms"):
             sys.modules.setdefault(name, types.ModuleType(name))
         with contextlib.redirect_stdout(io.StringIO()):
-            import distillmos  # pyright: ignore[reportMissingImports]  # see INSTALL
+            import distillmos
 
             self._model = distillmos.ConvTransformerSQAModel().eval()
 

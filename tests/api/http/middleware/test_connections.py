@@ -6,8 +6,8 @@ import asyncio
 import json
 import random
 import re
+import select
 import socket
-import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -196,18 +196,14 @@ def test_a_head_beyond_the_limit_is_refused(patient: ServedApi, is_whole: bool) 
 
 @pytest.mark.parametrize("piece", [b"GET /livez HTTP/1.1\r\nHost:", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX"])
 def test_a_head_that_is_never_finished_ends_in_time(hasty: ServedApi, piece: bytes) -> None:
-    began = time.monotonic()
-
     with connect(hasty) as connection:
         connection.sendall(piece)
-        for _ in range(3):
-            # A byte now and then buys no time.
-            time.sleep(0.05)
+        # A byte now and then buys no time.
+        while not select.select([connection], [], [], 0.05)[0]:
             connection.sendall(b"a")
         answer = rest(connection)
 
     assert problem(answer) == (408, "request_timeout")
-    assert time.monotonic() - began < PATIENCE_S
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 100000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])

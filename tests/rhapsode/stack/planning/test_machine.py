@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from rhapsode.stack.planning.machine import read_machine
+from worker.engine.cores import core_numbers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /sys")
 
@@ -21,13 +21,13 @@ def written(root: Path, path: str, text: str) -> None:
 def test_this_machine_is_the_one_that_we_run_on() -> None:
     machine = read_machine()
 
-    assert {core.number for core in machine.cores} == os.sched_getaffinity(0)
+    assert {core.number for core in machine.cores} == core_numbers()
     assert 1 <= machine.allowance <= len(machine.cores)
     assert machine.memory_bytes > 2**28
 
 
 def test_threads_of_a_core_and_its_memory_are_known(tmp_path: Path) -> None:
-    first = min(os.sched_getaffinity(0))
+    first = min(core_numbers())
     written(tmp_path, f"devices/system/cpu/cpu{first}/topology/thread_siblings_list", f"{first}-{first},{first + 48}\n")
     written(tmp_path, "devices/system/node/node1/cpulist", f"{first},100-103\n")
     written(tmp_path, "devices/system/node/node0/cpulist", "\n")

@@ -79,6 +79,13 @@ def answers(body: bytes, status: str = "200 OK", headers: str = "") -> Script:
     return lambda stream, _: stream.sendall(head + body)
 
 
+def hangs(stream: socket.socket, _: bytes) -> None:
+    """Says nothing until the other side has gone."""
+    stream.settimeout(None)
+    while stream.recv(65_536):
+        pass
+
+
 def drips(first: bytes, drop: bytes, pause_s: float) -> Script:
     """Says a little again and again, without end."""
 

