@@ -18,6 +18,7 @@ CANNOT_RUN_EVERYWHERE = {
         "rhapsode/stack/planning/test_machine.py",
         "rhapsode/stack/supervision/test_supervisor.py",
         "storage/runtime/fork_server/test_fork_server.py",
+        "test_hard_limit.py",
         "test_process_tree.py",
         "test_run_guard.py",
         "worker/engine/test_cores.py",
