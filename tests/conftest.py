@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
-import hypothesis
 import pytest
 import redis
 from pydantic import SecretStr
@@ -27,6 +26,7 @@ from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
 from tests.command_line import CommandLine, loaded_command_line
+from tests.property_tests import load_profile
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
 from worker.engine.serving.rounding import round_rows_alike
@@ -42,15 +42,7 @@ inspect.signature(httpx.get).parameters["timeout"].default.read = 60
 
 URL_SECRET = "a-secret-for-tests-only"
 
-# The same examples in every run, however long the machine takes over one: what a search for new ones finds should not
-# be somebody else's failing test. `RHAPSODE_TEST_EXPLORE=1 make test` searches.
-hypothesis.settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.register_profile(
-    "exploring", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
-)
-hypothesis.settings.load_profile("exploring" if os.environ.get("RHAPSODE_TEST_EXPLORE") else "steady")
+load_profile()
 
 
 @pytest.hookimpl(trylast=True)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from benchmarks.queue.fleet import BUSY, LIMITS, MEASURED, WORK, demand
 from benchmarks.queue.fleet_day import Prices, in_order_of_breaking, parts_of
 from benchmarks.queue.fleet_model import Clock, Engine, Fleet, Servers, Simulation, shares, size
+from tests.property_tests import examples
 
 
 @given(st.floats(1_000, 5_000_000), st.sampled_from([1, 30, 300]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_part_of_a_sized_fleet_is_busier_than_allowed_and_none_can_be_spared(hourly: float, per_job: int) -> None:
     wanted = demand(hourly, per_job)
 
@@ -92,7 +93,7 @@ def parts_by_name(hours_a_day: float, number: int) -> dict[str, float]:
 
 
 @given(st.floats(1_000, 10_000_000), st.sampled_from([0, 1]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_what_a_day_takes_grows_with_its_hours_and_one_of_a_part_is_full_where_it_says(
     hours: float, number: int
 ) -> None:

@@ -55,7 +55,7 @@ GPU_THREADS = SLOTS * 3 // 2
 
 
 def _scaled(num_jobs: int, at_least: int) -> int:
-    """Faults of one kind: `at_least` at 200 jobs, in proportion from there."""
+    """Faults of one kind: `at_least` up to 200 jobs, in proportion from there."""
     return max(at_least, at_least * num_jobs // 200)
 
 

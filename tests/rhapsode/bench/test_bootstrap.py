@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rhapsode.bench.bootstrap import LEAST_VALUES, quantile_ratio, total_ratio
+from tests.property_tests import examples
 
 columns = st.lists(st.floats(0.001, 1e3), min_size=LEAST_VALUES, max_size=60)
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(deadline=None, derandomize=True, max_examples=examples(50))
 @given(first=columns, second=columns, share=st.sampled_from([0.5, 0.95]))
 def test_a_ratio_lies_between_those_of_the_extremes_and_is_the_same_again(
     first: list[float], second: list[float], share: float

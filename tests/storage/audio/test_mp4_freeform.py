@@ -15,6 +15,7 @@ from rhapsode.contract.jobs.output import AudioFormat, OutputFormat, Tags
 from storage.audio.description import Description, freeform
 from storage.audio.encoding import file_encoder
 from storage.audio.mp4_freeform import FreeformMisplaced, put_in_place, stand_ins
+from tests.property_tests import examples
 
 TEXT = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=60)
 
@@ -27,7 +28,7 @@ def encoded(tags: Tags, file: IO[bytes]) -> None:
 
 
 @given(publisher=TEXT, series=TEXT)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_any_words_come_back_and_nothing_else_moves(publisher: str, series: str) -> None:
     tags = Tags(title="T", publisher=publisher, series=series, isbn="0-306-40615-2")
     with tempfile.TemporaryFile() as file:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from storage.audio.tempo import stretched
 from storage.segments.timeline import num_stretched
+from tests.property_tests import examples
 
 RATE_HZ = 24_000
 
@@ -26,7 +27,7 @@ def syllables(num: int) -> NDArray[np.int16]:
 
 
 @given(st.integers(0, 30_000), st.floats(0.25, 4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_length_is_known_beforehand(num_samples: int, speed: float) -> None:
     noise = np.random.default_rng(num_samples).integers(-9_000, 9_000, num_samples).astype(np.int16)
 

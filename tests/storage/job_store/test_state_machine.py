@@ -58,6 +58,7 @@ from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.spec import NarrationSpec
 from storage.queue.worker_slots import TTL_S, WorkerSlots
 from storage.segments.edits import SegmentEdit, decode_edit, encode_edit
+from tests.property_tests import examples
 from tests.storage.audio.decoded import fields_of, items_of, scores_of
 from tests.storage.database.shared_trips import Trips
 from tests.storage.health_checks import KNOWN
@@ -894,7 +895,7 @@ def test_no_order_of_calls_parts_the_store_from_its_model(redis_client: redis.Re
         run_state_machine_as_test(
             Machine,
             settings=settings(
-                max_examples=80,
+                max_examples=examples(80),
                 stateful_step_count=60,
                 deadline=None,
                 derandomize=True,

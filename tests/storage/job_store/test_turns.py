@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId
 from storage.job_store.store import JobStore
+from tests.property_tests import examples
 from tests.storage.health_checks import KNOWN
 from tests.storage.job_store.job_driver import (
     ALICE,
@@ -119,7 +120,7 @@ class TurnWorld:
 
 
 @settings(
-    max_examples=50,
+    max_examples=examples(50),
     deadline=None,
     derandomize=True,
     suppress_health_check=[*KNOWN, HealthCheck.function_scoped_fixture],

@@ -14,6 +14,7 @@ from storage.text.numbers.east_asian import CHINESE, JAPANESE, KOREAN, words_of
 from storage.text.numbers.rules import NORMALIZERS
 from storage.text.spelling.respelling import respelt
 from storage.text.spelling.spoken import SpokenText
+from tests.property_tests import examples
 
 
 def spoken(text: str, language: str) -> str:
@@ -101,7 +102,7 @@ def test_numbers_in_myriads(number: int, chinese: str, japanese: str, korean: st
     text=st.text(st.sampled_from("0123456789.,:/%€$£¥ –-−°CkmhUr年月个개시ºªeBÄ\n"), max_size=80),
     language=st.sampled_from(NORMALIZED_LANGUAGES),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_replacements_are_in_order_and_leave_the_rest(text: str, language: str) -> None:
     replacements = list(NORMALIZERS[language](text, 0, len(text)))
 

@@ -29,6 +29,7 @@ from storage.voices.cache_file import (
     float_tensor,
     tensor_values,
 )
+from tests.property_tests import examples
 
 NUM_DAMAGED_FILES = 1_000
 HEADER = ArtifactHeader(
@@ -230,7 +231,7 @@ def reads_as_another(bad: bytes, good: bytes) -> bool:
     return True
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=300))
 def test_no_bytes_crash_the_reader(data: bytes) -> None:
     with pytest.raises(ArtifactFormatError):

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from storage.ids import JobId
 from storage.voices.records import VoiceRecord
+from tests.property_tests import examples
 from tests.storage.health_checks import KNOWN
 from tests.storage.voices.voice_world import Builder, VoiceWorld, content_of
 
@@ -118,7 +119,7 @@ def test_any_order_of_calls_keeps_voices_and_caches_as_they_should_be(redis_clie
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=100,
+            max_examples=examples(100),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=KNOWN,

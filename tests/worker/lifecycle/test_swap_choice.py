@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.lifecycle.swap_choice import IDLE_STAY_COSTS, STAY_COSTS, ModelQueue, OwnModel, SwapRules
 
 RULES = SwapRules(idle_s=15, backlog_s=300, patience_s=900)
@@ -48,7 +49,7 @@ def test_what_is_loaded(own: OwnModel, others: tuple[ModelQueue, ...], choice: s
     cost_s=st.floats(1, 120),
     arrivals=st.lists(st.tuples(st.integers(0, 7_000), st.sampled_from("ab"), st.integers(1, 600)), max_size=60),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_one_worker_of_two_models_serves_both_and_spends_little_of_its_time_on_the_way(
     cost_s: float, arrivals: list[tuple[int, str, int]]
 ) -> None:

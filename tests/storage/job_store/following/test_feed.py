@@ -16,6 +16,7 @@ from storage.job_store.following.feed import KEPT, JobFeed
 from storage.job_store.following.feeds import Follower, Sleep
 from storage.job_store.following.reads import PAGE, EventReads
 from storage.job_store.following.subscription import EventSubscription
+from tests.property_tests import examples
 
 JOB = JobId("job_1")
 
@@ -88,7 +89,7 @@ class ScriptedReader:
                 self.seen += events
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(SCHEDULES)
 def test_a_follower_sees_every_event_once_and_in_order(schedule: list[tuple[str, list[str]]]) -> None:
     async def play() -> None:

@@ -11,6 +11,7 @@ from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml_document import SsmlError
 from storage.narration.script.ssml_subset import SSML_SUBSET, Lenient
+from tests.property_tests import examples
 
 AMAZON = """<?xml version="1.0"?>
 <!DOCTYPE speak PUBLIC "-//W3C//DTD SYNTHESIS 1.0//EN" "http://www.w3.org/TR/speech-synthesis/synthesis.dtd">
@@ -161,7 +162,7 @@ TREES = st.recursive(
 
 
 @given(TREES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_tree_is_a_script(tree: str) -> None:
     script = lenient_script(f"<speak>{tree}</speak>", ABLE)
 

@@ -10,6 +10,7 @@ from storage.narration.script.script import BlockKind, Script
 from storage.narration.script.ssml import languages_of, parse_ssml, voices_of
 from storage.narration.script.ssml_document import SsmlError
 from storage.narration.script.ssml_subset import SSML_SUBSET
+from tests.property_tests import examples
 
 
 def said(script: Script) -> list[str]:
@@ -146,7 +147,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_document_is_a_script_that_covers_its_text_or_an_error(middle: str) -> None:
     try:
         script = parse_ssml(f"<speak>{middle}</speak>")

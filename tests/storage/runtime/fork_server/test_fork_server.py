@@ -23,6 +23,7 @@ from storage.runtime.fork_server.limits import MOST_DESCRIPTORS
 from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive_order, send_order
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from tests.process_tree import children_of, is_alive
+from tests.property_tests import examples
 from tests.storage.runtime.fork_server.programs import PRELUDE, ask, fork_server_of
 from tests.threads import BoundedExecutor
 from worker.planning.drafting.process import DRAFTERS
@@ -250,7 +251,7 @@ def test_a_program_that_does_not_start_says_why() -> None:
         assert broken.pid is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.text(max_size=50), max_size=20).map(tuple))
 def test_orders_arrive_as_they_were_sent(arguments: tuple[str, ...]) -> None:
     ours, theirs = socket.socketpair()

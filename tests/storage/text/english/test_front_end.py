@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from storage.text.english.front_end import respell_english
 from storage.text.english.letters.marks import name_emoji
+from tests.property_tests import examples
 from tests.storage.text.english.scoring import GOLD, HELD_OUT, Item, Verdict, items_of, spoken_by
 
 ITEMS = items_of(GOLD)
@@ -91,7 +92,7 @@ def test_emoji_have_names(written: str, spoken: str) -> None:
 
 
 @given(st.text(st.sampled_from("0123456789.,:/%€$£¢ –-−°²'\"’”*[]†&@#+=<>½éñ😀IVXABCMrDtSpaeio\n"), max_size=80))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_replacements_are_in_order_and_change_something(text: str) -> None:
     replacements = list(respell_english(text, 0, len(text)))
 
@@ -102,7 +103,7 @@ def test_replacements_are_in_order_and_change_something(text: str) -> None:
 
 
 @given(st.text(st.sampled_from("ab 1984.,$£%mIV"), max_size=60), st.integers(0, 60), st.integers(0, 60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_stretch_is_not_left(text: str, one: int, other: int) -> None:
     start, end = sorted((min(one, len(text)), min(other, len(text))))
 

@@ -12,6 +12,7 @@ from storage.narration.estimates import speech_units
 from storage.narration.script.script import plain_script
 from storage.narration.spec import Segmentation
 from storage.text.segmenting.segmentation import plan_segments, segment_script
+from tests.property_tests import examples
 
 OPENING = 90
 LONG = (
@@ -85,7 +86,7 @@ def plan_texts(text: str) -> list[str]:
 
 
 @given(TEXTS, st.integers(6, 60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_text_is_covered_and_nothing_is_lost(text: str, opening: int) -> None:
     lengths = Segmentation(60, 120, opening_chars=opening)
 

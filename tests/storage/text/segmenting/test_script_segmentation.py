@@ -20,6 +20,7 @@ from storage.text.cleaning.cleaning import without_litter
 from storage.text.english.front_end import respell_english
 from storage.text.segmenting.segmentation import NothingToSpeak, segment_script
 from storage.text.spelling.respelling import Lexicon, respelt
+from tests.property_tests import examples
 
 PAUSES = Pauses(sentence_s=0.1, paragraph_s=0.2, heading_s=0.3, chapter_s=0.4, line_s=0.15, cut_s=0.05)
 
@@ -67,7 +68,7 @@ LENGTHS = st.tuples(st.integers(3, 60), st.integers(3, 120), st.sampled_from(Seg
 
 
 @given(scripts(), LENGTHS)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 def test_any_script_is_covered_exactly_or_has_nothing_to_say(script: Script, segmentation: Segmentation) -> None:
     script = respelt(script, LEXICON)
     try:
@@ -139,7 +140,7 @@ def test_nasty_texts_lose_no_letter(text: str) -> None:
         st.sampled_from(["Fox: ", "the crow:", "NARRATOR :", "Owl: ", "text. ", "\n", "\n\n", "Fox", ":", "："])
     ).map("".join)
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_play_is_covered_and_only_the_cast_speaks(text: str) -> None:
     script = dialogue_script(text, NAMES)
 

@@ -15,6 +15,7 @@ from storage.narration.spec import Segmentation
 from storage.segments.plan import PlannedSegment
 from storage.text.segmenting.segmentation import NothingToSpeak, plan_segments
 from tests.linear_time.runs import steeper
+from tests.property_tests import examples
 
 SENTENCE_S, PARAGRAPH_S, CUT_S = 0.25, 0.6, 0.12
 
@@ -49,7 +50,7 @@ def plan(text: str, target: int = 220, cap: int = 400) -> tuple[PlannedSegment, 
 
 
 @given(TEXTS.filter(is_speakable), LENGTHS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_covered_exactly_within_the_cap(text: str, segmentation: Segmentation) -> None:
     segments = plan_segments(text, segmentation, Pauses())
 
@@ -65,7 +66,7 @@ def test_any_text_is_covered_exactly_within_the_cap(text: str, segmentation: Seg
 
 
 @given(TEXTS.filter(is_speakable), LENGTHS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_letter_and_digit_is_spoken(text: str, segmentation: Segmentation) -> None:
     segments = plan_segments(text, segmentation, Pauses())
 

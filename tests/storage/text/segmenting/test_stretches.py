@@ -16,6 +16,7 @@ from storage.narration.script.entries import SegmentEntry, entries_script
 from storage.narration.script.script import BlockKind, Script, Voicing
 from storage.narration.spec import Segmentation
 from storage.text.segmenting.segmentation import plan_segments, segment_script
+from tests.property_tests import examples
 
 SEGMENTATION = Segmentation(min_chars=16)
 LINES = st.lists(
@@ -124,7 +125,7 @@ def test_entries_of_a_list_are_what_the_caller_made_them() -> None:
 
 @pytest.mark.parametrize("separator", ["\n\n", " "])
 @given(lines=LINES, segmentation=LENGTHS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_joining_covers_the_text_within_the_bounds(
     separator: str, lines: list[str], segmentation: Segmentation
 ) -> None:

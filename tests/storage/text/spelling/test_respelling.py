@@ -12,6 +12,7 @@ from storage.text.english.front_end import respell_english
 from storage.text.numbers.english_words import cardinal, ordinal, year
 from storage.text.spelling.respelling import Lexicon, respelt
 from storage.text.spelling.spoken import SpokenText
+from tests.property_tests import examples
 
 Rule = tuple[str, str] | tuple[str, str, bool]
 
@@ -119,7 +120,7 @@ def test_numbers_are_said_as_people_say_them() -> None:
 @given(
     st.text("ab ,1", max_size=40), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6), st.text("xy", max_size=4)))
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_positions_translate_there_and_back(source: str, cuts: list[tuple[int, int, str]]) -> None:
     replacements: list[Replacement] = []
     for start, length, alias in sorted(cuts):

@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 
+from tests.property_tests import examples
 from tests.worker.engine.serving.schedules import Visit, schedules
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.requests.request_state import RowEnd
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(12),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(schedule=schedules(8))
 def test_codes_are_the_same_alone_and_in_any_batch(schedule: list[Visit], rigs: Any, arrive: Any) -> None:
     rig = rigs["custom_voice"]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.engine.errors import RequestRejected
 from worker.engine.model.config import read_model_config
 from worker.engine.requests.open_text import OpenText
@@ -50,7 +51,7 @@ def tokenizer() -> TextTokenizer:
     return TextTokenizer.load(SMALL_VOICE, read_model_config(SMALL_VOICE / "config.json").text_control)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(pieces=_PIECES)
 def test_pieces_of_any_shape_have_the_ids_of_the_whole(tokenizer: TextTokenizer, pieces: list[str]) -> None:
     text = OpenText(tokenizer)

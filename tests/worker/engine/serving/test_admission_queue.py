@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.engine.interface import Urgency
 from worker.engine.serving.admission_queue import MOST_OVERTAKINGS, AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
@@ -98,7 +99,7 @@ def test_ranked_ones_are_taken_out_of_turn_and_forgotten() -> None:
     assert popped(line, 1) == [4]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from([INTERACTIVE, BULK, None]), max_size=60))
 def test_no_request_is_lost_and_none_waits_for_ever(events: list[Urgency | None]) -> None:
     """None: a request goes in."""

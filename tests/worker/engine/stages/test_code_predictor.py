@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.property_tests import examples
 from worker.engine.interface import TokenSampling
 from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import CodePredictorConfig, read_model_config
@@ -57,7 +58,7 @@ def loaded(request: pytest.FixtureRequest, checkpoints: Mapping[str, Path]) -> L
     return Loaded.read(SMALL_VOICE if request.param == "small voice" else checkpoints[request.param])
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 2**31),
     frame=st.integers(0, 500),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.property_tests import examples
 from tests.threads import BoundedExecutor
 from worker.engine.model.codec_config import codec_config_from
 from worker.engine.model.codec_decoder import CodecDecoder
@@ -54,7 +55,7 @@ def test_a_whole_utterance_gives_the_official_samples(codec: CodecStage, codec_r
     assert np.abs(pcm - codec_recording["decode.pcm"].numpy()).max() <= TOLERANCE
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(sizes=st.lists(st.integers(0, 12), min_size=1, max_size=12), seed=st.integers(0, 2**32 - 1))
 def test_any_chunks_of_a_stream_give_the_samples_of_the_whole(codec: CodecStage, sizes: list[int], seed: int) -> None:
     frames = random_frames(sum(sizes), seed)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.property_tests import examples
 from tests.worker.engine.stages.test_code_predictor import SAMPLINGS, SMALL_VOICE, Loaded, step_sampling
 from worker.engine.interface import TokenSampling
 from worker.engine.requests.sampling import Draw, StepSampling
@@ -96,7 +97,7 @@ def guesser(kind: str, frame: Frame, codebook_size: int, random: torch.Generator
 
 
 @torch.inference_mode()
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**31), number=st.integers(0, 500), sampling=SAMPLINGS, kind=st.sampled_from(GUESSERS))
 def test_codes_and_scores_are_the_plain_loops(
     loaded: Loaded, seed: int, number: int, sampling: TokenSampling, kind: str
@@ -111,7 +112,7 @@ def test_codes_and_scores_are_the_plain_loops(
 
 
 @torch.inference_mode()
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**31), sampling=SAMPLINGS)
 def test_heads_of_any_weights_change_no_code(loaded: Loaded, seed: int, sampling: TokenSampling) -> None:
     frame = plain_frame(loaded, seed, 3, sampling)

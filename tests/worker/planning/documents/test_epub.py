@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.narration.script.script import BlockKind, Script
+from tests.property_tests import examples
 from tests.worker.planning.documents.books import NAV_ITEM, book, nav, package, page
 from worker.planning.documents.archive import resolve_name
 from worker.planning.documents.epub.book import epub_script
@@ -219,7 +220,7 @@ def test_an_archive_of_too_many_files_is_refused() -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 5_000), st.integers(0, 255))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_damage_anywhere_is_an_error_or_a_script(noise: bytes, at: int, value: int) -> None:
     data = bytearray(NOVEL)
     at %= len(data)

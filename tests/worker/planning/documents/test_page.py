@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import BlockKind, Script
+from tests.property_tests import examples
 from worker.planning.documents.characters import clean_text, decode_markup, decode_text
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.html_document import html_script
@@ -216,7 +217,7 @@ MARKUP = st.lists(st.sampled_from(PIECES), max_size=120).map("".join)
 
 
 @given(MARKUP)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_markup_is_a_script_or_an_error(text: str) -> None:
     for read in (html_script, markdown_script):
         try:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.property_tests import examples
 from tests.worker.assembly.studio import voice_like
 from worker.speech.audio.limiter import REACH, STEP_S, limited
 from worker.speech.audio.true_peak import TruePeakMeter
@@ -36,7 +37,7 @@ def db(ratio: float) -> float:
     over_db=st.floats(0, 20),
     tilt=st.integers(1, 8),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_true_peak_is_at_the_ceiling_or_below(seed: int, num: int, rate_hz: int, over_db: float, tilt: int) -> None:
     noise = np.convolve(np.random.default_rng(seed).standard_normal(num + tilt), np.ones(tilt), "same")[:num]
     signal = noise.astype(np.float32)
@@ -67,7 +68,7 @@ def test_only_the_neighbourhood_of_a_peak_changes() -> None:
 
 
 @given(num_first=st.integers(1, 2), peak=st.integers(0, 20_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_a_segment_is_limited_as_it_is_among_others(num_first: int, peak: int) -> None:
     """However the narration is cut into pieces that begin and end in silence, every sample is the same."""
     pieces = [voice_like(1.02, 0.6, number) for number in range(3)]

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.property_tests import examples
 from worker.speech.audio.loudness import LoudnessMeter, loudness_of
 from worker.speech.audio.true_peak import TruePeakMeter
 
@@ -153,7 +154,7 @@ WHOLE = noise(24_000, 3.0)
 
 
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_pieces_make_no_difference(cuts: list[int]) -> None:
     once, pieces = (LoudnessMeter(24_000), TruePeakMeter()), (LoudnessMeter(24_000), TruePeakMeter())
     for meter in once:

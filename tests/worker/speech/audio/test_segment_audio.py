@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from storage.segments.file import MAX_HEADER_BYTES, SegmentFormatError, SegmentHeader
+from tests.property_tests import examples
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment, encode_segment
 
 HEADER = SegmentHeader("job_1", 3, 17, "ab" * 32, 2**53 - 1, "eos", "small", "r1", 24_000)
@@ -83,7 +84,7 @@ def test_what_is_not_a_segment_is_refused(data: bytes) -> None:
 
 
 @given(st.integers(0, len(FILE) - 1), st.integers(0, 7))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_flipped_bit_is_read_or_refused_but_never_crashes(position: int, bit: int) -> None:
     damaged = bytearray(FILE)
     damaged[position] ^= 1 << bit

@@ -16,6 +16,7 @@ from storage.errors import StoreUnavailable
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import Lease
 from storage.segments.packs import MAX_SEGMENTS
+from tests.property_tests import examples
 from tests.threads import BoundedExecutor
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, speech
 from worker.speech.postprocessing.interface import PackPart, Spoken, StoredSpeech
@@ -190,7 +191,7 @@ def test_a_pack_that_cannot_be_stored_leaves_each_to_itself(threads: BoundedExec
     assert len(desk.store.packs) == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(1, 40), st.integers(1, 3), st.integers(0, 20), st.booleans())
 def test_whoever_comes_in_whatever_order_is_stored_once_and_nobody_is_left_waiting(
     num_segments: int, num_jobs: int, places: int, fails: bool

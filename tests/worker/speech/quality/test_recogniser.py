@@ -12,6 +12,7 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.speech.quality.recognisers.interface import MAX_CLIP_S, MIN_CLIP_S, pause_cuts
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
 from worker.speech.quality.words.word_errors import word_errors
@@ -60,7 +61,7 @@ def test_long_recordings_are_cut_in_their_pauses() -> None:
     assert cuts[3:] == [60_000]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.floats(0.1, 200), st.integers(0, 99))
 def test_no_clip_is_too_long_and_none_a_scrap(seconds: float, seed: int) -> None:
     pcm = np.random.default_rng(seed).normal(size=round(seconds * RATE_HZ)).astype(np.float32)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.engine.decoder_layers import PUBLISHED
+from tests.property_tests import examples
 from worker.engine.cuda.codec.codec_pass import pasts_of
 from worker.engine.cuda.codec.memory import CodecMemory
 from worker.engine.cuda.codec.pass_runner import DevicePasses
@@ -39,7 +40,7 @@ def test_a_large_device_has_every_pass(published: CodecMemory, gib: int) -> None
     assert published.plan_on(gib * GIB) == serving_plan(256)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(total_bytes=st.integers(4 * GIB, 200 * GIB))
 def test_a_plan_keeps_to_its_share_and_grows_with_the_device(published: CodecMemory, total_bytes: int) -> None:
     plan = published.plan_on(total_bytes)

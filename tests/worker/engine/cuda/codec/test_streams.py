@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
 from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest, ReferencePass
 from worker.engine.interface import CodecFrames, FinishReason, SamplingParams, Urgency
@@ -157,7 +158,7 @@ events = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(events)
 def test_no_order_of_events_mixes_states_or_forgets_anybody(events: list[tuple[str, int, int]]) -> None:
     decodes = DecodeQueue(SLOTS, SCRATCH)

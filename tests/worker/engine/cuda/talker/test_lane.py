@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from tests.property_tests import examples
 from tests.worker.engine.serving.schedules import TEXTS, Visit, schedules
 from tests.worker.engine.serving.sick_tokens import make_token_sick
 from worker.engine.interface import (
@@ -24,7 +25,12 @@ from worker.engine.profiles import Reproducibility
 from worker.engine.requests.request_state import RowEnd
 
 
-@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(10),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(schedule=schedules(9))
 def test_every_request_has_the_codes_it_has_alone_on_the_cpu(schedule: list[Visit], rigs: Any, arrive: Any) -> None:
     rig = rigs["custom_voice"]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.engine.cuda.memory_plan import MemoryPlan, plan_slots, plan_slots_of_card
 from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission, pack_prompts, padded_places
@@ -28,7 +29,7 @@ def admission(slot: int, rows: int) -> SlotAdmission:
 lengths = st.lists(st.integers(1, CAPACITY), min_size=1, max_size=20)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(lengths=lengths, reproducibility=st.sampled_from(Reproducibility))
 def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproducibility: Reproducibility) -> None:
     plan = capture_plan(256, CAPACITY, reproducibility)
@@ -42,7 +43,7 @@ def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproduci
         assert sum(a.prefill_rows for a in group.admissions) <= group.num_tokens
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(lengths=lengths, rows=st.integers(1, CAPACITY))
 def test_in_strict_mode_a_prompts_pass_depends_on_its_own_length_alone(lengths: list[int], rows: int) -> None:
     plan = capture_plan(256, CAPACITY, Reproducibility.STRICT)
@@ -122,7 +123,7 @@ def eighth(total_bytes: int) -> int:
     return total_bytes // 8
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(
     card_gib=st.floats(6, 200),
     beside_gib=st.floats(10.5, 14),

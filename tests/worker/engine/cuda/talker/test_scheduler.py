@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property_tests import examples
 from worker.engine.cuda.talker.scheduler import SlotScheduler
 from worker.engine.interface import SamplingParams, Urgency
 from worker.engine.profiles import AdmissionPolicy
@@ -162,7 +163,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(actions=actions, together=st.integers(1, 4), patience=st.integers(0, 3))
 def test_any_order_of_events_loses_no_request_and_shares_no_slot(
     actions: list[tuple[str, int, int]], together: int, patience: int

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import Script
+from tests.property_tests import examples
 from tests.worker.planning.documents.docx.letters import letter, paragraph, run
 from worker.planning.documents.docx.word_document import docx_script
 from worker.planning.documents.errors import DocumentError
@@ -123,7 +124,7 @@ def test_a_broken_document_is_refused_with_the_place(data: bytes, says: str) -> 
 
 
 @given(st.binary(max_size=300), st.integers(0, 5_000), st.integers(0, 255))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_damage_anywhere_is_an_error_or_a_script(noise: bytes, at: int, value: int) -> None:
     data = bytearray(letter(BODY))
     at %= len(data)

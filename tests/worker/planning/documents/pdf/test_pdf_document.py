@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.narration.script.script import Script
+from tests.property_tests import examples
 from tests.worker.planning.documents.pdf.papers import BOLD, Set, column, paper
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.pdf import library
@@ -209,7 +210,7 @@ WHOLE = paper(BOOK, {"Title": "T"}, [("Dawn", 0), ("Dusk", 2)])
 
 
 @given(st.binary(min_size=1, max_size=40), st.integers(0, len(WHOLE) - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_damage_anywhere_is_an_error_or_a_script(noise: bytes, at: int) -> None:
     data = WHOLE[:at] + noise + WHOLE[at + len(noise) :]
 
