@@ -60,7 +60,6 @@ from api.voices.caches import routes as voice_caches
 from api.webhooks import delivery_routes as webhook_deliveries
 from api.webhooks import endpoint_routes as webhook_endpoints
 from api.webhooks import secret_routes as webhook_secret
-from storage.ids import carry_cell
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.settings import describe, load_settings
@@ -79,7 +78,6 @@ def app_from_environment() -> FastAPI:
     configure_process_logging(settings, role="api")
     configure_tracing(settings, "api")
     configure_failpoints(settings.failpoint)
-    carry_cell(settings.cell)
     check_certificates(settings)
     logger.info("settings", extra={"settings": list(describe(settings))})
     app = create_app(settings)

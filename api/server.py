@@ -10,17 +10,16 @@ import argparse
 import functools
 import socket
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import uvicorn
-from fastapi import FastAPI
 
 from api.app import app_from_environment
 from api.http.middleware.connections import BEFORE_STOP, ConnectionLimits, HttpProtocol
 from api.http.middleware.shared_port import SharedPortServer
 from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
-from api.settings import ApiSettings, ServerSettings
+from api.settings import ApiSettings
 from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import SettingsError, load_settings
 
@@ -40,28 +39,18 @@ OTHER_FILES = 256
 
 STARTUP_FAILURE = 3
 
-S = TypeVar("S", bound=ServerSettings)
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until SIGTERM or SIGINT. Ends with status 1 for settings or an address that cannot be, in one line."""
-    serve(ApiSettings, app_from_environment, arguments, "api.server")
-
-
-def serve(
-    kind: type[S], application: Callable[[], FastAPI], arguments: Sequence[str] | None, name: str, own_files: int = 0
-) -> None:
-    """An application with settings of this kind, as `main` says. own_files: connections that it opens for each."""
-    given = _parsed(arguments, name)
+    given = _parsed(arguments)
     try:
-        settings = load_settings(kind)
+        settings = load_settings(ApiSettings)
         listener = _listener(given.fd, given.host, given.port)
         others = [_inherited(descriptor) for descriptor in given.others]
     except (SettingsError, OSError) as error:
-        sys.exit(f"{name}: {error}")
-    most = _most_connections(settings.max_connections, 1 + own_files, name)
-    limited = settings.model_copy(update={"max_connections": most})
-    server = DrainingServer(server_config(application, limited, factory=True), others)
+        sys.exit(f"api.server: {error}")
+    limited = settings.model_copy(update={"max_connections": _most_connections(settings.max_connections)})
+    server = DrainingServer(server_config(app_from_environment, limited, factory=True), others)
     server.run(sockets=[listener])
     if not server.started:
         sys.exit(STARTUP_FAILURE)
@@ -81,7 +70,7 @@ class DrainingServer(SharedPortServer):
         await super().shutdown(sockets)
 
 
-def server_config(app: Any, settings: ServerSettings, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - uvicorn's own
+def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - uvicorn's own
     """How uvicorn serves an application of ours, or (`factory=True`) one that is made when it starts."""
     limits = ConnectionLimits(settings.max_connections, settings.request_timeout_s)
     protocol = functools.partial(HttpProtocol, limits=limits)
@@ -98,8 +87,8 @@ def server_config(app: Any, settings: ServerSettings, **more: Any) -> uvicorn.Co
     return uvicorn.Config(app, **(options | more))
 
 
-def _parsed(arguments: Sequence[str] | None, name: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=f"python -m {name}", description="Serve Rhapsode's HTTP interface.")
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m api.server", description="Serve Rhapsode's HTTP interface.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8765, help="port to listen on (8765)")
     parser.add_argument("--fd", type=int, help="a socket that listens already, by its number; instead of an address")
@@ -119,18 +108,15 @@ def _listener(fd: int | None, host: str, port: int) -> socket.socket:
     return listener
 
 
-def _most_connections(wished: int, files_of_one: int, name: str) -> int:
-    """As many as the system lets this process have: one that it cannot accept would not be told anything.
-
-    files_of_one: that a connection takes, with those that are opened for it.
-    """
-    needed = wished * files_of_one + OTHER_FILES
+def _most_connections(wished: int) -> int:
+    """As many as the system lets this process have: one that it cannot accept would not be told anything."""
+    needed = wished + OTHER_FILES
     allowed = allow_files(needed)
-    most = max(1, min(wished, (allowed - OTHER_FILES) // files_of_one))
+    most = max(1, min(wished, allowed - OTHER_FILES))
     if most < wished:
         files = f"no more than {allowed:,} files may be open here"
         remedy = f"RHAPSODE_MAX_CONNECTIONS={wished} needs {needed:,} (ulimit -n, LimitNOFILE)"
-        print(f"{name}: {files}, so {most:,} connections are served: {remedy}", file=sys.stderr)  # noqa: T201
+        print(f"api.server: {files}, so {most:,} connections are served: {remedy}", file=sys.stderr)  # noqa: T201
     return most
 
 

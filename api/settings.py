@@ -13,9 +13,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from api.identity.rules import TokenRules, parse_algorithms
 from rhapsode.contract.operators.keys import TENANT_NAME
-from storage.ids import CELL_NAME
 from storage.narration.aliases import Aliases
-from storage.runtime.config.settings import ProcessSettings, StorageSettings
+from storage.runtime.config.settings import StorageSettings
 from storage.tenants.rate_limits import parse_limit
 
 MEBIBYTE = 1024 * 1024
@@ -35,21 +34,7 @@ class MetricsAccess(enum.StrEnum):
     OPEN = "open"
 
 
-class ServerSettings(ProcessSettings):
-    """Of whatever serves HTTP.
-
-    max_connections: of one process; more are answered 503.
-    request_timeout_s: in which a request's head has to be whole; its body has as long and as much more as it brings
-        bytes, 500 a second at least.
-    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
-    """
-
-    max_connections: int = Field(default=4096, ge=1)
-    request_timeout_s: float = Field(default=20.0, gt=0)
-    metrics_access: MetricsAccess = MetricsAccess.ADMIN
-
-
-class ApiSettings(StorageSettings, ServerSettings):
+class ApiSettings(StorageSettings):
     """The API's settings.
 
     api_keys: sha256 of a key (hex) -> tenant, as a JSON object. Empty: no key is asked for, all is tenant `local`.
@@ -58,6 +43,10 @@ class ApiSettings(StorageSettings, ServerSettings):
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
     max_document_bytes: of an uploaded document that a job narrates.
+    max_connections: of one process; more are answered 503.
+    request_timeout_s: in which a request's head has to be whole; its body has as long and as much more as it brings
+        bytes, 500 a second at least.
+    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
     live_text_timeout_s: for which the next words of a text that is still being written are waited for.
     live_whole_text_s: for which the end of such a text is waited for. live_connection_s: after which a WebSocket begins
         no request any more.
@@ -75,7 +64,6 @@ class ApiSettings(StorageSettings, ServerSettings):
     oidc_tenant_claim: the claim that names the tenant.
     oidc_scope_claim: the claim that names what the token may do; empty: what a key may that names no scopes.
     oidc_algorithms: comma-separated, of those with a pair of keys. oidc_leeway_s: how far clocks may be apart.
-    cell: the name of the cell that this API is of, which its ids end with; empty where there are no cells.
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
@@ -85,6 +73,9 @@ class ApiSettings(StorageSettings, ServerSettings):
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
     max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
+    max_connections: int = Field(default=4096, ge=1)
+    request_timeout_s: float = Field(default=20.0, gt=0)
+    metrics_access: MetricsAccess = MetricsAccess.ADMIN
     live_text_timeout_s: float = Field(default=30.0, gt=0)
     live_whole_text_s: float = Field(default=1800.0, gt=0)
     live_connection_s: float = Field(default=86_400.0, gt=0)
@@ -103,7 +94,6 @@ class ApiSettings(StorageSettings, ServerSettings):
     oidc_scope_claim: str = ""
     oidc_algorithms: str = "RS256,ES256"
     oidc_leeway_s: int = Field(default=60, ge=0, le=300)
-    cell: str = Field(default="", pattern=f"^(?:{CELL_NAME.pattern})?$")
 
     def class_of(self, tenant: str) -> str:
         """As metrics name it."""

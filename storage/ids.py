@@ -2,8 +2,7 @@
 
 Types are names for strings: they cost nothing and keep one kind from being passed for another.
 
-Where there are several cells, an id ends with the name of its own (`job_01k…_a`): behind the time, so that ids of all
-cells sort together. Where there is one, it ends with nothing.
+Ids that release 0.2 made may end with a suffix (`job_01k…_a`). They are accepted as ever; new ids have none.
 """
 
 from __future__ import annotations
@@ -17,34 +16,8 @@ from rhapsode.contract.voices.names import VOICE_PREFIX
 
 ULID_CHARS = 26
 
-CELL_NAME = re.compile("[a-z0-9]{1,8}")
-
-_ULID = f"[0-9a-hjkmnp-tv-z]{{{ULID_CHARS}}}(?:_{CELL_NAME.pattern})?"
-"""Crockford's base 32 in lower case: 48 bits of Unix milliseconds, then 80 random bits; and the cell, if there are."""
-
-_WITH_CELL = re.compile(f"[a-z]{{2,3}}_[0-9a-hjkmnp-tv-z]{{{ULID_CHARS}}}_({CELL_NAME.pattern})")
-
-_cell_suffix = ""
-
-
-def carry_cell(cell: str) -> None:
-    """From now on new ids of this process end with the name of its cell; with nothing for an empty one."""
-    global _cell_suffix
-    if cell and not CELL_NAME.fullmatch(cell):
-        raise ValueError(f"{cell!r} is not a cell's name: 1 to 8 of a-z 0-9")
-    _cell_suffix = f"_{cell}" if cell else ""
-
-
-def cell_of(some_id: str) -> str | None:
-    """The name of the cell that an id of any kind ends with; None if it has none, or is no id."""
-    match = _WITH_CELL.fullmatch(some_id)
-    return match[1] if match else None
-
-
-def own_cell_takes(some_id: str) -> bool:
-    """Whether an id that a client chose can be of this process's cell: it names it, or none."""
-    cell = cell_of(some_id)
-    return cell is None or _cell_suffix == f"_{cell}"
+_ULID = f"[0-9a-hjkmnp-tv-z]{{{ULID_CHARS}}}(?:_[a-z0-9]{{1,8}})?"
+"""Crockford's base 32 in lower case: 48 bits of Unix milliseconds, then 80 random bits; and the suffix of old ids."""
 
 
 # Tenants and their keys.
@@ -150,4 +123,4 @@ def new_endpoint_id() -> EndpointId:
 
 
 def _new(prefix: str) -> str:
-    return f"{prefix}{str(ULID()).lower()}{_cell_suffix}"
+    return f"{prefix}{str(ULID()).lower()}"

@@ -106,7 +106,7 @@ def scope_of(path: str) -> Scope | None:
 
 async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
     """Counts the request, unless it is of this machine's own user."""
-    secret = secret_of(request)
+    secret = _secret(request)
     if secret is None:
         if services.settings.knows_callers:
             raise unauthorized("send your API key as `Authorization: Bearer KEY`")
@@ -147,7 +147,7 @@ async def _caller_of_token(
     return Caller(identity.tenant, identity.scopes)
 
 
-def secret_of(request: HTTPConnection) -> bytes | None:
+def _secret(request: HTTPConnection) -> bytes | None:
     """The API key; None if there is none. Raises the `Problem` of a header or subprotocol that is not of its kind.
 
     SillyTavern and others send `Bearer` with nothing behind it where they were given no key.

@@ -22,7 +22,7 @@ router = APIRouter(tags=["usage"])
 
 DEFAULT_DAYS = 30
 
-CSV = "text/csv; charset=utf-8"
+_CSV = "text/csv; charset=utf-8"
 _CONTENT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string", "description": "`data` of the JSON, with a header"}}}}
 }
@@ -49,7 +49,7 @@ def _answer(services: ApiServices, tenant: TenantId, parameters: UsageQuery) -> 
     rows = _rows(found, parameters.group_by)
     if parameters.format == "csv":
         return Response(
-            usage_table(rows), media_type=CSV, headers={"Content-Disposition": 'attachment; filename="usage.csv"'}
+            _table(rows), media_type=_CSV, headers={"Content-Disposition": 'attachment; filename="usage.csv"'}
         )
     return UsageReport(first=first, last=last, data=tuple(rows), total=UsageAmounts(**_shown(total(found))))
 
@@ -89,7 +89,7 @@ def _shown(amounts: Amounts) -> dict[str, Any]:
     }
 
 
-def usage_table(rows: Iterable[UsageRow]) -> str:
+def _table(rows: Iterable[UsageRow]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)

@@ -1,4 +1,4 @@
-"""How soon a cell works again after its Redis primary went, and what it lost: real servers, Sentinel, Celery worker.
+"""How soon a system works again after its Redis primary went, and what it lost: real servers, Sentinel, Celery worker.
 
     python -m benchmarks.queue.failover [--failovers 24] [--jobs 1000]
 
@@ -37,7 +37,7 @@ from storage.queue.celery_queue import TICKET_TASK, TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
-from tests.storage.database.failover_servers import Cell, eventually, watched_cell
+from tests.storage.database.failover_servers import WatchedServers, eventually, watched_servers
 from tests.storage.job_store.job_driver import ALICE, WORKER, submission
 
 WORK_S = 0.3
@@ -69,8 +69,8 @@ def main() -> None:
     if arguments.worker:
         work(*arguments.worker)
     else:
-        with guarded_run() as folder, watched_cell(folder) as cell:
-            measure(cell, folder / "committed", arguments.failovers, arguments.jobs)
+        with guarded_run() as folder, watched_servers(folder) as servers:
+            measure(servers, folder / "committed", arguments.failovers, arguments.jobs)
 
 
 def work(url: str, committed: str) -> None:
@@ -130,8 +130,8 @@ class Clients:
                 continue
 
 
-def measure(cell: Cell, committed: Path, failovers: int, jobs: int) -> None:
-    settings = cell.settings()
+def measure(servers: WatchedServers, committed: Path, failovers: int, jobs: int) -> None:
+    settings = servers.settings()
     url = settings.redis_url.get_secret_value()
     command = [sys.executable, "-m", "benchmarks.queue.failover", "--worker", url, str(committed)]
     tickets = TicketQueue(create_celery(settings, "clients"))
@@ -145,7 +145,7 @@ def measure(cell: Cell, committed: Path, failovers: int, jobs: int) -> None:
             for _ in range(jobs):
                 clients.accept(submission(ALICE))
             _until(lambda: committed.exists())
-            recoveries = [_recovery(cell, clients, committed, FATES[number % 2]) for number in range(failovers)]
+            recoveries = [_recovery(servers, clients, committed, FATES[number % 2]) for number in range(failovers)]
         finally:
             clients.over.set()
             for thread in threads:
@@ -156,11 +156,11 @@ def measure(cell: Cell, committed: Path, failovers: int, jobs: int) -> None:
         _tell(recoveries, clients)
 
 
-def _recovery(cell: Cell, clients: Clients, committed: Path, fate: str) -> Recovery:
+def _recovery(servers: WatchedServers, clients: Clients, committed: Path, fate: str) -> Recovery:
     time.sleep(BETWEEN_S)
-    lost, struck_s = cell.primary(), time.monotonic()
-    cell.freeze(lost) if fate == "frozen" else cell.kill(lost)
-    _until(lambda: cell.primary() != lost)
+    lost, struck_s = servers.primary(), time.monotonic()
+    servers.freeze(lost) if fate == "frozen" else servers.kill(lost)
+    _until(lambda: servers.primary() != lost)
     chosen_s = time.monotonic()
     _until(lambda: any(at_s > chosen_s for _, at_s in clients.accepted[-50:]))
     _until(lambda: _first_commit_s(committed, chosen_s) is not None)
@@ -171,8 +171,8 @@ def _recovery(cell: Cell, clients: Clients, committed: Path, fate: str) -> Recov
         (_first_commit_s(committed, chosen_s) or 0.0) - struck_s,
     )
     print(f"{fate} {recovery.chosen_s:>6.1f} {recovery.accepted_s:>6.1f} {recovery.committed_s:>6.1f}", flush=True)
-    cell.thaw(lost) if fate == "frozen" else cell.start_server(lost, of=cell.primary())
-    eventually(lambda: cell.at(cell.primary()).info("replication")["connected_slaves"] == 1, LONGEST_S)
+    servers.thaw(lost) if fate == "frozen" else servers.start_server(lost, of=servers.primary())
+    eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1, LONGEST_S)
     return recovery
 
 

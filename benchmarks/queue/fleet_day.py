@@ -88,7 +88,7 @@ def parts_of(hours_a_day: float, work: Work, measured: Measured, limits: Limits,
     api, hooks, puts = jobs * measured.api_submit_s, webhooks * limits.webhook_s, segments * work.puts
     gpus = audio_s / measured.pace(measured.slots)
     bought_gpus = math.ceil(gpus * PEAK / GPU_BUSY) + SPARE_GPUS
-    cells, apis, hook_workers, prefixes = (
+    valkeys, apis, hook_workers, prefixes = (
         math.ceil(each * PEAK / OTHERS_BUSY) for each in (redis, api, hooks, puts / limits.prefix_puts_per_s)
     )
     bought_cores = math.ceil(cores * PEAK / OTHERS_BUSY)
@@ -102,10 +102,10 @@ def parts_of(hours_a_day: float, work: Work, measured: Measured, limits: Limits,
         Part("GPUs (H200, 1.7B)", gpus, f"{bought_gpus}", bought_gpus * 24 * prices.gpu_hour),
         Part("cores around the engines", cores, f"{bought_cores}", bought_cores * 24 * prices.core_hour),
         Part(
-            "cells: a Valkey with a replica",
+            "Valkey with a replica",
             redis,
-            f"{cells}",
-            2 * cells * 24 * prices.core_hour,
+            f"{valkeys}",
+            2 * valkeys * 24 * prices.core_hour,
             full_at(redis),
         ),
         Part("API processes", api, f"{apis}", apis * 24 * prices.core_hour, full_at(api)),

@@ -24,9 +24,3 @@ class Readiness(Answer):
     models: tuple[str, ...] | None
     claims: Literal["open", "held"] | None
     tasks_down: tuple[str, ...] = ()
-
-
-class RouterReadiness(Readiness):
-    """Of all cells together: `ready` while one that takes new work is; `cells` says it of each, by its name."""
-
-    cells: dict[str, Literal["ready", "draining", "unavailable"]]

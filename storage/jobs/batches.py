@@ -10,7 +10,7 @@ import base64
 import hashlib
 from dataclasses import dataclass
 
-from storage.ids import BATCH_PREFIX, JOB_PREFIX, cell_of
+from storage.ids import BATCH_PREFIX, JOB_PREFIX, ULID_CHARS
 
 SHARD_LINES = 50
 
@@ -26,12 +26,12 @@ class BatchSpec:
 
 
 def child_id(batch: str, number: int) -> str:
-    """`job_`, the batch's own time, 80 bits of sha256(batch, line), and the batch's cell: sorts beside its batch."""
-    cell = cell_of(batch)
-    time_part = batch.removeprefix(BATCH_PREFIX)[:10]
+    """`job_`, the batch's own time, 80 bits of sha256(batch, line), an old batch's suffix: sorts beside its batch."""
+    ulid = batch.removeprefix(BATCH_PREFIX)
+    time_part, suffix = ulid[:10], ulid[ULID_CHARS:]
     digest = hashlib.sha256(f"{batch}|{number}".encode()).digest()[:10]
     drawn = base64.b32encode(digest).decode().lower().translate(_CROCKFORD)
-    return f"{JOB_PREFIX}{time_part}{drawn}{f'_{cell}' if cell else ''}"
+    return f"{JOB_PREFIX}{time_part}{drawn}{suffix}"
 
 
 def num_shards(num_lines: int) -> int:

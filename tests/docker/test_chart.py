@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -15,8 +14,6 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from api.router.cells import Cell
-from api.router.settings import RouterSettings
 from rhapsode.cli.local.run import ProcessKind
 from storage.runtime.observability.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
@@ -59,23 +56,10 @@ FULL: dict[str, Any] = {
     "speechWorkers": [GPU_POOL],
     "autoscaling": {"keda": True},
     "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
+    "networkPolicies": {"apiFrom": [{"podSelector": {}}]},
 }
 
 ZONES = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
-
-CELL: dict[str, Any] = FULL | {
-    "cell": "a",
-    "router": {
-        "cells": [
-            {"name": "a", "url": "http://demo-rhapsode-api"},
-            {"name": "b", "url": "https://b.example.org", "weight": 2, "draining": True},
-        ],
-        "tenantCells": {"big": 2, "small": ["b"]},
-        "tenantQuotas": {"big": {"jobs": 4000}},
-        "ingress": {"enabled": True, "host": "speech.example.org"},
-    },
-    "networkPolicies": {"apiFrom": [{"podSelector": {}}], "cellPorts": [8765, 443]},
-}
 
 
 EXAMPLES = {
@@ -89,13 +73,11 @@ FETCHED = {
 
 
 def test_helm_has_nothing_to_say() -> None:
-    for values in (MINIMAL, FULL, CELL, *EXAMPLES.values()):
+    for values in (MINIMAL, FULL, *EXAMPLES.values()):
         assert [each for each in helm.lint(CHART, values, strict=True)["messages"] if "icon" not in str(each)] == []
 
 
-@pytest.mark.parametrize(
-    "values", [MINIMAL, FULL, CELL, *EXAMPLES.values()], ids=["minimal", "full", "cell", *EXAMPLES]
-)
+@pytest.mark.parametrize("values", [MINIMAL, FULL, *EXAMPLES.values()], ids=["minimal", "full", *EXAMPLES])
 def test_kubernetes_accepts_every_object(values: Mapping[str, Any]) -> None:
     objects = list(rendered(values))
 
@@ -125,59 +107,6 @@ def test_every_container_becomes_a_process_that_exists_and_may_do_nothing(values
         volumes = {volume["name"] for volume in pod["volumes"]}
         assert {mount["name"] for mount in container["volumeMounts"]} == volumes
     assert seen == set(ProcessKind)
-
-
-def test_a_router_starts_with_what_the_values_say_of_the_cells() -> None:
-    container = router_pod()["containers"][0]
-    said = {each["name"]: each["value"] for each in container["env"]}
-    told = {name: value for name, value in said.items() if not name.endswith("_FILE")}
-
-    settings = RouterSettings.model_validate(
-        {name.removeprefix("RHAPSODE_").lower(): value for name, value in told.items() if name == "RHAPSODE_CELLS"}
-        | {
-            "tenant_cells": json.loads(told["RHAPSODE_TENANT_CELLS"]),
-            "tenant_quotas": json.loads(told["RHAPSODE_TENANT_QUOTAS"]),
-            "operator_key": "from the file",
-        }
-    )
-
-    assert set(said) == set(told) | {"RHAPSODE_API_KEYS_FILE", "RHAPSODE_OPERATOR_KEY_FILE"}
-    assert container["command"] == ["python", "-m", "api.router.server"]
-    assert list(settings.fleet) == [
-        Cell("a", "http://demo-rhapsode-api"),
-        Cell("b", "https://b.example.org", weight=2, is_draining=True),
-    ]
-    assert settings.placement.homes("big") == (settings.fleet.by_name["a"],), "the other one drains"
-
-
-def test_a_router_is_told_no_secret_of_redis_and_the_store() -> None:
-    pod = router_pod()
-    (secrets,) = (volume["secret"] for volume in pod["volumes"] if "secret" in volume)
-
-    assert {item["key"] for item in secrets["items"]} == {"api_keys", "operator_key"}
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
-
-
-def test_a_cells_api_takes_requests_from_the_routers_of_its_release() -> None:
-    policies = {each["metadata"]["name"]: each["spec"] for each in of_kind(rendered(CELL), "NetworkPolicy")}
-    (api,) = policies["demo-rhapsode-api"]["ingress"]
-    (way,) = policies["demo-rhapsode-router"]["egress"]
-
-    assert {"podSelector": policies["demo-rhapsode-router"]["podSelector"]} in api["from"]
-    assert [each["port"] for each in way["ports"]] == [8765, 443]
-
-
-def test_ids_carry_a_cell_where_the_release_is_one() -> None:
-    named = [
-        (each["metadata"]["name"], said["value"])
-        for each in of_kind(rendered(CELL), "Deployment")
-        for said in each["spec"]["template"]["spec"]["containers"][0]["env"]
-        if said["name"] == "RHAPSODE_CELL"
-    ]
-
-    assert named == [("demo-rhapsode-api", "a")]
-    assert "RHAPSODE_CELL" not in str(list(rendered(FULL)))
 
 
 def test_the_api_alone_reaches_live_speech() -> None:
@@ -339,8 +268,7 @@ def test_a_new_secret_of_the_charts_own_starts_the_pods_anew() -> None:
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": {"from": "ftp://a/b"}}}]}, "from"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": FETCHED | {"sha256": "ab"}}}]}, "sha256"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"claim": "a", "fetch": FETCHED}}]}, "checkpoint"),
-        (MINIMAL | {"cell": "Cell-1"}, "cell"),
-        (MINIMAL | {"router": {"cells": [{"name": "a", "url": "http://a/with/a/path"}]}}, "url"),
+        (MINIMAL | {"router": {}}, "router"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(values: Mapping[str, Any], complaint: str) -> None:
@@ -362,11 +290,6 @@ def notes(values: Mapping[str, Any]) -> str:
     with helm.Chart.load(CHART) as chart:
         files = chart.render(dict(values), name="demo", namespace="prod")
     return next(content for name, content in files.items() if name.endswith("NOTES.txt"))
-
-
-def router_pod() -> dict[str, Any]:
-    (found,) = (each for each in of_kind(rendered(CELL), "Deployment") if each["metadata"]["name"].endswith("-router"))
-    return found["spec"]["template"]["spec"]
 
 
 def of_kind(objects: Iterator[dict[str, Any]], kind: str) -> list[dict[str, Any]]:

@@ -110,8 +110,8 @@ def test_what_a_day_takes_grows_with_its_hours_and_one_of_a_part_is_full_where_i
 def test_clips_meet_the_limits_of_one_system_sooner_than_books() -> None:
     books, clips = (parts_of(1_000_000, work, MEASURED, LIMITS, Prices()) for work in WORK)
 
-    assert in_order_of_breaking(books)[0].name.startswith("cells:")
-    assert [part.name.split()[0] for part in in_order_of_breaking(clips)][:3] == ["API", "cells:", "prefixes"]
+    assert in_order_of_breaking(books)[0].name.startswith("Valkey")
+    assert [part.name.split()[0] for part in in_order_of_breaking(clips)][:3] == ["API", "Valkey", "prefixes"]
     # A real second of speech takes the same of a GPU, whoever asks for it.
     assert books[0] == clips[0]
     assert books[0].needed == pytest.approx(1_000_000 / 24 / MEASURED.pace(256))

@@ -20,7 +20,6 @@ from api.job_answers.segment_ids import segment_index
 from api.job_answers.waiting import requested_wait_s
 from api.openai.orders import parse_order
 from api.openai.socket.incoming_text import IncomingText
-from api.router.lists import decode_places
 from api.submission.submission import parse_job_request
 from rhapsode.bench.server.listening.onset import Onset
 from rhapsode.bench.server.listening.wav_stream import WavStream
@@ -139,7 +138,6 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.http.json_bounds.check_bounds": check_bounds,
     "api.http.json_body.parse_json": lambda text: parse_json(text.encode()),
     "api.job_answers.waiting.requested_wait_s": requested_wait_s,
-    "api.router.lists.decode_places": decode_places,
     "api.openai.socket.incoming_text.IncomingText": lambda text: taken([text]),
     "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
     "storage.runtime.config.sentinel_url.parse_sentinel_url": parse_sentinel_url,
@@ -256,7 +254,7 @@ OURS = frozenset(
         *("api.http.middleware.cors.parse_origins", "storage.runtime.config.webhook_options.parse_networks"),
         *("storage.runtime.config.webhook_options.parse_delays", "worker.process.metrics_server.parse_ports"),
         *("storage.runtime.config.tls.check_verified", "rhapsode.cli.options.check_choices"),
-        *("rhapsode.cli.options.check_between", "api.router.cells.parse_cells"),
+        "rhapsode.cli.options.check_between",
         # Not of characters: samples, and a book, whose pages are read by what stands above.
         *("api.voices.embedding_input.parse_embedding", "storage.audio.recordings.decode_recording"),
         *("worker.planning.documents.plain.notes.find_notes", "worker.planning.documents.epub.book.epub_script"),

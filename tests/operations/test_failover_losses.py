@@ -10,7 +10,7 @@ from storage.database.connections import connect_redis
 from storage.objects.local_store import LocalArtifactStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from tests.operations.test_state_watch import System
-from tests.storage.database.failover_servers import PASSWORD, eventually, watched_cell
+from tests.storage.database.failover_servers import PASSWORD, eventually, watched_servers
 
 
 @pytest.mark.parametrize("is_counted", [True, False], ids=["counted by the janitor", "between two counts"])
@@ -18,21 +18,21 @@ def test_a_job_that_was_accepted_before_a_failover_and_lost_in_it_is_back_afterw
     tmp_path: Path, is_counted: bool
 ) -> None:
     store = LocalArtifactStore(tmp_path / "store", b"only for this test")
-    with watched_cell(tmp_path) as cell, connect_redis(cell.settings()) as client:
-        tickets = TicketQueue(create_celery(cell.settings(), "test"))
+    with watched_servers(tmp_path) as servers, connect_redis(servers.settings()) as client:
+        tickets = TicketQueue(create_celery(servers.settings(), "test"))
         system = System(client, store, tickets)
         heard = system.accept()
         system.watch.watch_state()
-        lost, follower = cell.primary(), next(port for port in cell.ports if port != cell.primary())
-        eventually(lambda: system.knows(heard) and cell.at(follower).exists(f"{{rhapsode}}:job:{heard.id}") == 1)
+        lost, follower = servers.primary(), next(port for port in servers.ports if port != servers.primary())
+        eventually(lambda: system.knows(heard) and servers.at(follower).exists(f"{{rhapsode}}:job:{heard.id}") == 1)
 
-        cell.deafen(follower)
+        servers.deafen(follower)
         unheard = [system.accept() for _ in range(20)]
         if is_counted:
             system.watch.watch_state()
-        cell.kill(lost)
-        eventually(lambda: cell.primary() == follower)
-        cell.at(follower).config_set("masterauth", PASSWORD)
+        servers.kill(lost)
+        eventually(lambda: servers.primary() == follower)
+        servers.at(follower).config_set("masterauth", PASSWORD)
 
         assert not any(map(system.knows, unheard))
         system.watch.watch_state()

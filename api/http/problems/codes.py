@@ -186,12 +186,6 @@ CODES = (
         "see `/v1/models`; repeat after `Retry-After`",
     ),
     ProblemCode(
-        "cell_unavailable",
-        (503,),
-        "the cell that this belongs to does not answer; nothing is lost",
-        "repeat after `Retry-After`",
-    ),
-    ProblemCode(
         "identity_unavailable",
         (503,),
         "the issuer of tokens (OIDC) does not tell its keys, so yours cannot be verified; API keys work as ever",

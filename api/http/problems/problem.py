@@ -331,12 +331,6 @@ def identity_unavailable(detail: str) -> Problem:
     return Problem(503, "identity_unavailable", title, detail, headers={"Retry-After": "30"}, retryable=True)
 
 
-def cell_unavailable(cell: str) -> Problem:
-    detail = f"the cell {cell} does not answer; what it holds is safe, and comes back with it"
-    headers = {"Retry-After": "5"}
-    return Problem(503, "cell_unavailable", "A cell is unavailable", detail, headers=headers, retryable=True)
-
-
 def request_timeout(part: str) -> Problem:
     """part: of the request, which came too slowly."""
     detail = f"the request's {part} did not arrive in time"

@@ -16,12 +16,12 @@ from rhapsode.cli.tables import print_rows
 
 if TYPE_CHECKING:
     from rhapsode.stack.layout import DataDir
-    from storage.runtime.config.settings import ProcessSettings
+    from storage.runtime.config.settings import StorageSettings
     from storage.runtime.config.sources import SettingInEffect
 
 app = typer.Typer(help="Which settings are in effect, and where from.", no_args_is_help=True, rich_markup_mode=None)
 
-ProcessName = Literal["command-line", "api", "router", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"]
+ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"]
 
 HEADINGS = ("setting", "value", "from", "of")
 UP = "rhapsode up"
@@ -44,12 +44,12 @@ def show(
 ) -> None:
     """Show the settings of processes that would be started here and now, each with its source. Secrets are not shown.
 
-    Without a name, of the command line and of all that `rhapsode up` starts; a router is asked for by its name. What
-    `rhapsode up` decides itself says so. Status 1 if a process could not start with what is set.
+    Without a name, of the command line and of all that `rhapsode up` starts. What `rhapsode up` decides itself says so.
+    Status 1 if a process could not start with what is set.
     """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
-    wanted = (process,) if process else tuple(name for name in get_args(ProcessName) if name != "router")
+    wanted: tuple[ProcessName, ...] = (process,) if process else get_args(ProcessName)
     read = [_read(name, folder) for name in wanted]
     rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
     if as_json:
@@ -124,12 +124,10 @@ def _read(process: ProcessName, folder: DataDir) -> _Read:
     return _Read(process, tuple(settings_in_effect(settings, os.environ, told, UP)))
 
 
-def _settings_class(process: ProcessName) -> type[ProcessSettings]:
+def _settings_class(process: ProcessName) -> type[StorageSettings]:
     match process:
         case "api" | "command-line":
             from api.settings import ApiSettings as Settings
-        case "router":
-            from api.router.settings import RouterSettings as Settings
         case "gpu-worker" | "cpu-worker":
             from worker.settings import WorkerSettings as Settings
         case "hooks-worker":
@@ -148,9 +146,7 @@ class _Decision:
 
 
 def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
-    """What `rhapsode.stack.processes` gives its processes; nothing of a router, which it does not start."""
-    if process == "router":
-        return {}
+    """What `rhapsode.stack.processes` gives its processes."""
     from rhapsode.stack.commands import DEFAULT_SLOTS
 
     objects = folder.objects.as_uri()

@@ -67,8 +67,6 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         # api
         "RHAPSODE_ALIASES",
         "RHAPSODE_API_KEYS",
-        "RHAPSODE_CELL",
-        "RHAPSODE_CELLS",
         "RHAPSODE_CORS_ORIGINS",
         "RHAPSODE_LIVE_CONNECTION_S",
         "RHAPSODE_LIVE_DRAIN_S",
@@ -91,13 +89,10 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_OIDC_SCOPE_CLAIM",
         "RHAPSODE_OIDC_TENANT_CLAIM",
         "RHAPSODE_OPERATOR",
-        "RHAPSODE_OPERATOR_KEY",
         "RHAPSODE_PUBLIC_URL",
         "RHAPSODE_RATE_LIMIT",
         "RHAPSODE_REQUEST_TIMEOUT_S",
-        "RHAPSODE_TENANT_CELLS",
         "RHAPSODE_TENANT_CLASSES",
-        "RHAPSODE_TENANT_QUOTAS",
         # worker
         "RHAPSODE_CHECKPOINT",
         "RHAPSODE_CHECKPOINTS",
@@ -159,18 +154,61 @@ class SettingsError(Exception):
     """The environment does not describe a system that can be started; the message names the variable."""
 
 
-class ProcessSettings(BaseSettings):
-    """What every process is told, whatever it does; read from the environment alone.
+class StorageSettings(BaseSettings):
+    """Redis, broker and object store, and what every process is told; read from the environment alone.
 
+    redis_url: redis://, rediss://, redis+sentinel:// (see `sentinel_url`) or unix://[:password@]/path?db=0.
+    broker_url: in kombu's spelling (a Unix socket is redis+socket://[:password@]/path?virtual_host=1); empty
+        means the server of `redis_url`, database 1.
+    accept_replicas: replicas that must have a job before it counts as accepted; 0: the server alone.
+    store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
+        looks for them.
+    store_min_free_mb: a folder store refuses to write below so much free space.
+    s3_public_endpoint: how clients reach the S3 server where that is not `s3_endpoint_url`; links are signed for it.
     tls_ca: PEM file of the authorities that rediss:// and https:// servers are verified by; unset: the system's.
+    tls_certificate, tls_key: PEM files of this system's own certificate, for servers that ask for one.
+    url_secret: signs the download links of a folder store; at least 16 characters.
+    key_prefix: first part of every Redis key, so that several systems can share a server.
+    webhook_key: seals the secrets that sign webhooks; without it there are no webhooks. Comma-separated, to replace it:
+        the first seals, all open; each of at least 16 random characters.
+    webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
+        `loopback` is this machine. Empty: the internet alone, by https.
     log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
+    tracing: `otlp` sends every job's trace where the OTEL_ variables say, file:///folder writes it there; empty: none.
+    quota_jobs, quota_audio_s, quota_voices, quota_stored_bytes: what one tenant may hold, unless an operator gave it
+        limits of its own: unfinished jobs, their expected audio, voices, and bytes in the store (unset: no limit).
+        The same for the API and for workers, which make the jobs of batches.
+    backlog_jobs, backlog_audio_s: unfinished jobs of all tenants together, and their expected audio.
+    failpoint: name:action[:chance or passage], for fault tests.
     """
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)
 
+    redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
+    broker_url: SecretStr = SecretStr("")
+    accept_replicas: int = Field(default=0, ge=0, le=5)
+    store: str
+    store_min_free_mb: int = Field(default=256, ge=0)
+    s3_endpoint_url: str | None = None
+    s3_public_endpoint: str | None = None
+    s3_region: str | None = None
     tls_ca: Path | None = None
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    url_secret: SecretStr = SecretStr("")
+    key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
+    webhook_key: SecretStr = SecretStr("")
+    webhook_allow_private: str = ""
+    quota_jobs: int = Field(default=10_000, ge=0)
+    quota_audio_s: int = Field(default=500 * 3600, ge=0)
+    quota_voices: int = Field(default=100_000, ge=0)
+    quota_stored_bytes: int | None = Field(default=None, ge=0)
+    backlog_jobs: int = Field(default=100_000, ge=0)
+    backlog_audio_s: int = Field(default=5_000 * 3600, ge=0)
     log_format: Literal["auto", "console", "json"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    tracing: str = ""
+    failpoint: str = ""
 
     @classmethod
     def settings_customise_sources(
@@ -186,56 +224,6 @@ class ProcessSettings(BaseSettings):
         files = read_setting_files(os.environ, SETTING_NAMES)
         environment.env_vars = {**environment.env_vars, **{name.lower(): value for name, value in files.items()}}
         return init_settings, environment
-
-
-class StorageSettings(ProcessSettings):
-    """Redis, broker and object store.
-
-    redis_url: redis://, rediss://, redis+sentinel:// (see `sentinel_url`) or unix://[:password@]/path?db=0.
-    broker_url: in kombu's spelling (a Unix socket is redis+socket://[:password@]/path?virtual_host=1); empty
-        means the server of `redis_url`, database 1.
-    accept_replicas: replicas that must have a job before it counts as accepted; 0: the server alone.
-    store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
-        looks for them.
-    store_min_free_mb: a folder store refuses to write below so much free space.
-    s3_public_endpoint: how clients reach the S3 server where that is not `s3_endpoint_url`; links are signed for it.
-    tls_certificate, tls_key: PEM files of this system's own certificate, for servers that ask for one.
-    url_secret: signs the download links of a folder store; at least 16 characters.
-    key_prefix: first part of every Redis key, so that several systems can share a server.
-    webhook_key: seals the secrets that sign webhooks; without it there are no webhooks. Comma-separated, to replace it:
-        the first seals, all open; each of at least 16 random characters.
-    webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
-        `loopback` is this machine. Empty: the internet alone, by https.
-    tracing: `otlp` sends every job's trace where the OTEL_ variables say, file:///folder writes it there; empty: none.
-    quota_jobs, quota_audio_s, quota_voices, quota_stored_bytes: what one tenant may hold, unless an operator gave it
-        limits of its own: unfinished jobs, their expected audio, voices, and bytes in the store (unset: no limit).
-        The same for the API and for workers, which make the jobs of batches.
-    backlog_jobs, backlog_audio_s: unfinished jobs of all tenants together, and their expected audio.
-    failpoint: name:action[:chance or passage], for fault tests.
-    """
-
-    redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
-    broker_url: SecretStr = SecretStr("")
-    accept_replicas: int = Field(default=0, ge=0, le=5)
-    store: str
-    store_min_free_mb: int = Field(default=256, ge=0)
-    s3_endpoint_url: str | None = None
-    s3_public_endpoint: str | None = None
-    s3_region: str | None = None
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    url_secret: SecretStr = SecretStr("")
-    key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
-    webhook_key: SecretStr = SecretStr("")
-    webhook_allow_private: str = ""
-    quota_jobs: int = Field(default=10_000, ge=0)
-    quota_audio_s: int = Field(default=500 * 3600, ge=0)
-    quota_voices: int = Field(default=100_000, ge=0)
-    quota_stored_bytes: int | None = Field(default=None, ge=0)
-    backlog_jobs: int = Field(default=100_000, ge=0)
-    backlog_audio_s: int = Field(default=5_000 * 3600, ge=0)
-    tracing: str = ""
-    failpoint: str = ""
 
     @field_validator("redis_url")
     @classmethod
@@ -324,7 +312,7 @@ class StorageSettings(ProcessSettings):
         return Path(unquote(urlsplit(self.store).path))
 
 
-S = TypeVar("S", bound=ProcessSettings)
+S = TypeVar("S", bound=StorageSettings)
 
 NOTHING_SUPPLIED: Mapping[str, str] = MappingProxyType({})
 

@@ -16,7 +16,7 @@ from typing import Literal
 import structlog
 from structlog.types import EventDict, Processor
 
-from storage.runtime.config.settings import ProcessSettings
+from storage.runtime.config.settings import StorageSettings
 from storage.runtime.observability.redaction import Redaction, secrets_of
 
 LogFormat = Literal["auto", "console", "json"]
@@ -39,7 +39,7 @@ _SELF_CONFIGURED = ("uvicorn", "uvicorn.error", "uvicorn.access")
 """Loggers whose library gave them handlers of their own before us."""
 
 
-def configure_process_logging(settings: ProcessSettings, **process: str) -> None:
+def configure_process_logging(settings: StorageSettings, **process: str) -> None:
     """As these settings say, and without any of their secrets. Call once, at start.
 
     process: what every line says of this process: its role, and its name if it has one.

@@ -23,8 +23,9 @@ def put(api: ServedApi, job: str, body: dict[str, Any] = BODY, headers: dict[str
     return httpx.put(f"{api.url}/v1/jobs/{job}", json=body, timeout=30, headers=headers)
 
 
-def test_a_put_creates_once_and_shows_the_job_afterwards(api: ServedApi) -> None:
-    job = new_job_id()
+@pytest.mark.parametrize("suffix", ["", "_a"], ids=["new id", "old id with a suffix"])
+def test_a_put_creates_once_and_shows_the_job_afterwards(api: ServedApi, suffix: str) -> None:
+    job = f"{new_job_id()}{suffix}"
 
     first, second = put(api, job), put(api, job)
     finish_job(api)

@@ -47,7 +47,7 @@ def eventually(is_so: Callable[[], bool], within_s: float = 60) -> None:
         time.sleep(0.02)
 
 
-class Cell:
+class WatchedServers:
     """`ports`: of the servers."""
 
     def __init__(self, folder: Path) -> None:
@@ -135,13 +135,13 @@ class Cell:
 
 
 @contextmanager
-def watched_cell(folder: Path) -> Generator[Cell]:
-    cell = Cell(folder)
+def watched_servers(folder: Path) -> Generator[WatchedServers]:
+    servers = WatchedServers(folder)
     try:
-        cell.start()
-        yield cell
+        servers.start()
+        yield servers
     finally:
-        cell.stop()
+        servers.stop()
 
 
 def _free_port() -> int:

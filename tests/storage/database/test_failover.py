@@ -19,7 +19,7 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
-from tests.storage.database.failover_servers import Cell, eventually, watched_cell
+from tests.storage.database.failover_servers import WatchedServers, eventually, watched_servers
 from tests.storage.job_store.job_driver import ALICE, submission
 from tests.threads import join_in_time
 
@@ -27,9 +27,9 @@ FAILOVERS = 2
 
 
 @pytest.fixture(scope="module")
-def cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
-    with watched_cell(tmp_path_factory.mktemp("cell")) as cell:
-        yield cell
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WatchedServers]:
+    with watched_servers(tmp_path_factory.mktemp("servers")) as servers:
+        yield servers
 
 
 class Clients:
@@ -66,8 +66,8 @@ class Clients:
             time.sleep(0.01)
 
 
-def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(cell: Cell) -> None:
-    settings = cell.settings()
+def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(servers: WatchedServers) -> None:
+    settings = servers.settings()
     tickets = TicketQueue(create_celery(settings, "test"))
     with connect_redis(settings) as client:
         jobs = JobStore(client, accept_replicas=1)
@@ -75,13 +75,13 @@ def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(cell: Cell
             clients = Clients(jobs, QueuePositions(client, accept_replicas=1))
             clients.start()
             eventually(lambda clients=clients: len(clients.accepted) > 20)
-            lost = cell.primary()
-            cell.kill(lost)
+            lost = servers.primary()
+            servers.kill(lost)
             struck_s = time.monotonic()
-            eventually(lambda lost=lost: cell.primary() != lost)
-            follower = cell.primary()
+            eventually(lambda lost=lost: servers.primary() != lost)
+            follower = servers.primary()
             # It has no replica: nothing is accepted, whatever it writes.
-            cell.start_server(lost, of=follower)
+            servers.start_server(lost, of=follower)
             eventually(lambda struck_s=struck_s, clients=clients: clients.accepted[-1][1] > struck_s + 0.5)
             clients.stop()
             tickets.send(Tickets({CPU_QUEUE: 1}))
@@ -90,7 +90,7 @@ def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(cell: Cell
                 known = JobStore(fresh)
                 assert [job for job, _ in clients.accepted if known.get(ALICE, job).id != job] == []
             assert clients.refused > 0
-            eventually(lambda follower=follower: cell.at(follower).info("replication")["connected_slaves"] == 1)
+            eventually(lambda follower=follower: servers.at(follower).info("replication")["connected_slaves"] == 1)
         eventually(lambda: tickets_go_through(tickets))
     tickets.close()
 
@@ -105,44 +105,46 @@ def tickets_go_through(tickets: TicketQueue) -> bool:
         return False
 
 
-def test_without_a_replica_that_hears_a_job_is_not_accepted_and_its_repetition_is(cell: Cell) -> None:
-    follower = next(port for port in cell.ports if port != cell.primary())
-    with connect_redis(cell.settings()) as client:
+def test_without_a_replica_that_hears_a_job_is_not_accepted_and_its_repetition_is(servers: WatchedServers) -> None:
+    follower = next(port for port in servers.ports if port != servers.primary())
+    with connect_redis(servers.settings()) as client:
         jobs, wanted = JobStore(client, accept_replicas=1), submission(ALICE)
-        cell.kill(follower)
+        servers.kill(follower)
 
         for _ in range(2):
             with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
                 jobs.submit(wanted)
         JobStore(client).submit(submission(ALICE))
 
-        cell.start_server(follower, of=cell.primary())
-        eventually(lambda: cell.at(cell.primary()).info("replication")["connected_slaves"] == 1)
+        servers.start_server(follower, of=servers.primary())
+        eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
         assert jobs.submit(wanted).job.id == wanted.id
 
 
-def test_a_primary_whose_host_stands_still_is_asked_no_second_time(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_primary_whose_host_stands_still_is_asked_no_second_time(
+    servers: WatchedServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("storage.database.connections.SOCKET_TIMEOUT_S", 1.0)
-    with connect_redis(cell.settings()) as client:
+    with connect_redis(servers.settings()) as client:
         jobs = JobStore(client)
         jobs.submit(submission(ALICE))
-        lost = cell.primary()
-        cell.freeze(lost)
+        lost = servers.primary()
+        servers.freeze(lost)
         try:
-            eventually(lambda: cell.primary() != lost)
+            eventually(lambda: servers.primary() != lost)
             # The one connection that there is leads to the host that stands still.
             with pytest.raises(StoreUnavailable):
                 jobs.submit(submission(ALICE))
 
             jobs.submit(submission(ALICE))
         finally:
-            cell.thaw(lost)
-        eventually(lambda: cell.at(cell.primary()).info("replication")["connected_slaves"] == 1)
+            servers.thaw(lost)
+        eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
 
 
-def test_readers_of_events_are_led_to_the_primary_too(cell: Cell) -> None:
+def test_readers_of_events_are_led_to_the_primary_too(servers: WatchedServers) -> None:
     async def ask() -> object:
-        client = connect_redis_async(cell.settings())
+        client = connect_redis_async(servers.settings())
         try:
             return (await client.info("replication"))["role"]
         finally:

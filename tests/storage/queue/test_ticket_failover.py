@@ -20,7 +20,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
-from tests.storage.database.failover_servers import Cell, eventually, watched_cell
+from tests.storage.database.failover_servers import WatchedServers, eventually, watched_servers
 from tests.storage.queue import ticket_consumer
 from tests.threads import join_in_time
 
@@ -68,15 +68,15 @@ def tickets_sent(settings: StorageSettings) -> Generator[None]:
 
 @pytest.mark.parametrize("fate", ["killed", "frozen"])
 def test_a_consumer_with_tickets_in_its_hands_comes_back_after_a_failover(tmp_path: Path, fate: str) -> None:
-    with watched_cell(tmp_path) as cell:
-        settings = cell.settings()
+    with watched_servers(tmp_path) as servers:
+        settings = servers.settings()
         consumer = Consumer(settings, tmp_path / "taken")
         try:
             with tickets_sent(settings):
                 eventually(lambda: consumer.took_since(0))
-                lost = cell.primary()
-                _strike(cell, lost, fate)
-                eventually(lambda: cell.primary() != lost)
+                lost = servers.primary()
+                _strike(servers, lost, fate)
+                eventually(lambda: servers.primary() != lost)
                 followed_s = time.monotonic()
                 # One that was taken before the end may be put down after it.
                 eventually(lambda: consumer.took_since(followed_s + 2 * HOLD_S), BACK_WITHIN_S)
@@ -84,11 +84,11 @@ def test_a_consumer_with_tickets_in_its_hands_comes_back_after_a_failover(tmp_pa
             consumer.end()
 
 
-def _strike(cell: Cell, port: int, fate: str) -> None:
+def _strike(servers: WatchedServers, port: int, fate: str) -> None:
     if fate == "frozen":
-        cell.freeze(port)
+        servers.freeze(port)
     else:
-        cell.kill(port)
+        servers.kill(port)
 
 
 def test_a_ticket_that_cannot_be_acknowledged_leaves_its_place_free(tmp_path: Path) -> None:

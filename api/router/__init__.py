@@ -1,1 +1,0 @@
-"""The thin server in front of several cells; `python -m api.router.server` serves it. README.md says how it decides."""
