@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.audio.true_peak import magnitudes
+from worker.speech.audio.true_peak import TAPS, magnitudes
 
 STEP_S = 0.0007
 """Between two places at which it is worked out what is taken off."""
@@ -46,11 +46,21 @@ def _demand(signal: Signal, ceiling: float, step: int) -> NDArray[np.float64] | 
     A place between two steps is between what is taken off at both, so each also has what the step before it demands.
     """
     found = magnitudes(signal, ceiling)
+    if len(signal):
+        before, behind = _beyond(signal, ceiling)
+        found[0], found[-1] = max(found[0], before), max(found[-1], behind)
     if float(found.max(initial=0.0)) <= ceiling:
         return None
     highest = np.maximum.reduceat(found, np.arange(0, len(found), step))
     share = 1 - ceiling / np.maximum(highest, ceiling)
     return np.maximum(np.append(share, 0.0), np.append(0.0, share))
+
+
+def _beyond(signal: Signal, ceiling: float) -> tuple[np.float32, np.float32]:
+    """The highest in the silence before the signal and behind it, which interpolation fills from its samples."""
+    before = magnitudes(np.pad(signal[: 2 * TAPS], (TAPS, 0)), ceiling)
+    behind = magnitudes(np.pad(signal[-2 * TAPS :], (0, TAPS)), ceiling)
+    return before[:TAPS].max(), behind[-TAPS:].max()
 
 
 def _held(demand: NDArray[np.float64]) -> NDArray[np.float64]:
