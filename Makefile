@@ -39,7 +39,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart clean
+.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with 
 
 test: test-tools ## run every test, the fault tests at 80 jobs; what fails runs again alone
 	$(BIN)/python tests/tools/run_tests.py $(TEST_PROCESSES)
+
+explore: test-tools ## as test, with all examples of the property tests, and new ones in each run
+	RHAPSODE_TEST_EXPLORE=1 $(BIN)/python tests/tools/run_tests.py $(TEST_PROCESSES)
 
 # What is not to be had is said in a line, and its tests are passed over; under CI=true they fail.
 test-tools: $(VENV)/.dev-installed ## get the browser and the promtool that some tests want, where they can be had

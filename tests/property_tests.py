@@ -1,7 +1,7 @@
 """How many examples property tests try, and which.
 
 `make test` tries a third of them, the same in every run: what a search for new ones finds should not be somebody
-else's failing test. `RHAPSODE_TEST_EXPLORE=1 make test` tries all of them, and searches.
+else's failing test. `make explore` tries all of them, and searches.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -260,8 +261,10 @@ def test_admission_waits_for_nothing_that_the_device_does(
     lane = slot_lane(weights, SLOTS, 0, CAPACITY, talker_frame.PAD_ID, settings)
     drive(lane, requests, cancelled={})
     prefix = np.ones((3, weights.num_codebooks), dtype=np.int16)
-    torch.cuda.set_sync_debug_mode("error")
     try:
+        # torch warns that this mode is a prototype.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            torch.cuda.set_sync_debug_mode("error")
         lane.add(replace(requests[0], frames=0))
         lane.add(replace(requests[1], frames=0, prefix=prefix))
         lane.step(lambda: False)
