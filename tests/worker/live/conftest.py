@@ -43,10 +43,8 @@ def parts(engine: FakeEngine, voices: VoiceStudio, local_store: LocalArtifactSto
 
 
 @pytest.fixture
-def serve_live(parts: LiveParts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., LiveServer]]:
+def serve_live(parts: LiveParts) -> Iterator[Callable[..., LiveServer]]:
     """Start a server of the test's parts, or of others; all are closed at the end."""
-    # A busy machine may take longer over a handshake than the five seconds that a worker waits.
-    monkeypatch.setattr("worker.live.server.HANDSHAKE_S", 60.0)
     started: list[LiveServer] = []
 
     def start(binding: LiveBinding | None = None, own: LiveParts | None = None) -> LiveServer:
