@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
 from collections import defaultdict
@@ -9,6 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from websockets.asyncio.client import connect as connect_async
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -158,18 +160,36 @@ class Caller:
 
 
 @contextmanager
-def calling(address: LiveAddress, tls: ssl.SSLContext | None = None) -> Generator[Caller]:
+def calling(address: LiveAddress) -> Generator[Caller]:
     headers = {"Authorization": f"Bearer {address.token}"}
     with connect(
-        address.url,
-        additional_headers=headers,
-        ssl=tls,
-        server_hostname=address.server_name or None,
-        compression=None,
-        max_size=MAX_MESSAGE_BYTES,
-        open_timeout=60,
+        address.url, additional_headers=headers, compression=None, max_size=MAX_MESSAGE_BYTES, open_timeout=PATIENCE_S
     ) as socket:
         yield Caller(socket)
+
+
+async def last_by_tls(address: LiveAddress, tls: ssl.SSLContext, order: LiveOrder) -> FromWorker:
+    """The last message of one stream, as an API process reads it.
+
+    The client of `calling` reads and writes from two threads, which one TLS connection cannot always bear.
+    """
+    async with connect_async(
+        address.url,
+        additional_headers={"Authorization": f"Bearer {address.token}"},
+        ssl=tls,
+        server_hostname=address.server_name,
+        compression=None,
+        max_size=MAX_MESSAGE_BYTES,
+        open_timeout=PATIENCE_S,
+    ) as socket:
+        await socket.send(encode_message(Open(stream="s", order=order)))
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                message = await socket.recv()
+                assert isinstance(message, bytes)
+                head = decode_from_worker(message).head
+                if isinstance(head, Done | Failed | Refused):
+                    return head
 
 
 OTHER = TenantId("other")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -34,7 +35,7 @@ from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.runtime.config.tls import TlsFiles, server_context
 from tests.security.tls_servers import Authority
 from tests.threads import join_in_time
-from tests.worker.live.caller import TEXT, HeardStream, an_order, calling
+from tests.worker.live.caller import TEXT, HeardStream, an_order, calling, last_by_tls
 from tests.worker.live.conftest import LIVE_SLOTS
 from tests.worker.voices.voice_studio import VoiceStudio
 from worker.engine.fake import FakeEngine, fake_speech, fake_streamed_speech
@@ -427,12 +428,10 @@ def test_a_worker_with_a_certificate_is_verified_by_its_name(
     trusting = TlsFiles(authority.ca).context()
 
     assert address.url.startswith("wss://127.0.0.1:")
-    with calling(address, trusting) as caller:
-        caller.open("s", an_order(HELLO))
-        assert isinstance(caller.hear("s").end, Done)
+    assert isinstance(asyncio.run(last_by_tls(address, trusting, an_order(HELLO))), Done)
     for tls_of_caller, name in ((trusting, "elsewhere.example"), (TlsFiles().context(), "localhost")):
-        with pytest.raises(ssl.SSLCertVerificationError), calling(replace(address, server_name=name), tls_of_caller):
-            pass
+        with pytest.raises(ssl.SSLCertVerificationError):
+            asyncio.run(last_by_tls(replace(address, server_name=name), tls_of_caller, an_order(HELLO)))
 
 
 def _raw(head: object, payload: bytes = b"") -> bytes:
