@@ -26,11 +26,11 @@ VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version
 # Tests start hundreds of processes: each would compile all that it imports where Python may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 # What starts no process: pure logic, and model stages on a few tensors.
-FAST_TESTS := $(addprefix tests/storage/,narration segments jobs audio text runtime/config \
+FAST_TESTS := tests/reading $(addprefix tests/storage/,narration segments jobs audio runtime/config \
 		webhooks/test_payloads.py webhooks/test_sealed_secrets.py) \
-	$(addprefix tests/worker/,speech/audio speech/alignment speech/quality planning/documents \
+	$(addprefix tests/worker/,speech/audio speech/alignment speech/quality \
 		planning/test_languages.py \
-		leases/test_claim_ahead.py leases/test_quarantine.py \
+		items/leases/test_claim_ahead.py items/leases/test_quarantine.py \
 		synthesis/test_joined_speech.py synthesis/test_manners.py synthesis/test_speech_requests.py) \
 	$(addprefix tests/worker/engine/,requests serving/test_admission_queue.py cpu/test_scheduler.py \
 		cuda/talker/test_scheduler.py process/test_watchdog.py) \

@@ -25,13 +25,17 @@ from api.http.middleware.request_metrics import RequestMeter, process_started
 from api.http.middleware.request_traces import RequestTraces
 from api.http.middleware.security_headers import SecurityHeaders
 from api.http.problems.handlers import add_error_handlers
-from api.jobs import artifact_routes as artifacts
-from api.jobs import control_routes as job_control
-from api.jobs import event_routes as events
-from api.jobs import named_routes as named_jobs
-from api.jobs import preview_routes as previews
-from api.jobs import routes as jobs
-from api.jobs import sharing_routes as sharing
+from api.jobs.control import artifact_routes as artifacts
+from api.jobs.control import control_routes as job_control
+from api.jobs.control import event_routes as events
+from api.jobs.control import named_routes as named_jobs
+from api.jobs.control import preview_routes as previews
+from api.jobs.control import routes as jobs
+from api.jobs.control import sharing_routes as sharing
+from api.jobs.segments import audio_routes as job_audio
+from api.jobs.segments import routes as segments
+from api.jobs.segments import sentence_routes as sentences
+from api.jobs.segments import waveform_routes as waveform
 from api.openai import batch_routes as speech_batches
 from api.openai import routes as speech
 from api.openai import voice_routes as audio_voices
@@ -46,10 +50,6 @@ from api.operators import reconcile_routes as admin_reconcile
 from api.operators import repair_routes as admin_repair
 from api.operators import usage_routes as usage
 from api.pronunciations import routes as pronunciation_dictionaries
-from api.segments import audio_routes as job_audio
-from api.segments import routes as segments
-from api.segments import sentence_routes as sentences
-from api.segments import waveform_routes as waveform
 from api.services.container import open_services
 from api.settings import ApiSettings
 from api.system import capabilities, errors, health, models, objects, page, reference

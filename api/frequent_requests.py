@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.dependencies import asked_by, job_id_of, json_bytes_of, services_of
 from api.http.problems.handlers import answered_error
-from api.jobs import artifact_routes, routes
+from api.jobs.control import artifact_routes, routes
 from api.openai import routes as speech
 from api.system import objects
 

@@ -33,13 +33,14 @@ RUN find botocore/data -mindepth 1 -maxdepth 1 -type d \
 WORKDIR /src
 COPY LICENSE README.md ./
 COPY api api
+COPY reading reading
 COPY rhapsode rhapsode
 COPY storage storage
 COPY worker worker
 # The programs that look into recordings and the deliverer of webhooks are in `worker`; models are not needed here.
 RUN rm -rf worker/small_voice \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
-# Where the wheel keeps `api`, `storage` and `worker`.
+# Where the wheel keeps `api`, `reading`, `storage` and `worker`.
 ENV PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system
 # Leaves bytecode of what is loaded, and nothing of the rest; and says here if a module does not load.
 WORKDIR /

@@ -45,11 +45,12 @@ RUN if [ "${VARIANT}" = cpu ]; then set -- --extra-index-url "${CPU_WHEELS}"; fi
         --constraint constraints.txt --requirement needed.txt
 COPY LICENSE README.md ./
 COPY api api
+COPY reading reading
 COPY rhapsode rhapsode
 COPY storage storage
 COPY worker worker
 RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
-# Where the wheel keeps `api`, `storage` and `worker`.
+# Where the wheel keeps `api`, `reading`, `storage` and `worker`.
 ENV PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system
 # Leaves bytecode of what is loaded, and says here if a module does not load.
 WORKDIR /

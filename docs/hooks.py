@@ -17,7 +17,19 @@ sys.path.insert(0, str(ROOT))
 
 from generators import error_pages  # noqa: E402 - from the tree that this file is of
 
-FOLDERS = (".github", "api", "benchmarks", "docker", "docs", "examples", "generators", "rhapsode", "storage", "worker")
+FOLDERS = (
+    ".github",
+    "api",
+    "benchmarks",
+    "docker",
+    "docs",
+    "examples",
+    "generators",
+    "reading",
+    "rhapsode",
+    "storage",
+    "worker",
+)
 PICTURES = ("docs/pictures", "api/page/icon.svg")
 ERRORS = "errors"
 """Where the pages of problem codes are, as they are at a running server."""

@@ -1,6 +1,7 @@
-"""Where `api`, `worker` and `storage` lie: beside `rhapsode` in a checkout, in a private folder inside it in a wheel.
+"""Where `api`, `worker`, `storage` and `reading` lie: beside `rhapsode` in a checkout, in a private folder inside it in
+a wheel.
 
-Three names so short may be another package's too, so a wheel does not claim them. The folder comes first on the path of
+Four names so short may be another package's too, so a wheel does not claim them. The folder comes first on the path of
 the processes of a system; a program that imports the client does not see it.
 """
 

@@ -17,7 +17,7 @@ from rhapsode.cli.main import command_line
 from storage.runtime.config.settings import SETTING_NAMES, is_setting_file
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("api", "worker", "storage", "rhapsode")
+PACKAGES = ("api", "worker", "storage", "reading", "rhapsode")
 COMMAND_LINE = typer.main.get_command(command_line())
 
 
@@ -112,7 +112,7 @@ def test_tests_lie_where_what_they_test_does(package: str) -> None:
 
 def test_every_module_that_is_started_by_name_can_be_started() -> None:
     # As in `python -m api.server`, and as in the chart's `[python, -m, api.server]`.
-    started = re.compile(r"-m\W{1,4}((?:api|worker|storage|rhapsode|training)(?:\.\w+)*)")
+    started = re.compile(r"-m\W{1,4}((?:api|worker|storage|reading|rhapsode|training)(?:\.\w+)*)")
     named = {module for file in COMMANDS for module in started.findall(file.read_text())}
     assert "worker.process.drain" in named
 

@@ -20,7 +20,7 @@ import pytest
 from tests.environment import without_settings
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = ("api", "storage", "worker")
+OURS = ("api", "reading", "storage", "worker")
 DESCRIPTION = f"rhapsode-{importlib.metadata.version('rhapsode')}.dist-info"
 PLUGIN = """
 import importlib.metadata, json, logging, sys
@@ -32,7 +32,7 @@ print(json.dumps([plugin.__module__, "worker" in sys.modules]))
 CLIENT = """
 import json, sys, rhapsode, rhapsode.webhooks
 rhapsode.Rhapsode, rhapsode.AsyncRhapsode
-print(json.dumps([rhapsode.__file__, sys.path, [name for name in sys.modules if name in {"api", "storage", "worker"}]]))
+print(json.dumps([rhapsode.__file__, sys.path, sorted(sys.modules.keys() & {"api", "reading", "storage", "worker"})]))
 """
 
 

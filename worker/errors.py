@@ -9,7 +9,7 @@
     (WorkDropped         the result is not wanted: nothing is said about the item)
 
 Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.speech.postprocessing.dispatch` and
-`worker.leases.keeper`.
+`worker.items.leases.keeper`.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from storage.queue.celery_queue import TicketQueue
 from storage.voices.store import VoiceStore
 from worker.bucket_access import BucketAccess
 from worker.engine.interface import Engine
-from worker.leases.claim_ahead import ClaimAhead
-from worker.leases.keeper import LeaseKeeper
-from worker.leases.quarantine import QuarantineGate
+from worker.items.leases.claim_ahead import ClaimAhead
+from worker.items.leases.keeper import LeaseKeeper
+from worker.items.leases.quarantine import QuarantineGate
 from worker.speech.openings import Openings
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker

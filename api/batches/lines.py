@@ -12,10 +12,10 @@ from pydantic_core import PydanticCustomError
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field, payload_too_large
+from api.jobs.submission.bucket import try_bucket
+from api.jobs.submission.submission import resolve_submission
+from api.jobs.submission.voice_choice import prepare_voice
 from api.services.container import ApiServices
-from api.submission.bucket import try_bucket
-from api.submission.submission import resolve_submission
-from api.submission.voice_choice import prepare_voice
 from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.speakable_text import check_label

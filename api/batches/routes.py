@@ -26,8 +26,8 @@ from api.http.links import LinkBuilder
 from api.http.parsing import parse_body
 from api.http.problems.problem import Problem, invalid_field, not_found, unsupported_media
 from api.http.times import moment, optional_moment
-from api.job_answers.failure_view import job_problem
-from api.job_answers.view import JobViewer, audio_s_done
+from api.jobs.answers.failure_view import job_problem
+from api.jobs.answers.view import JobViewer, audio_s_done
 from api.services.container import ApiServices
 from api.uploads.named import upload_pieces
 from rhapsode.contract.batches import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult

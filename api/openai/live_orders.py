@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.http.problems.problem import Problem
+from api.jobs.submission.submission import resolve_submission
+from api.jobs.submission.voice_choice import prepare_voice
 from api.openai.orders import job_request, said_otherwise
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
-from api.submission.submission import resolve_submission
-from api.submission.voice_choice import prepare_voice
 from rhapsode.contract.openai import SpeechOrder
 from storage.ids import TenantId, VoiceId, new_job_id
 from storage.live.orders import LiveOrder, LiveTextMode

@@ -18,7 +18,7 @@ from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.problems.problem import invalid_header
-from api.job_answers.answers import accepted_answer
+from api.jobs.answers.answers import accepted_answer
 from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import read_order
 from api.openai.streaming import EVENT_STREAM, stream_speech

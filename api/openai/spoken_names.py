@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import Problem, invalid_field
+from api.jobs.submission.resolving import listed
 from api.services.container import ApiServices
-from api.submission.resolving import listed
 from api.voices.matching import choose_model, find_own_voice
 from rhapsode.contract.openai import DESIGNED_VOICES, TaskType, VoiceOfCall
 from storage.ids import TenantId

@@ -11,15 +11,15 @@ from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted, find_response
 from api.http.problems.problem import DeadlineUnreachable, Problem, backlog_full, state_conflict
-from api.job_answers.failure_view import failure_status
-from api.job_answers.waiting import wait_until_ended
+from api.jobs.answers.failure_view import failure_status
+from api.jobs.answers.waiting import wait_until_ended
+from api.jobs.segments.planned_job import narration_of
+from api.jobs.submission.submission import accept_narration
 from api.openai.headers import spoken_headers
 from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import job_request, said_otherwise, stored_as
 from api.openai.spoken_names import spoken_names
-from api.segments.planned_job import narration_of
 from api.services.container import ApiServices
-from api.submission.submission import accept_narration
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.openai import SpeechOrder
 from storage.audio.wav import HEADER_BYTES

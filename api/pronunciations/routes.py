@@ -20,6 +20,7 @@ from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import Problem, Violation, invalid, not_found, unsupported_media
 from api.http.times import moment
 from api.services.container import ApiServices
+from reading.spelling.rules import PronunciationRule, decode_rules, encode_rules
 from rhapsode.contract.base import Name
 from rhapsode.contract.pronunciations import (
     MAX_RULES,
@@ -34,7 +35,7 @@ from rhapsode.contract.pronunciations import (
 from storage.errors import ArtifactMissing, DictionaryNotFound, QuotaExceeded
 from storage.ids import DICTIONARY_ID, DictionaryId, TenantId, new_dictionary_id
 from storage.objects import keys
-from storage.pronunciations.dictionaries import DictionaryVersion, PronunciationRule, decode_rules, encode_rules
+from storage.pronunciations.dictionaries import DictionaryVersion
 from storage.pronunciations.pls import MEDIA_TYPE, PlsError, parse_pls, write_pls
 from storage.pronunciations.store import DictionaryRecord, NewVersion, VersionRecord
 

@@ -6,6 +6,10 @@ from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
 from api.services.container import ApiServices
+from reading.estimates import MAX_AUDIO_MS
+from reading.languages.names import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
+from reading.script.prosody import MAX_GAIN_DB, MAX_RATE, MIN_GAIN_DB, MIN_RATE, RATES, VOLUMES_DB
+from reading.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SAY_AS, SPELL_OUT, SSML_SUBSET
 from rhapsode.contract.capabilities import (
     BreakCapability,
     Capabilities,
@@ -30,10 +34,6 @@ from rhapsode.contract.jobs.input import (
 from rhapsode.contract.jobs.output import AudioFormat
 from rhapsode.contract.jobs.presets import PRESETS
 from storage.narration.audio_formats import FORMATS
-from storage.narration.estimates import MAX_AUDIO_MS
-from storage.narration.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
-from storage.narration.script.prosody import MAX_GAIN_DB, MAX_RATE, MIN_GAIN_DB, MIN_RATE, RATES, VOLUMES_DB
-from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SAY_AS, SPELL_OUT, SSML_SUBSET
 from storage.queue.model_registry import served_models
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])

@@ -37,8 +37,8 @@ from storage.runtime.config.settings import StorageSettings
 from storage.voices.store import VoiceStore
 from tests.run_guard import guarded_run
 from worker.items.batches import run_batch_item
-from worker.leases.keeper import HeldLease, LeaseKeeper
-from worker.leases.quarantine import QuarantineGate
+from worker.items.leases.keeper import HeldLease, LeaseKeeper
+from worker.items.leases.quarantine import QuarantineGate
 from worker.services import WorkerServices
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.api.served_api import ServedApi, served_api
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import plan_segments
 from rhapsode.bench.statistics import percentile
 from rhapsode.contract.jobs.input import Pauses
-from storage.narration.spec import Segmentation
-from storage.text.segmenting.segmentation import plan_segments
 from tests.run_guard import guarded_run
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."

@@ -2,9 +2,9 @@
 
     python -m benchmarks.api.submit_steps [--submits 500] [--dir FOLDER]
 
-The steps are those of `api.submission.submission`, in their order, called one by one against a real Valkey and a folder
-store. The median of each is told, and so is the whole handler as the route calls it. What HTTP adds is the difference
-to `benchmarks/api/submit.py`.
+The steps are those of `api.jobs.submission.submission`, in their order, called one by one against a real Valkey and a
+folder store. The median of each is told, and so is the whole handler as the route calls it. What HTTP adds is the
+difference to `benchmarks/api/submit.py`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ import anyio
 from api.acceptance.acceptance import Accepted, find_response
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
-from api.job_answers.answers import accepted_answer
+from api.jobs.answers.answers import accepted_answer
+from api.jobs.submission.submission import SubmissionCall, parse_job_request, resolve_submission, submit_narration
 from api.services.container import ApiServices, open_services
 from api.settings import ApiSettings
-from api.submission.submission import SubmissionCall, parse_job_request, resolve_submission, submit_narration
 from benchmarks.api.served_api import CARD
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import TenantId, new_job_id

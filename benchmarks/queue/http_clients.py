@@ -25,6 +25,8 @@ from pathlib import Path
 
 from benchmarks.queue.client_processes import Order, Told, drive, share
 from benchmarks.queue.short_jobs import commands, cpu_taken_ms
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import plan_segments
 from rhapsode import Rhapsode
 from rhapsode.contract.jobs.input import Pauses
 from rhapsode.stack.events import ProcessesPlanned, StackEvent
@@ -32,8 +34,6 @@ from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.stack import Stack
 from rhapsode.stack.state_file import Lifetime
-from storage.narration.spec import Segmentation
-from storage.text.segmenting.segmentation import plan_segments
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
 

@@ -36,6 +36,8 @@ from typing import Literal
 import psutil
 
 from benchmarks.queue.lost_worker import Loss, LostWorker
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import plan_segments
 from rhapsode import Job, Rhapsode
 from rhapsode.client.request_options import Quality
 from rhapsode.contract.jobs.input import Pauses
@@ -43,8 +45,6 @@ from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.stack import Stack
 from rhapsode.stack.state_file import Lifetime
-from storage.narration.spec import Segmentation
-from storage.text.segmenting.segmentation import plan_segments
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
 from worker.engine.cores import usable_cores

@@ -30,6 +30,7 @@ from pathlib import Path
 import psutil
 from pydantic import SecretStr
 
+from reading.estimates import expected_audio_ms
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.connections import connect_redis, open_artifacts
@@ -39,7 +40,6 @@ from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import Lane
-from storage.narration.estimates import expected_audio_ms
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.queue.celery_queue import TicketQueue, create_celery

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import rhapsode.contract.jobs.narration as contract
+from reading.plan.plan import Chapter, Plan, PlannedSegment
 from rhapsode.contract.jobs.output import AudioFormat, Loudness, Output, OutputFormat, SubtitleFormat, Timestamps
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
@@ -29,14 +30,13 @@ from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.local_store import LocalArtifactStore
 from storage.segments.file import SegmentHeader
-from storage.segments.plan import Chapter, Plan, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import chapter_spans, place_segments
 from worker.assembly.audio.speaker_levels import speaker_levels
 from worker.assembly.item import Assembly
 from worker.assembly.narration import Narration
 from worker.assembly.segment_reader import SegmentReader
-from worker.leases.keeper import HeldLease
+from worker.items.leases.keeper import HeldLease
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges

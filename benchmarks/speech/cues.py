@@ -20,18 +20,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # run as a script from a clone
 
+from reading.documents.by_format import read_document
+from reading.estimates import UNITS_PER_S, speech_units
+from reading.languages.function_words import FUNCTION_WORDS
+from reading.plan.plan import PlannedSegment
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import segment_script
 from rhapsode.contract.jobs.input import DocumentFormat, Pauses
-from storage.narration.estimates import UNITS_PER_S, speech_units
-from storage.narration.spec import Segmentation
-from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import MARGIN_S, place_segments, spoken_span
-from storage.text.function_words import FUNCTION_WORDS
-from storage.text.segmenting.segmentation import segment_script
 from worker.assembly.timed_text.cues import Cue, columns, cues
 from worker.assembly.timed_text.heard_sentences import heard_sentences
 from worker.assembly.timed_text.word_times import TimedSegment, shared
-from worker.planning.documents.reading import read_document
 
 RATE_HZ = 24_000
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from storage.narration.spec import Segmentation
+from reading.segmenting.lengths import Segmentation
 from tests.worker.speech.quality.defects import SPOILS
 from worker.engine.interface import TextFrontEnd
 from worker.engine.native import NativeEngine

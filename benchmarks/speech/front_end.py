@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the gold file and its scores are the tests'
 
-from storage.text.english.front_end import respell_english
-from tests.storage.text.english.scoring import GOLD, HELD_OUT, Verdict, items_of, spoken_by
+from reading.english.front_end import respell_english
+from tests.reading.english.scoring import GOLD, HELD_OUT, Verdict, items_of, spoken_by
 
 MEGABYTE = 1_000_000
 

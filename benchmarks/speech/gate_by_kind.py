@@ -23,7 +23,7 @@ import soundfile
 
 from benchmarks.speech.probes import content, sounds
 from benchmarks.speech.probes.given import Given, Probe
-from storage.narration.spec import Segmentation
+from reading.segmenting.lengths import Segmentation
 from worker.engine.interface import BuiltInSpeaker, Conditioning, Engine, ReferenceAudio, TextFrontEnd
 from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings

@@ -19,18 +19,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the sentences and their scores are the tests'
 
+from reading.documents.by_format import read_document
+from reading.english.front_end import respell_english
+from reading.script.dialogue import dialogue_script
+from reading.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
+from reading.script.script import Script, plain_script
+from reading.script.ssml import parse_ssml
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import segment_script
+from reading.spelling.respelling import Lexicon, respelt
+from reading.spelling.rules import PronunciationRule
 from rhapsode.contract.jobs.input import DocumentFormat, Pauses
-from storage.narration.script.dialogue import dialogue_script
-from storage.narration.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
-from storage.narration.script.script import Script, plain_script
-from storage.narration.script.ssml import parse_ssml
-from storage.narration.spec import Segmentation
-from storage.pronunciations.dictionaries import PronunciationRule
-from storage.text.english.front_end import respell_english
-from storage.text.segmenting.segmentation import segment_script
-from storage.text.spelling.respelling import Lexicon, respelt
-from tests.storage.text.segmenting.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
-from worker.planning.documents.reading import read_document
+from tests.reading.segmenting.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
 
 MEGABYTE = 1_000_000
 NUM_RULES = 5_000

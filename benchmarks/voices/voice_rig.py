@@ -38,9 +38,9 @@ from storage.voices.store import VoiceStore
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.random_checkpoint.directory import draw_checkpoint, make_checkpoint
 from worker.engine.settings import NativeEngineSettings
-from worker.leases.claim_ahead import ClaimAhead
-from worker.leases.keeper import HeldLease, LeaseKeeper
-from worker.leases.quarantine import QuarantineGate
+from worker.items.leases.claim_ahead import ClaimAhead
+from worker.items.leases.keeper import HeldLease, LeaseKeeper
+from worker.items.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor

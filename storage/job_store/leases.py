@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.states import JobClass
 from storage.database.functions import Reply, Value
 from storage.ids import JobId, TenantId, WorkQueue
@@ -22,7 +23,7 @@ from storage.job_store.calls import (
 from storage.jobs.record import ArtifactRecord, JobError, SpokenBy
 from storage.jobs.record_codec import decode_spec, decode_warnings, encode_artifacts, encode_spoken_by, warning_rows
 from storage.jobs.tickets import Tickets
-from storage.jobs.warnings import ASSEMBLY_CODES, JobWarning
+from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.whole import WHOLE_ITEM
 from storage.jobs.work_items import (
     ASSEMBLE_ITEM,

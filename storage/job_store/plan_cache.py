@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from reading.plan.plan import Plan, decode_plan
 from storage.jobs.chapter_files import ChapterFile, decode_chapter_files
 from storage.objects.decoded_cache import MAX_BYTES, DecodedCache
 from storage.objects.store import ArtifactStore
-from storage.segments.plan import Plan, decode_plan
 from storage.voices.plan import PlannedVoice, decode_voice_plan
 
 

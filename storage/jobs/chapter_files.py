@@ -16,9 +16,6 @@ from storage.jobs.record import ArtifactRecord
 CHAPTERS = "chapters"
 """The type of an artifact that lists files of chapters."""
 
-MAX_CHAPTER_FILES = 10_000
-"""Of one format. A book of more is one whose table of contents is none."""
-
 _FORMAT = 1
 _OBJECT = "chapter-"
 _MOST_TITLE_BYTES = 120

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from pydantic import Discriminator, Tag
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.jobs.batches import BatchSpec
-from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.spec import NarrationSpec

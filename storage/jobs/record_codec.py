@@ -8,12 +8,12 @@ from typing import cast
 
 from pydantic import TypeAdapter
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
 from storage.jobs.submissions import Submission, is_bulky
-from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.whole import WholePlan
 from storage.narration.voice_reference import VoiceCacheSpec

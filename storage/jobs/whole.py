@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat, Timestamps
 from rhapsode.contract.voices.modes import IfCacheMissing
-from storage.jobs.warnings import JobWarning
 from storage.narration.spec import NarrationSpec
 
 WHOLE_ITEM = "0"
@@ -23,7 +23,7 @@ MOST_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class WholePlan:
-    """The plan that comes with a submission: `storage.text.whole` makes it.
+    """The plan that comes with a submission: `storage.jobs.whole_plan` makes it.
 
     document: the plan, as it would lie in the store. speech_ms: expected. first_words: of the text. warnings: what the
     owner should know of it.

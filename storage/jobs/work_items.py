@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
-from storage.jobs.warnings import JobWarning
 from storage.narration.spec import NarrationSpec
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from storage.pronunciations.dictionaries import PronunciationRule
+from reading.spelling.rules import PronunciationRule
 
 PLS_NAMESPACE = "http://www.w3.org/2005/01/pronunciation-lexicon"
 MEDIA_TYPE = "application/pls+xml"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from reading.plan.plan import PlannedSegment
+from reading.plan.sentences import SentenceBreak, sentence_break, stretches
 from storage.segments.edits import SegmentEdit
-from storage.segments.plan import PlannedSegment
-from storage.segments.sentences import SentenceBreak, sentence_break, stretches
 
 Spell = Callable[[str], str]
 """How a text is said that people wrote: figures and signs as words."""

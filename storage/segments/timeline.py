@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from reading.plan.plan import Chapter, PlannedSegment
 from rhapsode.contract.jobs.output import Files, Output
-from storage.segments.plan import Chapter, PlannedSegment
 from storage.segments.results import SegmentResult
 
 MARGIN_S = 0.03

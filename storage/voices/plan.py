@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
+from reading.plan.plan import PlanFormatError
 from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import UploadId, VoiceId
 from storage.narration.voice_reference import VoiceReference
-from storage.segments.plan import PlanFormatError
 from storage.voices.records import Consent
 
 VOICE_PLAN_FORMAT = 1

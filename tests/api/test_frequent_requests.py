@@ -13,8 +13,8 @@ from starlette.routing import Route
 from api import frequent_requests
 from api.app import create_app
 from api.frequent_requests import FREQUENT
-from api.jobs.artifact_routes import get_artifact
-from api.jobs.routes import get_job, submit_job
+from api.jobs.control.artifact_routes import get_artifact
+from api.jobs.control.routes import get_job, submit_job
 from api.openai.routes import speak
 from api.settings import ApiSettings
 from api.system.objects import get_object

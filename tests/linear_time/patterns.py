@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("api", "worker", "storage", "rhapsode")
+PACKAGES = ("api", "worker", "storage", "reading", "rhapsode")
 
 AnyPattern = re.Pattern[str] | re.Pattern[bytes]
 

@@ -16,11 +16,39 @@ from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.json_bounds import check_bounds
 from api.http.problems.problem import Problem
-from api.job_answers.segment_ids import segment_index
-from api.job_answers.waiting import requested_wait_s
+from api.jobs.answers.segment_ids import segment_index
+from api.jobs.answers.waiting import requested_wait_s
+from api.jobs.submission.submission import parse_job_request
 from api.openai.orders import parse_order
 from api.openai.socket.incoming_text import IncomingText
-from api.submission.submission import parse_job_request
+from reading.cleaning.hyphens import find_divided
+from reading.cleaning.litter import find_litter
+from reading.documents.by_format import read_document
+from reading.documents.characters import clean_text, decode_markup, decode_text
+from reading.documents.html_document import html_script
+from reading.documents.markdown_document import markdown_script
+from reading.documents.markup import parse_html, parse_xhtml, parse_xml
+from reading.documents.plain.brackets import find_remarks
+from reading.documents.plain.paragraphs import read_paragraphs
+from reading.documents.plain.plays import play_script
+from reading.documents.plain.text_document import text_script
+from reading.documents.plain.transcribers import find_transcribers_notes
+from reading.drafting.draft import plain_text_script
+from reading.estimates import expected_audio_ms, speech_units
+from reading.languages.writing_systems import count_foreign, find_foreign
+from reading.languages.written_language import wrong_language
+from reading.plan.plan import decode_plan
+from reading.script.dialogue import dialogue_script
+from reading.script.entries import decode_entries
+from reading.script.lenient_ssml import Abilities, lenient_script
+from reading.script.prosody import gain_of, rate_of
+from reading.script.ssml import parse_ssml
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import plan_segments
+from reading.segmenting.sentences import sentences
+from reading.spelling.normalizers import NORMALIZERS
+from reading.spelling.respelling import Lexicon
+from reading.spelling.rules import PronunciationRule, decode_rules
 from rhapsode.bench.server.listening.onset import Onset
 from rhapsode.bench.server.listening.wav_stream import WavStream
 from rhapsode.bench.server.wire.errors import RequestFailed
@@ -39,41 +67,15 @@ from storage.ids import JOB_ID
 from storage.job_store.following.event import check_event_id
 from storage.jobs.batch_lines import decode_shard
 from storage.live.messages import decode_from_worker, decode_to_worker
-from storage.narration.estimates import expected_audio_ms, speech_units
-from storage.narration.script.dialogue import dialogue_script
-from storage.narration.script.entries import decode_entries
-from storage.narration.script.lenient_ssml import Abilities, lenient_script
-from storage.narration.script.prosody import gain_of, rate_of
-from storage.narration.script.ssml import parse_ssml
-from storage.narration.spec import NarrationSpec, Segmentation
-from storage.narration.writing_systems import count_foreign, find_foreign
+from storage.narration.spec import NarrationSpec
 from storage.objects.key_rules import KeyRefused, check_folder, check_key, check_prefix
-from storage.pronunciations.dictionaries import PronunciationRule, decode_rules, parse_reference
+from storage.pronunciations.dictionaries import parse_reference
 from storage.pronunciations.pls import parse_pls
 from storage.runtime.config.sentinel_url import parse_sentinel_url
 from storage.runtime.observability.redaction import Redaction
-from storage.segments.plan import decode_plan
 from storage.tenants.rate_limits import parse_limit
-from storage.text.cleaning.hyphens import find_divided
-from storage.text.cleaning.litter import find_litter
-from storage.text.drafting import plain_text_script
-from storage.text.numbers.rules import NORMALIZERS
-from storage.text.segmenting.segmentation import plan_segments
-from storage.text.segmenting.sentences import sentences
-from storage.text.spelling.respelling import Lexicon
-from storage.text.written_language import wrong_language
 from tests.linear_time.runs import PAIRS, UNITS, steep
 from worker.errors import PermanentItemError
-from worker.planning.documents.characters import clean_text, decode_markup, decode_text
-from worker.planning.documents.html_document import html_script
-from worker.planning.documents.markdown_document import markdown_script
-from worker.planning.documents.markup import parse_html, parse_xhtml, parse_xml
-from worker.planning.documents.plain.brackets import find_remarks
-from worker.planning.documents.plain.paragraphs import read_paragraphs
-from worker.planning.documents.plain.plays import play_script
-from worker.planning.documents.plain.text_document import text_script
-from worker.planning.documents.plain.transcribers import find_transcribers_notes
-from worker.planning.documents.reading import read_document
 from worker.speech.alignment.words import Word, words_of
 from worker.speech.alignment.written import even_time, written_times
 from worker.speech.quality.words.spelling import spoken_words
@@ -137,7 +139,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.http.idempotency_key.idempotency_key": lambda text: idempotency_key(text, text.encode(), "/"),
     "api.http.json_bounds.check_bounds": check_bounds,
     "api.http.json_body.parse_json": lambda text: parse_json(text.encode()),
-    "api.job_answers.waiting.requested_wait_s": requested_wait_s,
+    "api.jobs.answers.waiting.requested_wait_s": requested_wait_s,
     "api.openai.socket.incoming_text.IncomingText": lambda text: taken([text]),
     "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
     "storage.runtime.config.sentinel_url.parse_sentinel_url": parse_sentinel_url,
@@ -147,11 +149,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "rhapsode.bench.server.wire.nari_socket.pieces_of": pieces_of,
     "rhapsode.stack.planning.devices.parse_devices": lambda text: parse_devices("--device", text),
     "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
-    "api.job_answers.segment_ids.segment_index": segment_index,
+    "api.jobs.answers.segment_ids.segment_index": segment_index,
     "rhapsode.contract.speakable_text.check_label": check_label,
     "rhapsode.contract.speakable_text.check_prose": check_prose,
     "rhapsode.contract.speakable_text.check_spoken_text": check_spoken_text,
-    "api.submission.submission.parse_job_request": lambda text: parse_job_request(
+    "api.jobs.submission.submission.parse_job_request": lambda text: parse_job_request(
         f'{JOB_HEAD}{text}"}}}}'.encode(), 10**9
     ),
     "api.openai.orders.parse_order": lambda text: parse_order(f'{{"input": "{text}"}}'.encode()),
@@ -160,75 +162,73 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "storage.jobs.batch_lines.decode_shard": lambda text: decode_shard(text.encode()),
     "storage.live.messages.decode_from_worker": lambda text: decode_from_worker(as_message(text)),
     "storage.live.messages.decode_to_worker": lambda text: decode_to_worker(as_message(text)),
-    "storage.narration.estimates.expected_audio_ms": expected_audio_ms,
-    "storage.narration.estimates.speech_units": speech_units,
-    "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
-    "storage.narration.script.entries.decode_entries": lambda text: decode_entries(text.encode()),
-    "storage.narration.script.lenient_ssml.lenient_script": lambda text: lenient_script(
+    "reading.estimates.expected_audio_ms": expected_audio_ms,
+    "reading.estimates.speech_units": speech_units,
+    "reading.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
+    "reading.script.entries.decode_entries": lambda text: decode_entries(text.encode()),
+    "reading.script.lenient_ssml.lenient_script": lambda text: lenient_script(
         f"<speak>{text}<break time='1s'/><a {text}/></speak>", Abilities()
     ),
-    "storage.narration.script.prosody.gain_of": lambda text: gain_of(text, 0.0),
-    "storage.narration.script.prosody.rate_of": lambda text: rate_of(text, 1.0),
-    "storage.narration.script.ssml.parse_ssml": lambda text: parse_ssml(f"<speak>{text}</speak>"),
+    "reading.script.prosody.gain_of": lambda text: gain_of(text, 0.0),
+    "reading.script.prosody.rate_of": lambda text: rate_of(text, 1.0),
+    "reading.script.ssml.parse_ssml": lambda text: parse_ssml(f"<speak>{text}</speak>"),
     "rhapsode.contract.words.find_long_word": find_long_word,
-    "storage.narration.writing_systems.count_foreign": lambda text: count_foreign(text, ["japanese"]),
-    "storage.narration.writing_systems.find_foreign": lambda text: find_foreign([text], ["russian"]),
+    "reading.languages.writing_systems.count_foreign": lambda text: count_foreign(text, ["japanese"]),
+    "reading.languages.writing_systems.find_foreign": lambda text: find_foreign([text], ["russian"]),
     "storage.objects.key_rules.check_folder": check_folder,
     "storage.objects.key_rules.check_key": check_key,
     "storage.objects.key_rules.check_prefix": check_prefix,
-    "storage.pronunciations.dictionaries.decode_rules": lambda text: decode_rules(text.encode()),
+    "reading.spelling.rules.decode_rules": lambda text: decode_rules(text.encode()),
     "storage.pronunciations.dictionaries.parse_reference": parse_reference,
     "storage.pronunciations.pls.parse_pls": lambda text: parse_pls(f"<lexicon>{text}</lexicon>".encode()),
     "storage.runtime.observability.redaction.Redaction": Redaction(["a-secret-word"]).text,
-    "storage.segments.plan.decode_plan": lambda text: decode_plan(text.encode()),
+    "reading.plan.plan.decode_plan": lambda text: decode_plan(text.encode()),
     "storage.tenants.rate_limits.parse_limit": parse_limit,
-    "worker.planning.documents.characters.clean_text": clean_text,
-    "worker.planning.documents.characters.decode_markup": lambda text: decode_markup(text.encode()),
-    "worker.planning.documents.characters.decode_text": lambda text: decode_text(text.encode()),
-    "worker.planning.documents.html_document.html_script": lambda text: html_script(text, ()),
-    "worker.planning.documents.html_document.html_script, in a tag": lambda text: html_script(f"<p {text}>a", ()),
-    "worker.planning.documents.markdown_document.markdown_script": lambda text: markdown_script(text, ()),
-    "worker.planning.documents.markdown_document.markdown_script, in front": lambda text: markdown_script(
+    "reading.documents.characters.clean_text": clean_text,
+    "reading.documents.characters.decode_markup": lambda text: decode_markup(text.encode()),
+    "reading.documents.characters.decode_text": lambda text: decode_text(text.encode()),
+    "reading.documents.html_document.html_script": lambda text: html_script(text, ()),
+    "reading.documents.html_document.html_script, in a tag": lambda text: html_script(f"<p {text}>a", ()),
+    "reading.documents.markdown_document.markdown_script": lambda text: markdown_script(text, ()),
+    "reading.documents.markdown_document.markdown_script, in front": lambda text: markdown_script(
         f"---\ntitle: '{text}'\n{text}\n---\na", ()
     ),
-    "worker.planning.documents.markdown_document.markdown_script, in a note": lambda text: markdown_script(
+    "reading.documents.markdown_document.markdown_script, in a note": lambda text: markdown_script(
         f"a[^1]\n\n[^1]: {text}\n", ()
     ),
-    "worker.planning.documents.markup.parse_html": lambda text: parse_html(text, "it"),
-    "worker.planning.documents.markup.parse_xhtml": lambda text: parse_xhtml(f"<p>{text}</p>", "it"),
-    "worker.planning.documents.markup.parse_xml": lambda text: parse_xml(f"<p>{text}</p>", "it"),
-    "worker.planning.documents.plain.text_document.text_script": lambda text: text_script(text, ()),
-    "worker.planning.documents.plain.text_document.text_script, behind contents": lambda text: text_script(
+    "reading.documents.markup.parse_html": lambda text: parse_html(text, "it"),
+    "reading.documents.markup.parse_xhtml": lambda text: parse_xhtml(f"<p>{text}</p>", "it"),
+    "reading.documents.markup.parse_xml": lambda text: parse_xml(f"<p>{text}</p>", "it"),
+    "reading.documents.plain.text_document.text_script": lambda text: text_script(text, ()),
+    "reading.documents.plain.text_document.text_script, behind contents": lambda text: text_script(
         f"CONTENTS\n\n{text}\n\nCHAPTER I\n\n{text}", ()
     ),
-    "worker.planning.documents.plain.plays.play_script": lambda text: play_script(
-        f"A. b\n\nC. d\n\n{text}" * 9, ("A",)
-    ),
-    "worker.planning.documents.plain.transcribers.find_transcribers_notes": lambda text: everything(
+    "reading.documents.plain.plays.play_script": lambda text: play_script(f"A. b\n\nC. d\n\n{text}" * 9, ("A",)),
+    "reading.documents.plain.transcribers.find_transcribers_notes": lambda text: everything(
         find_transcribers_notes(text, read_paragraphs(text))
     ),
-    "storage.text.cleaning.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
-    "storage.text.cleaning.hyphens.find_divided": lambda text: everything(find_divided(text)),
-    "worker.planning.documents.plain.brackets.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
-    "worker.planning.documents.reading.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
+    "reading.cleaning.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
+    "reading.cleaning.hyphens.find_divided": lambda text: everything(find_divided(text)),
+    "reading.documents.plain.brackets.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
+    "reading.documents.by_format.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
     "worker.speech.alignment.words.words_of": lambda text: everything(words_of(text)),
     "worker.speech.alignment.written.written_times": lambda text: said_otherwise(text),
     "worker.speech.quality.words.spelling.spoken_words": spoken_words,
-    "storage.text.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
-    "storage.text.drafting.plain_text_script": lambda text: plain_text_script(text, NARRATION),
-    "storage.text.segmenting.segmentation.plan_segments": lambda text: plan_segments(
+    "reading.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
+    "reading.drafting.draft.plain_text_script": lambda text: plain_text_script(text, NARRATION),
+    "reading.segmenting.segmentation.plan_segments": lambda text: plan_segments(
         in_words(text), Segmentation(), Pauses()
     ),
-    "storage.text.segmenting.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
-    "storage.text.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
+    "reading.segmenting.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
+    "reading.languages.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
     **{
-        f"storage.text.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
+        f"reading.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
         for name, rules in NORMALIZERS.items()
     },
 }
 """By name, some also inside something else."""
 
-SLOW = frozenset({"storage.text.segmenting.segmentation.plan_segments", "storage.text.segmenting.sentences.sentences"})
+SLOW = frozenset({"reading.segmenting.segmentation.plan_segments", "reading.segmenting.sentences.sentences"})
 """Their patterns are looked at by themselves; what else they do is the same for most marks."""
 
 OURS = frozenset(
@@ -257,20 +257,20 @@ OURS = frozenset(
         "rhapsode.cli.options.check_between",
         # Not of characters: samples, and a book, whose pages are read by what stands above.
         *("api.voices.embedding_input.parse_embedding", "storage.audio.recordings.decode_recording"),
-        *("worker.planning.documents.plain.notes.find_notes", "worker.planning.documents.epub.book.epub_script"),
+        *("reading.documents.plain.notes.find_notes", "reading.documents.epub.book.epub_script"),
         *(
-            "worker.planning.documents.docx.word_document.docx_script",
-            "worker.planning.documents.pdf.pdf_document.pdf_script",
+            "reading.documents.docx.word_document.docx_script",
+            "reading.documents.pdf.pdf_document.pdf_script",
         ),
-        *("worker.planning.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
-        *("storage.narration.script.script.plain_script", "worker.planning.script_reading.read_script"),
+        *("reading.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
+        *("reading.script.script.plain_script", "worker.planning.script_reading.read_script"),
         *(
-            "storage.text.numbers.east_asian.respell_chinese",
-            "storage.text.english.front_end.respell_english",
-            "storage.text.english.letters.letter_names.respell_english_by_name",
+            "reading.numbers.east_asian.respell_chinese",
+            "reading.english.front_end.respell_english",
+            "reading.english.letters.letter_names.respell_english_by_name",
         ),
-        *("storage.text.numbers.east_asian.respell_japanese",),
-        *("storage.text.numbers.east_asian.respell_korean",),
+        *("reading.numbers.east_asian.respell_japanese",),
+        *("reading.numbers.east_asian.respell_korean",),
     }
 )
 """Named like what reads strangers' text, and why it does not stand above."""
@@ -291,7 +291,7 @@ def units_of(name: str) -> Sequence[str]:
     """Every mark for what others wrote, a third for what consists of our patterns, which have a test of their own."""
     if name in SLOW:
         return PAIRS[::5]
-    return UNITS if name.startswith("worker.planning.documents.markdown") else UNITS[len(name) % 3 :: 3]
+    return UNITS if name.startswith("reading.documents.markdown") else UNITS[len(name) % 3 :: 3]
 
 
 def refusing(parser: Callable[[str], object]) -> Callable[[str], None]:

@@ -20,14 +20,14 @@ from tests.linear_time.runs import steep
 MODULES = sorted(modules_with_patterns())
 
 BUILT = {
-    "storage.narration.script.dialogue._turns": "parsers: a play",
-    "storage.narration.writing_systems._patterns": "parsers: foreign letters",
+    "reading.script.dialogue._turns": "parsers: a play",
+    "reading.languages.writing_systems._patterns": "parsers: foreign letters",
     "storage.runtime.observability.redaction.__init__": "words that are secrets, one after the other",
-    "storage.text.english.rule.rule": "held by the module of its rule",
-    "storage.text.segmenting.full_stops._behind_word_start": "held by its module",
-    "storage.text.numbers.east_asian._pattern": "held by its module",
-    "storage.text.numbers.european.__init__": "held by its module",
-    "storage.text.spelling.respelling._entry": "parsers: a dictionary",
+    "reading.english.rule.rule": "held by the module of its rule",
+    "reading.languages.full_stops._behind_word_start": "held by its module",
+    "reading.numbers.east_asian._pattern": "held by its module",
+    "reading.numbers.european.__init__": "held by its module",
+    "reading.spelling.respelling._entry": "parsers: a dictionary",
 }
 """Functions that put a pattern together, and where what they make is looked at."""
 

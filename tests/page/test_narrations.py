@@ -18,9 +18,9 @@ from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import PATIENCE_MS, OpenPage, arrive, until_ready
 from tests.page.texts import story
+from tests.reading.documents.books import book, package
+from tests.reading.documents.books import page as page_of
 from tests.settings import api_settings_of
-from tests.worker.planning.documents.books import book, package
-from tests.worker.planning.documents.books import page as page_of
 
 Shoot = Callable[[Page, str], None]
 

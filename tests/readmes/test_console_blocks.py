@@ -18,7 +18,7 @@ from tests.readmes.masked_output import is_as_told
 from tests.tools.wanted import without
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("api", "benchmarks", "docker", "examples", "rhapsode", "storage", "tests", "training", "worker")
+SOURCES = ("api", "benchmarks", "docker", "examples", "reading", "rhapsode", "storage", "tests", "training", "worker")
 PAGES = [
     ROOT / "README.md",
     *sorted(page for name in SOURCES for page in (ROOT / name).rglob("README.md")),

@@ -11,7 +11,7 @@ import pytest
 from tests.rhapsode.conftest import CLI, clean_environment
 
 MODULE = (sys.executable, "-m", "rhapsode")
-OURS = ("api", "storage", "worker")
+OURS = ("api", "reading", "storage", "worker")
 
 
 @pytest.fixture(params=["folders", "files"])

@@ -20,9 +20,9 @@ from storage.voices.store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
-from worker.leases.claim_ahead import ClaimAhead
-from worker.leases.keeper import LeaseKeeper
-from worker.leases.quarantine import QuarantineGate
+from worker.items.leases.claim_ahead import ClaimAhead
+from worker.items.leases.keeper import LeaseKeeper
+from worker.items.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor

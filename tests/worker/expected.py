@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reading.plan.plan import with_occurrences
+from reading.segmenting.segmentation import plan_segments
 from storage.narration.spec import NarrationSpec
-from storage.segments.plan import with_occurrences
 from storage.segments.timeline import num_gap_samples
-from storage.text.segmenting.segmentation import plan_segments
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.speech_edges import finish_edges

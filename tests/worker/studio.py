@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from reading.estimates import expected_audio_ms
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, WorkQueue, new_job_id
@@ -14,12 +15,11 @@ from storage.job_store.submit import Submitted
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission, with_plan
 from storage.jobs.whole import WholePlan
+from storage.jobs.whole_plan import whole_plan
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.narration.estimates import expected_audio_ms
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
-from storage.text.whole import whole_plan
 from worker.items.cpu_ticket import run_cpu_ticket
 from worker.items.gpu_ticket import run_speech_item
 from worker.services import SpeechServices

@@ -32,8 +32,8 @@ from storage.objects.store import ArtifactStore
 from storage.webhooks.sealed_secrets import SecretUnreadable
 from worker.bucket_access import BUSY_S, AllPlacesTaken, BucketAccess
 from worker.errors import NotYet, PermanentItemError, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)

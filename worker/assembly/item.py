@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import IO
 
+from reading.drafting.warnings import JobWarning
+from reading.languages.names import AUTO_LANGUAGE, language_tag
 from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
@@ -17,15 +19,8 @@ from storage.ids import UploadId
 from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, list_name
 from storage.jobs.record import ArtifactRecord, JobRecord, SpokenBy
 from storage.jobs.tickets import Tickets
-from storage.jobs.warnings import (
-    ASSEMBLY_CODES,
-    COVER_UNUSABLE,
-    LOUDNESS_TARGET_MISSED,
-    QUALITY_UNCALIBRATED,
-    JobWarning,
-)
+from storage.jobs.warnings import ASSEMBLY_CODES, COVER_UNUSABLE, LOUDNESS_TARGET_MISSED, QUALITY_UNCALIBRATED
 from storage.jobs.work_items import ClaimedItem
-from storage.narration.languages import AUTO_LANGUAGE, language_tag
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
@@ -53,8 +48,8 @@ from worker.assembly.timed_text.timestamps import WITH_WORDS, timestamps
 from worker.assembly.timed_text.word_times import WordClock
 from worker.assembly.unused_files import delete_earlier
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import Patience, until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import Patience, until_available
 from worker.services import WorkerServices
 from worker.speech.audio.room_tone import RoomTone
 from worker.speech.audio.samples import Samples, from_bytes, to_bytes

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from reading.drafting.warnings import JobWarning
 from storage.jobs.record import ArtifactRecord
-from storage.jobs.warnings import JobWarning
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.segments.file import SegmentHeader

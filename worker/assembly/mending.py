@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 
+from reading.drafting.warnings import JobWarning
 from storage.jobs.tickets import Tickets
-from storage.jobs.warnings import SEGMENT_DAMAGED, JobWarning
+from storage.jobs.warnings import SEGMENT_DAMAGED
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.results import SegmentResult
 from worker.assembly.narration import Narration
 from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
 from worker.errors import NotYet, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from reading.plan.plan import Plan, PlanFormatError, PlannedSegment
+from reading.segmenting.sentences import sentences
 from rhapsode.contract.jobs.output import ChapterMarks
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
 from storage.errors import ArtifactMissing
@@ -14,13 +16,11 @@ from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.edits import UNEDITED, SegmentEdit
-from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import ChapterSpan, Pacing, Placed, SegmentsIncomplete, chapter_spans, place_segments
-from storage.text.segmenting.sentences import sentences
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import WorkerServices
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reading.plan.plan import segment_id
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.ids import JobId, TenantId
 from storage.objects.store import ArtifactStore
 from storage.objects.stored_segments import read_segment_file, segment_key
 from storage.segments.file import SegmentFormatError
-from storage.segments.plan import segment_id
 from storage.segments.results import SegmentResult
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 
 

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from io import BytesIO
 from typing import IO
 
+from reading.plan.plan import Plan
 from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.work_items import ClaimedItem
 from storage.objects.store import ArtifactStore, StoredObject
-from storage.segments.plan import Plan
 from storage.segments.results import SegmentResult
 from worker.assembly.audio.speaker_levels import speaker_levels
 from worker.assembly.item import Assembled, Assembly

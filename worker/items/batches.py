@@ -11,14 +11,14 @@ from storage.jobs.batch_lines import BatchLine, ShardFormatError, decode_shard
 from storage.jobs.batches import SHARD_LINES, BatchSpec
 from storage.jobs.submissions import Submission, with_plan
 from storage.jobs.tickets import Tickets
+from storage.jobs.whole_plan import whole_plan
 from storage.jobs.work_items import PLAN_ITEM, ClaimedItem, PlanResult
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
-from storage.text.whole import whole_plan
 from worker.errors import NotYet, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)

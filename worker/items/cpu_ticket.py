@@ -15,8 +15,8 @@ from worker.assembly.delivery import run_delivery
 from worker.assembly.item import run_assembly
 from worker.items.batches import run_batch_item
 from worker.items.dispatch import run_ticket
+from worker.items.leases.keeper import HeldLease
 from worker.items.voices import run_voice_plan
-from worker.leases.keeper import HeldLease
 from worker.planning.item import run_plan
 from worker.services import WorkerServices
 

@@ -20,8 +20,8 @@ from storage.runtime.observability.logs import item_fields
 from storage.runtime.observability.tracing import span
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.errors import FAULT, NotYet, NoVoiceSlot, PermanentItemError
-from worker.leases.keeper import DropReason, HeldLease, WorkDropped
-from worker.leases.persistence import settle
+from worker.items.leases.keeper import DropReason, HeldLease, WorkDropped
+from worker.items.leases.persistence import settle
 from worker.metrics import ItemMeter
 from worker.services import WorkerServices
 from worker.speech.postprocessing.dispatch import PostProcessorsClosed

@@ -24,10 +24,10 @@ from storage.runtime.config.failpoints import failpoint
 from worker.engine.profiles import Reproducibility as EngineReproducibility
 from worker.errors import NotYet
 from worker.items.dispatch import TICKET_LIFE_S, run_item
+from worker.items.leases.claim_ahead import LOOK_AGAIN_S
+from worker.items.leases.keeper import HeldLease
 from worker.items.voices import run_voice_item
 from worker.items.whole import ending_of
-from worker.leases.claim_ahead import LOOK_AGAIN_S
-from worker.leases.keeper import HeldLease
 from worker.services import SpeechServices
 from worker.synthesis.item import run_segment
 

@@ -9,18 +9,18 @@ import logging
 import random
 import time
 
+from reading.plan.plan import PlanFormatError
 from storage.errors import ArtifactMissing, JobAborted
 from storage.ids import TenantId
 from storage.job_store.plan_cache import VoicePlan
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
-from storage.segments.plan import PlanFormatError
 from storage.voices.plan import ListedVoice
 from storage.voices.records import CacheRequest, CacheTarget, RequestOutcome
 from worker.errors import NotYet, NoVoiceSlot, PermanentItemError, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.planning.voice_waiting import LOOK_AGAIN_S
 from worker.services import SpeechServices, WorkerServices
 from worker.voices.listing import take_recordings, voice_from_list

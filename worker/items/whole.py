@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from reading.plan.plan import decode_plan
 from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
 from storage.jobs.whole import WHOLE_ITEM, is_made_at_once
@@ -17,7 +18,6 @@ from storage.jobs.work_items import ClaimedItem
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.segments.edits import FIRST_TAKE, UNEDITED
-from storage.segments.plan import decode_plan
 from storage.segments.results import decode_segment_result, encode_report
 from worker.engine.interface import EngineInfo, Speech
 from worker.services import SpeechServices

@@ -47,9 +47,9 @@ from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
-from worker.leases.claim_ahead import ClaimAhead
-from worker.leases.keeper import DropReason, LeaseKeeper
-from worker.leases.quarantine import QuarantineGate
+from worker.items.leases.claim_ahead import ClaimAhead
+from worker.items.leases.keeper import DropReason, LeaseKeeper
+from worker.items.leases.quarantine import QuarantineGate
 from worker.lifecycle.checkpoint_swaps import LOOK_INTERVAL_S, CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
 from worker.lifecycle.model_card import model_card

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.narration.estimates import expected_audio_ms
+from reading.estimates import expected_audio_ms
 from worker.engine.interface import SpeechChunk
 from worker.live.edges import AUDIBLE_RMS
 from worker.speech.quality.calibration.calibration_file import SpeechBounds

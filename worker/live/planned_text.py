@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from reading.plan.plan import PlannedSegment, with_occurrences
+from reading.segmenting.lengths import SegmentBounds
 from rhapsode.contract.jobs.input import SegmentationMode
 from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.live.orders import LiveOrder
-from storage.narration.spec import NarrationSpec, SegmentBounds
-from storage.segments.plan import PlannedSegment, with_occurrences
+from storage.narration.spec import NarrationSpec
 from worker.engine.interface import EngineInfo
 from worker.live.pieces import TextPiece
 from worker.live.text_room import TextRoom

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from storage.narration.estimates import expected_audio_ms
+from reading.estimates import expected_audio_ms
 from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechChunk
 from worker.live.gate import LiveGate
 from worker.live.resuming import Start

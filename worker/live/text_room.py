@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
+from reading.plan.plan import CLOSING_MARK_BYTES
 from storage.live.orders import LiveOrder
-from storage.segments.plan import CLOSING_MARK_BYTES
 from worker.engine.interface import EngineInfo
 
 TARGET_CHARS, MAX_CHARS = 220, 400

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from reading.languages.writing_systems import find_foreign, foreign_text_detail
+from reading.spelling.job_spelling import DictionaryDamaged
+from reading.spelling.normalizers import NORMALIZERS
+from reading.spelling.running_text import RunningSpelling
+from reading.written.composing import Bounds, SegmentComposer
+from reading.written.phrases import PhraseReader
+from reading.written.sentence_ends import SentenceReader
+from reading.written.words import WordReader
 from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses
 from storage.errors import ArtifactMissing
 from storage.live.orders import LiveOrder, LiveTextMode
-from storage.narration.writing_systems import find_foreign, foreign_text_detail
-from storage.text.numbers.rules import NORMALIZERS
-from storage.text.spelling.job_spelling import DictionaryDamaged
-from storage.text.spelling.running_text import RunningSpelling
-from storage.text.written.composing import Bounds, SegmentComposer
-from storage.text.written.phrases import PhraseReader
-from storage.text.written.sentence_ends import SentenceReader
-from storage.text.written.words import WordReader
 from worker.engine.interface import EngineInfo
 from worker.errors import unusable
-from worker.leases.persistence import Patience, until_available
+from worker.items.leases.persistence import Patience, until_available
 from worker.live.parts import LiveParts
 from worker.live.pieces import TextPiece, TextSource
 from worker.live.planned_text import plan_text

@@ -23,7 +23,7 @@ class StreamOver(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StreamPatience:
-    """How long the stream waits for a store, in the place of a lease (`worker.leases.persistence.Patience`)."""
+    """How long the stream waits for a store, in the place of a lease (`worker.items.leases.persistence.Patience`)."""
 
     over: threading.Event
     patience_s: float = PATIENCE_S

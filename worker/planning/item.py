@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from reading.drafting.draft import Draft
+from reading.plan.plan import Plan, encode_plan
 from rhapsode.contract.jobs.input import NarrationInput, SourceType
 from rhapsode.contract.voices.modes import IfCacheMissing
 from storage.errors import ArtifactMissing
@@ -15,11 +17,9 @@ from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
-from storage.segments.plan import Plan, encode_plan
-from storage.text.drafting import Draft
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import put_fenced, until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import put_fenced, until_available
 from worker.planning.drafting.draft import DraftRequest
 from worker.planning.drafting.process import draft_bounded
 from worker.planning.preview import finish_preview

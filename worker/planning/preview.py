@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import logging
 
+from reading.drafting.draft import Draft
+from reading.estimates import expected_audio_ms
+from reading.plan.plan import Plan, PlannedSegment
+from reading.plan.sentences import Sentence
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem
 from storage.jobs.work_queues import speech_queue
-from storage.narration.estimates import expected_audio_ms
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
-from storage.segments.plan import Plan, PlannedSegment
-from storage.segments.sentences import Sentence
 from storage.segments.timeline import Pacing
-from storage.text.drafting import Draft
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import put_fenced, until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import put_fenced, until_available
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)

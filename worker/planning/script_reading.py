@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from reading.documents.by_format import read_document
+from reading.documents.errors import DocumentError
+from reading.drafting.draft import plain_text_script
+from reading.script.entries import EntryFormatError, decode_entries, entries_script
+from reading.script.lenient_ssml import Abilities, lenient_script
+from reading.script.script import Script
+from reading.script.ssml import parse_ssml
+from reading.script.ssml_document import SsmlError
+from reading.spelling.say_as import Speller
 from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, Normalization, SourceType, SsmlMode
-from storage.narration.script.entries import EntryFormatError, decode_entries, entries_script
-from storage.narration.script.lenient_ssml import Abilities, lenient_script
-from storage.narration.script.script import Script
-from storage.narration.script.ssml import parse_ssml
-from storage.narration.script.ssml_document import SsmlError
 from storage.narration.spec import NarrationSpec
-from storage.text.drafting import plain_text_script
-from storage.text.spelling.say_as import Speller
 from worker.errors import unusable
-from worker.planning.documents.errors import DocumentError
-from worker.planning.documents.reading import read_document
 
 
 def read_script(data: bytes, spec: NarrationSpec) -> Script:

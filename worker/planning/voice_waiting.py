@@ -7,8 +7,8 @@ from storage.ids import TenantId
 from storage.narration.voice_reference import VoiceReference
 from storage.voices.records import CacheState, CacheTarget, VoiceCacheRecord
 from worker.errors import NotYet, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import WorkerServices
 
 LOOK_AGAIN_S = 0.5

@@ -17,8 +17,8 @@ from storage.segments.tried import TriedAttempt
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import Engine, EngineInfo, FinishReason, OnAudio, Speech, SpeechRequest
 from worker.errors import PermanentItemError
-from worker.leases.claim_ahead import ClaimAhead
-from worker.leases.keeper import HeldLease
+from worker.items.leases.claim_ahead import ClaimAhead
+from worker.items.leases.keeper import HeldLease
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.findings import Defect, Finding
 from worker.speech.quality.verdict import Verdict

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from reading.plan.plan import PlannedSegment
 from storage.errors import ArtifactMissing
 from storage.jobs.work_items import ClaimedItem
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.segments.edited import edited
-from storage.segments.plan import PlannedSegment
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 
 
 def as_edited(item: ClaimedItem, planned: PlannedSegment, held: HeldLease, artifacts: ArtifactStore) -> PlannedSegment:
@@ -19,7 +19,7 @@ def as_edited(item: ClaimedItem, planned: PlannedSegment, held: HeldLease, artif
     if edit.text is None and edit.sentences is None:
         return edited(planned, edit)
     # Rules of languages take memory that a worker of GPUs spares until somebody edits a text.
-    from storage.text.spelling.job_spelling import DictionaryDamaged, spelled
+    from reading.spelling.job_spelling import DictionaryDamaged, spelled
 
     request = item.narration.request
     language = edit.language or planned.language or request.language

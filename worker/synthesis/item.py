@@ -6,22 +6,22 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
+from reading.estimates import expected_audio_ms
+from reading.plan.plan import Plan, PlanFormatError
 from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactMissing
 from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
-from storage.narration.estimates import expected_audio_ms
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.early_hearing import is_heard_early
-from storage.segments.plan import Plan, PlanFormatError
 from storage.segments.results import SegmentReport
 from worker import metrics
 from worker.engine.interface import Conditioning, OnAudio, Speech, SpeechRequest
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import put_fenced, until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.openings import Opening

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from storage.text.segmenting.halves import halves
+from reading.segmenting.halves import halves
 from worker.engine.interface import SamplingParams
 
 REROLL_TEMPERATURE = 0.6

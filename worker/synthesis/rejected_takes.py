@@ -7,8 +7,8 @@ from dataclasses import replace
 from storage.jobs.work_items import ClaimedItem
 from storage.objects import keys
 from storage.segments.tried import RejectedTake, Rejection
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import SpeechServices
 from worker.speech.quality.findings import Defect
 from worker.synthesis.attempts import Attempt, Outcome, SegmentRejected

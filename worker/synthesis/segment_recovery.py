@@ -15,8 +15,8 @@ from storage.jobs.work_items import ClaimedItem
 from storage.objects.stored_segments import FoundSegment, find_segments
 from storage.segments.file import SegmentFormatError, SegmentHeader
 from worker.engine.interface import EngineInfo
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 from worker.synthesis.segment_reuse import voice_fingerprint

@@ -17,8 +17,8 @@ from storage.objects.stored_segments import read_segment_file
 from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError
 from worker.engine.interface import EngineInfo
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 from worker.synthesis.sentence_pauses import sentence_pauses

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reading.languages.names import AUTO_LANGUAGE
 from rhapsode.contract.jobs.input import InnerPauses, Pauses
-from storage.narration.languages import AUTO_LANGUAGE
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.synthesis.spoken_segment import SpokenSegment
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from reading.estimates import expected_audio_ms
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.states import JobClass
 from storage.jobs.work_items import ClaimedItem
-from storage.narration.estimates import expected_audio_ms
 from worker.engine.interface import (
     BuiltInSpeaker,
     Conditioning,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from reading.plan.plan import PlannedSegment
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceReference
 from storage.segments.edits import FIRST_TAKE
-from storage.segments.plan import PlannedSegment
 from worker.errors import unusable
 
 

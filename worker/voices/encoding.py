@@ -15,7 +15,7 @@ from storage.objects.store import ArtifactStore
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt, XVectorPrompt
 from worker.errors import unusable
-from worker.leases.persistence import Patience, until_available
+from worker.items.leases.persistence import Patience, until_available
 
 Decode = Callable[[bytes], DecodedRecording]
 """`storage.audio.recordings.decode_recording`, or as many of it at a time as there is room for."""

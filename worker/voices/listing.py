@@ -20,8 +20,8 @@ from storage.voices.recordings import put_recording
 from storage.voices.records import NewVoice, VoiceRecord
 from storage.voices.store import VoiceStore
 from worker.errors import FAULT, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import until_available
 
 MAX_RECORDING_BYTES = 10 * 1024 * 1024
 """As for a voice that is uploaded by itself."""

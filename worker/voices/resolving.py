@@ -28,8 +28,8 @@ from storage.voices.store import VoiceStore
 from worker.engine.cores import usable_cores
 from worker.engine.interface import Engine, VoicePrompt
 from worker.errors import PermanentItemError, unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import Patience, put_fenced, until_available
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.persistence import Patience, put_fenced, until_available
 from worker.voices.cache import VoiceCache
 from worker.voices.encoding import encode_source
 from worker.voices.voice_files import to_artifact, to_prompt

@@ -21,7 +21,7 @@ from storage.runtime.observability.logs import delivery_fields
 from storage.runtime.observability.tracing import span
 from storage.webhooks.deliveries import CLAIM_BATCH, LEASE_S, WebhookQueue
 from storage.webhooks.records import Claim, ClaimedDelivery, Verdict
-from worker.leases.persistence import settle
+from worker.items.leases.persistence import settle
 from worker.webhooks.attempts import Sender, made_body
 from worker.webhooks.metrics import attempted
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from starlette.responses import Response
 
 from api.http.problems.codes import problem_type
-from storage.narration.writing_systems import foreign_text_detail
+from reading.languages.writing_systems import foreign_text_detail
 
 MEDIA_TYPE = "application/problem+json"
 

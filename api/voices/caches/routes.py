@@ -14,7 +14,7 @@ from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
-from api.job_answers.answers import accepted_answer
+from api.jobs.answers.answers import accepted_answer
 from api.voices.caches.submission import BUILD_S, order_caches, order_many_caches
 from api.voices.caches.view import shown_cache, shown_state
 from rhapsode.contract.jobs import answer as schemas

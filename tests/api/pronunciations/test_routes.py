@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from api.pronunciations import routes
+from reading.spelling.rules import PronunciationRule, decode_rules
 from storage.ids import TenantId
 from storage.objects import keys
-from storage.pronunciations.dictionaries import PronunciationRule, decode_rules
 from tests.api.harness import ServedApi, job_id
 
 PATH = "/v1/pronunciation-dictionaries"

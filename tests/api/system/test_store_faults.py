@@ -19,7 +19,7 @@ from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.patience import FOR_REQUESTS
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
-from tests.api.segments.test_audio_routes import (
+from tests.api.jobs.segments.test_audio_routes import (
     RATE_HZ,
     claim_all,
     finish,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reading.languages.names import LANGUAGE_NAMES, language_tag
 from storage.audio.language_codes import three_letters
-from storage.narration.languages import LANGUAGE_NAMES, language_tag
 
 
 @pytest.mark.parametrize(

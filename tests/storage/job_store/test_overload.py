@@ -28,7 +28,7 @@ from tests.storage.job_store.job_driver import (
     report,
     submission,
 )
-from worker.leases.claim_ahead import ClaimAhead
+from worker.items.leases.claim_ahead import ClaimAhead
 
 SLOTS, SEGMENT_S, AUDIO_MS = 8, 2.2, 13_000
 CAPACITY = SLOTS / SEGMENT_S

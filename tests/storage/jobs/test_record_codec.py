@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.options import SpeechOptions
 from rhapsode.contract.jobs.request import JobRequest
@@ -15,7 +16,6 @@ from storage.ids import JobId, Target, VoiceId
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_spec, decode_submission, encode_spec, encode_submission, submitted_fields
 from storage.jobs.submissions import IdempotencyKey, Submission
-from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.whole import WholePlan
 from storage.narration.spec import NarrationSpec

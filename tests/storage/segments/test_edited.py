@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reading.plan.plan import PlannedSegment
 from storage.errors import SegmentNotFound
 from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit, decode_edit, encode_edit
-from storage.segments.plan import PlannedSegment
 
 SPOKEN = "The eff bee eye came. It was late. Nobody slept."
 WRITTEN = "The FBI came. It was late. Nobody slept."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.segments.plan import Chapter, PlannedSegment
+from reading.plan.plan import Chapter, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import (
     MARGIN_S,

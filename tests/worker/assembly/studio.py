@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from reading.plan.plan import Chapter, Plan, PlannedSegment, encode_plan
+from reading.script.script import Mark
 from rhapsode.contract.jobs.output import Output
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import JobId, new_job_id
@@ -16,11 +18,9 @@ from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.script.script import Mark
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.file import SegmentHeader
-from storage.segments.plan import Chapter, Plan, PlannedSegment, encode_plan
 from storage.segments.results import SegmentReport
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.speech.audio.loudness import loudness_of

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import redis
 
+from reading.plan.plan import Chapter
 from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat
 from rhapsode.contract.jobs.states import JobPhase, JobState
@@ -25,7 +26,6 @@ from storage.objects.embedded_s3 import EmbeddedS3
 from storage.runtime.config.webhook_options import parse_networks
 from storage.runtime.egress.client import UrlRules
 from storage.runtime.egress.public_addresses import AddressRules
-from storage.segments.plan import Chapter
 from storage.webhooks.sealed_secrets import SecretSealer
 from tests.worker.assembly.callers_server import Script, serving
 from tests.worker.assembly.studio import Book, submit_book, voice_like

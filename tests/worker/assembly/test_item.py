@@ -17,6 +17,8 @@ import soundfile
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
+from reading.plan.plan import Chapter
+from reading.script.script import Mark
 from rhapsode.contract.jobs.input import Normalization
 from rhapsode.contract.jobs.output import (
     AudioFormat,
@@ -34,11 +36,9 @@ from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
-from storage.narration.script.script import Mark
 from storage.objects import keys
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
-from storage.segments.plan import Chapter
 from storage.segments.timeline import MARGIN_S
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio

@@ -11,7 +11,7 @@ from storage.jobs.work_items import ClaimedItem, ReleaseReason
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.worker.studio import Studio
 from worker.items.dispatch import run_ticket
-from worker.leases.keeper import HeldLease
+from worker.items.leases.keeper import HeldLease
 
 
 class Returning:

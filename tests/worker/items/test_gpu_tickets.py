@@ -22,7 +22,7 @@ from worker.engine.settings import FakeEngineSettings
 from worker.items import gpu_ticket
 from worker.items.dispatch import Run
 from worker.items.gpu_ticket import GpuTickets
-from worker.leases.keeper import DropReason
+from worker.items.leases.keeper import DropReason
 from worker.services import SpeechServices, WorkerServices
 
 PLACES = 6

@@ -33,7 +33,7 @@ from worker.engine.interface import (
     VoicePrompt,
 )
 from worker.engine.settings import FakeEngineSettings
-from worker.leases.keeper import DropReason, LeaseKeeper
+from worker.items.leases.keeper import DropReason, LeaseKeeper
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool

@@ -19,7 +19,7 @@ from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.items.gpu_ticket import GpuTickets
-from worker.leases.claim_ahead import ClaimAhead
+from worker.items.leases.claim_ahead import ClaimAhead
 
 SLOTS = 256
 NUM_SEGMENTS = 2_000

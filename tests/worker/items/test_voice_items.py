@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import redis
 
+from reading.drafting.warnings import JobWarning
 from rhapsode.contract.jobs.states import JobState, Priority
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VoiceId, new_job_id, new_voice_id
 from storage.job_store.control import JobControl
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
-from storage.jobs.warnings import JobWarning
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource

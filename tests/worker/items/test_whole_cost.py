@@ -20,9 +20,9 @@ from storage.ids import new_job_id
 from storage.job_store.queue_position import QueuePositions
 from storage.jobs.submissions import Submission, with_plan
 from storage.jobs.tickets import Tickets
+from storage.jobs.whole_plan import whole_plan
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
-from storage.text.whole import whole_plan
 from tests.threads import join_in_time
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio

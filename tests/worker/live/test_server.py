@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from reading.languages.names import AUTO_LANGUAGE
+from reading.spelling.rules import PronunciationRule, encode_rules
 from rhapsode.contract.voices.modes import CacheMode
 from storage.live.messages import (
     MAX_MESSAGE_BYTES,
@@ -29,9 +31,7 @@ from storage.live.messages import (
     Resume,
     Segment,
 )
-from storage.narration.languages import AUTO_LANGUAGE
 from storage.objects.local_store import LocalArtifactStore
-from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.runtime.config.tls import TlsFiles, server_context
 from tests.security.tls_servers import Authority
 from tests.threads import join_in_time

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import redis
 
+from reading.drafting.languages import language_warnings
+from reading.plan.plan import PlannedSegment
+from reading.script.entries import SegmentEntry, encode_entries
 from rhapsode.contract.jobs.input import NarrationInput, SourceType
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.script.entries import SegmentEntry, encode_entries
 from storage.narration.spec import NarrationSpec
 from storage.queue.dead_letters import DeadLetters
-from storage.segments.plan import PlannedSegment
-from storage.text.languages import language_warnings
 from tests.worker.planning.test_script_inputs import submit
 from tests.worker.studio import SPEC, Studio
 

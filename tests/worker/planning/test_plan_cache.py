@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
+from reading.plan.plan import Plan, PlanFormatError, PlannedSegment, encode_plan
 from storage.errors import ArtifactMissing
 from storage.job_store.plan_cache import PlanCache
 from storage.objects.decoded_cache import DECODED_FACTOR
-from storage.segments.plan import Plan, PlanFormatError, PlannedSegment, encode_plan
 from tests.threads import BoundedExecutor
 from tests.worker.studio import Studio
 

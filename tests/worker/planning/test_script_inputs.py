@@ -9,6 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from reading.plan.plan import Plan, decode_plan
+from reading.script.entries import SegmentEntry, encode_entries
+from reading.spelling.rules import PronunciationRule, encode_rules
 from rhapsode.contract.jobs.input import DocumentFormat, Emoji, NarrationInput, Normalization, SourceType, SsmlMode
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import JobState, Priority
@@ -17,11 +20,8 @@ from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
-from storage.narration.script.entries import SegmentEntry, encode_entries
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
-from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
-from storage.segments.plan import Plan, decode_plan
 from tests.worker.studio import SPEC, TENANT, Studio
 
 MARKDOWN = b"""---

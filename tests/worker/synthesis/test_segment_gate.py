@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import redis
 
+from reading.segmenting.halves import halves
 from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
@@ -19,7 +20,6 @@ from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
-from storage.text.segmenting.halves import halves
 from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio

@@ -29,7 +29,7 @@ from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.items import gpu_ticket
 from worker.items.gpu_ticket import GpuTickets
-from worker.leases.claim_ahead import ClaimAhead
+from worker.items.leases.claim_ahead import ClaimAhead
 from worker.speech.audio.segment_audio import decode_segment
 from worker.speech.postprocessing.packing import SegmentPacker
 

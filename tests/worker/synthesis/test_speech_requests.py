@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
+from reading.plan.plan import PlannedSegment
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.spec import NarrationSpec
-from storage.segments.plan import PlannedSegment
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import (
     BuiltInSpeaker,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reading.plan.plan import PlannedSegment
 from rhapsode.contract.jobs.narration import Narration
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
@@ -15,7 +16,6 @@ from storage.narration.cast import SpeakerVoice
 from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit
-from storage.segments.plan import PlannedSegment
 from worker.errors import PermanentItemError
 from worker.synthesis.spoken_segment import segment_seed, spoken_segment
 

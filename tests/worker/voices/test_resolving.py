@@ -26,7 +26,7 @@ from worker.engine.fake import FakeEngine
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
 from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
-from worker.leases.keeper import DropReason, WorkDropped
+from worker.items.leases.keeper import DropReason, WorkDropped
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import Preparation, VoiceResolver
 

@@ -23,7 +23,7 @@ from tests.worker.voices.reference_audio.sounds import file_of, tone
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt
 from worker.engine.settings import FakeEngineSettings
-from worker.leases.keeper import HeldLease
+from worker.items.leases.keeper import HeldLease
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 

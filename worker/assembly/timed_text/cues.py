@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, pairwise
 
+from reading.languages.function_words import FUNCTION_WORDS
+from reading.segmenting.clauses import Cut, clauses_of
 from storage.segments.timeline import Span
-from storage.text.function_words import FUNCTION_WORDS
-from storage.text.segmenting.clauses import Cut, clauses_of
 
 MAX_COLUMNS = 42
 MAX_LINES = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.narration.script.script import Mark
+from reading.script.script import Mark
 from storage.segments.timeline import Span
 from worker.assembly.timed_text.source_places import SourcePlaces
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.narration.estimates import speech_units
+from reading.estimates import speech_units
 from storage.segments.timeline import Span
 from worker.assembly.timed_text.cues import MAX_COLUMNS, HeardWord, columns
 

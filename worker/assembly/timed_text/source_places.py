@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.segments.sentences import Sentence
+from reading.plan.sentences import Sentence
 
 
 class SourcePlaces:

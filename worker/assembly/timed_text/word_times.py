@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from storage.narration.estimates import speech_units
-from storage.segments.plan import PlannedSegment
+from reading.english.front_end import respell_english
+from reading.estimates import speech_units
+from reading.plan.plan import PlannedSegment
+from reading.plan.sentences import Sentence
+from reading.spelling.spoken import SpokenText
 from storage.segments.results import SILENCED
-from storage.segments.sentences import Sentence
 from storage.segments.timeline import Placed, Span, spoken_span
-from storage.text.english.front_end import respell_english
-from storage.text.spelling.spoken import SpokenText
 from worker.speech.alignment.aligner import Method, WordAligner, WordTime
 from worker.speech.alignment.words import Word, words_of
 from worker.speech.alignment.written import written_times

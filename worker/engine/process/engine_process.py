@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from worker.child_process.backoff import Backoff
 from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
 from worker.engine.interface import (
     EngineInfo,
@@ -23,6 +22,7 @@ from worker.engine.interface import (
 )
 from worker.engine.process.host_process import Call, EngineHostProcess, SpeechCall, VoiceCall
 from worker.engine.settings import EngineSettings
+from worker.process.children.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.child_process.channel import Channel, ChannelClosed
-from worker.child_process.parent_death import belong_to
 from worker.engine import errors
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
@@ -44,6 +42,8 @@ from worker.engine.process.protocol import (
     VoiceEncoded,
 )
 from worker.engine.settings import EngineSettings
+from worker.process.children.channel import Channel, ChannelClosed
+from worker.process.children.parent_death import belong_to
 
 logger = logging.getLogger(__name__)
 

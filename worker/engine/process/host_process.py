@@ -21,7 +21,6 @@ from typing import IO
 
 import numpy as np
 
-from worker.child_process.channel import Channel, ChannelBroken, ChannelClosed, MessageTooLarge
 from worker.engine.errors import EngineDied, RequestRejected, StartError
 from worker.engine.interface import (
     EngineInfo,
@@ -53,6 +52,7 @@ from worker.engine.process.protocol import (
 )
 from worker.engine.process.watchdog import Watchdog
 from worker.engine.settings import EngineSettings
+from worker.process.children.channel import Channel, ChannelBroken, ChannelClosed, MessageTooLarge
 
 logger = logging.getLogger(__name__)
 

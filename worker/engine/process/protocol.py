@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from worker.child_process.release import release_of
 from worker.engine import errors, interface, profiles, settings
 from worker.engine.errors import EngineError, StartError
 from worker.engine.interface import (
@@ -18,6 +17,7 @@ from worker.engine.interface import (
     VoicePrompt,
 )
 from worker.engine.settings import EngineSettings
+from worker.process.children.release import release_of
 
 
 class ProtocolError(Exception):

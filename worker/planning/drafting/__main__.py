@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from reading.spelling.normalizers import NORMALIZERS
 from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration
 from storage.jobs.record import JobError
 from storage.narration.spec import NarrationSpec
 from storage.runtime.fork_server.server import serve
-from storage.text.numbers.rules import NORMALIZERS
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import DraftRequest, draft_plan
 from worker.planning.drafting.limits import LIMITS

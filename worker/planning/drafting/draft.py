@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reading.drafting.draft import Draft, draft_script
+from reading.drafting.unplannable import Unplannable
+from reading.spelling.job_spelling import DictionaryDamaged
 from storage.narration.spec import NarrationSpec
-from storage.text.drafting import Draft, draft_script
-from storage.text.spelling.job_spelling import DictionaryDamaged
-from storage.text.unplannable import Unplannable
 from worker.errors import unusable
 from worker.planning.script_reading import read_script
 

@@ -6,11 +6,11 @@ import logging
 import tempfile
 from collections.abc import Callable
 
+from reading.drafting.draft import Draft
 from rhapsode.contract.jobs.input import SourceType
 from storage.runtime.fork_server.client import Ended, ForkServer, Reading
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from storage.runtime.own_module import isolated
-from storage.text.drafting import Draft
 from worker.errors import unusable
 from worker.planning.drafting.draft import DraftRequest, draft_plan
 from worker.planning.drafting.limits import LIMITS, PATIENCE_S

@@ -9,13 +9,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
+from reading.drafting.draft import Draft
+from reading.drafting.warnings import JobWarning
+from reading.plan.plan import decode_plan, encode_plan
+from reading.script.script import LeftOut
 from storage.jobs.record import JobError
 from storage.jobs.record_codec import decode_spec, encode_spec
-from storage.jobs.warnings import JobWarning
-from storage.narration.script.script import LeftOut
 from storage.narration.spec import NarrationSpec
-from storage.segments.plan import decode_plan, encode_plan
-from storage.text.drafting import Draft
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import DraftRequest
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.narration.estimates import speech_units
+from reading.estimates import speech_units
 
 HOP_S = 0.01
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storage.narration.estimates import SYLLABIC
+from reading.estimates import SYLLABIC
 
 _RUN = re.compile(f"[{SYLLABIC}]|[^\\s—–…{SYLLABIC}]+")
 _KEPT = frozenset("%#@&*+")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from worker.child_process.channel import Channel
+from worker.process.children.channel import Channel
 from worker.speech.postprocessing.process import READY
 from worker.speech.postprocessing.protocol import RELEASE
 

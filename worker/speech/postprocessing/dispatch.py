@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from worker.child_process.backoff import Backoff
-from worker.child_process.channel import Channel
+from worker.process.children.backoff import Backoff
+from worker.process.children.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess
 
 logger = logging.getLogger(__name__)

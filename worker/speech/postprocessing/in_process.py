@@ -12,7 +12,7 @@ from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
 from storage.segments.packs import INDEX_BYTES, PackPlace, encode_pack
 from worker.engine.interface import Speech
-from worker.leases.put_once import put_once
+from worker.items.leases.put_once import put_once
 from worker.speech.audio.peaks import encoded_peaks
 from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment

@@ -17,8 +17,8 @@ from storage.ids import TenantId
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.runtime.watched import watched_thread
 from storage.segments.file import SegmentHeader
-from worker.child_process.channel import Channel
 from worker.engine.interface import Speech
+from worker.process.children.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
 from worker.speech.postprocessing.interface import Judged, M, PackPart, PostProcessorReport, Sequel, StoredSpeech

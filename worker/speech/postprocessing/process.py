@@ -20,8 +20,8 @@ from storage.errors import StorageError
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
 from storage.runtime.observability.logs import configure_process_logging
-from worker.child_process.channel import Channel
-from worker.child_process.parent_death import belong_to
+from worker.process.children.channel import Channel
+from worker.process.children.parent_death import belong_to
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.protocol import RELEASE, Call, answer

@@ -12,9 +12,9 @@ from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
 from storage.segments import file, packs
 from storage.segments.file import SegmentHeader
-from worker.child_process.release import release_of
 from worker.engine import interface as engine
 from worker.engine.interface import Speech
+from worker.process.children.release import release_of
 from worker.speech.postprocessing import interface, sentence_ends
 from worker.speech.postprocessing.interface import Judged, Made, PackPart, PostProcessor, Sequel, StoredSpeech
 from worker.speech.postprocessing.sentence_ends import SentencePauses

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from storage.text.english.front_end import respell_english
-from storage.text.spelling.spoken import SpokenText
+from reading.english.front_end import respell_english
+from reading.spelling.spoken import SpokenText
 from worker.engine.interface import Pcm
 from worker.speech.alignment.aligner import Method, WordAligner
 from worker.speech.alignment.words import words_of

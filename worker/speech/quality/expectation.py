@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.narration.estimates import SYLLABIC, SYLLABIC_UNITS, UNITS_PER_S
+from reading.estimates import SYLLABIC, SYLLABIC_UNITS, UNITS_PER_S
 
 MIN_EXAMPLES = 30
 """Four coefficients and a spread want this many examples at least."""

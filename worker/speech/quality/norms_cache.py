@@ -9,10 +9,10 @@ import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
+from reading.plan.plan import Plan
 from storage.ids import JobId
 from storage.job_store.segment_reads import ResultSamples
 from storage.jobs.work_items import ClaimedItem
-from storage.segments.plan import Plan
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import MARGIN_S
 from worker.speech.quality.expectation import DurationModel

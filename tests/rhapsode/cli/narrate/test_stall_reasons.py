@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from rhapsode import Rhapsode
-from rhapsode.cli.narrate import stall_reasons as stall_reasons
+from rhapsode.cli.narrate import stall_reasons
 from rhapsode.cli.narrate.narrate import _cancel  # pyright: ignore[reportPrivateUsage]
 from rhapsode.cli.narrate.progress import Lines
 from rhapsode.cli.narrate.stall_reasons import StallReasons

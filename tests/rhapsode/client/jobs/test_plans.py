@@ -12,7 +12,7 @@ import pytest
 from rhapsode import AsyncRhapsode, Rhapsode
 from rhapsode.errors import InvalidRequest
 from rhapsode.stack.stack import Stack
-from tests.worker.planning.documents.books import NAV_ITEM, book, nav, package, page
+from tests.reading.documents.books import NAV_ITEM, book, nav, package, page
 
 NOVEL = book(
     {

@@ -16,6 +16,7 @@ from mutagen.id3 import ID3
 from mutagen.mp4 import MP4
 from mutagen.oggopus import OggOpus
 
+from reading.plan.plan import Chapter
 from rhapsode.contract.jobs.output import AudioFormat, Files, Loudness, LoudnessScope, Output, OutputFormat, Tags
 from storage.audio.description import Description
 from storage.job_store.control import JobControl
@@ -23,7 +24,6 @@ from storage.jobs.chapter_files import ChapterFile, as_artifact, decode_chapter_
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
-from storage.segments.plan import Chapter
 from storage.tenants.quotas import Quotas, QuotaStore
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
 from tests.worker.studio import TENANT, Studio

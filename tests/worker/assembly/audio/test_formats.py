@@ -18,9 +18,9 @@ from mutagen.mp4 import MP4
 from mutagen.oggopus import OggOpus
 from numpy.typing import NDArray
 
+from reading.plan.plan import Chapter
 from rhapsode.contract.jobs.output import AudioFormat, Loudness, Output, OutputFormat, SubtitleFormat, Tags, Timestamps
 from storage.jobs.record import JobRecord
-from storage.segments.plan import Chapter
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
 from tests.worker.studio import Studio
 from worker.speech.audio.loudness import LoudnessMeter

@@ -12,11 +12,11 @@ import pysubs2
 import pytest
 import soundfile
 
-from api.submission.output import resolve_output
+from api.jobs.submission.output import resolve_output
+from reading.plan.plan import Chapter
 from rhapsode.contract.jobs.output import Output, SubtitleFormat
 from rhapsode.contract.jobs.presets import PRESETS, OutputPreset
 from storage.jobs.record import JobRecord
-from storage.segments.plan import Chapter
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
 from tests.worker.studio import Studio
 from worker.speech.mastering.checking import figures, unlike

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from storage.segments.plan import PlannedSegment
+from reading.plan.plan import PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.audio.gain import CEILING, amplified

@@ -15,12 +15,12 @@ from mutagen.id3 import ID3
 from mutagen.mp4 import MP4
 from mutagen.oggopus import OggOpus
 
+from reading.plan.plan import Chapter
 from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat, Tags
 from storage.ids import UploadId
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
-from storage.segments.plan import Chapter
 from tests.worker.assembly.audio.test_formats import jpeg
 from tests.worker.assembly.studio import Book, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio

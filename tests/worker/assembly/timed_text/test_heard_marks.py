@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from storage.narration.script.script import Mark
-from storage.segments.plan import PlannedSegment
+from reading.plan.plan import PlannedSegment
+from reading.script.script import Mark
 from storage.segments.timeline import Span
 from worker.assembly.timed_text.heard_marks import heard_marks
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence, TimedWord

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from reading.plan.plan import Plan, PlannedSegment
 from rhapsode.contract.jobs.output import SubtitleFormat
-from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed, Span
 from worker.assembly.narration import Narration

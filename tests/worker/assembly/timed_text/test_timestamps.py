@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reading.plan.plan import Plan, PlannedSegment
 from rhapsode.contract.jobs.output import Timestamps
-from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed, Span
 from worker.assembly.narration import Narration

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from storage.segments.plan import PlannedSegment
+from reading.plan.plan import PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.timed_text.kept_times import KeptTimes

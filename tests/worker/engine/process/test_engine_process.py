@@ -23,7 +23,6 @@ import pytest
 
 from tests.process_tree import is_alive
 from tests.threads import BoundedExecutor
-from worker.child_process.channel import Channel
 from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech, fake_streamed_speech
 from worker.engine.interface import (
@@ -39,6 +38,7 @@ from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine.process.protocol import RELEASE, Failed
 from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.process.children.channel import Channel
 
 TIMEOUT_S = 60
 LONG_TEXT = "x" * 4000

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from worker.child_process.channel import Channel
 from worker.engine.errors import (
     CheckpointError,
     EngineDied,
@@ -54,6 +53,7 @@ from worker.engine.process.protocol import (
     VoiceEncoded,
 )
 from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from worker.process.children.channel import Channel
 
 PCM = np.linspace(-1, 1, 7, dtype=np.float32)
 CODES = np.arange(48, dtype=np.int16).reshape(3, 16)

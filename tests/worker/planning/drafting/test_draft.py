@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from reading.plan.plan import decode_plan
+from reading.segmenting.lengths import SegmentBounds
 from rhapsode.contract.jobs.input import DocumentFormat, Normalization
 from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.spec import SegmentBounds
-from storage.segments.plan import decode_plan
 from tests.worker.planning.test_languages import ENGLISH, planned_record
 from tests.worker.planning.test_script_inputs import document, submit
 from tests.worker.studio import Studio
@@ -57,7 +57,7 @@ def test_what_is_spoken_counts_and_not_what_is_written(studio: Studio) -> None:
 
 
 def test_more_files_than_a_job_may_have_are_refused_before_anything_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.text.drafting.MAX_CHAPTER_FILES", 2)
+    monkeypatch.setattr("reading.drafting.draft.MAX_CHAPTER_FILES", 2)
     book = b"# One\n\nIt rained.\n\n# Two\n\nIt rained on.\n\n# Three\n\nIt stopped.\n"
     whole = document(DocumentFormat.MARKDOWN)
     mp3 = OutputFormat(type=AudioFormat.MP3, files=Files.CHAPTERS)

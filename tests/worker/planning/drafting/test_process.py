@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from reading.drafting.draft import Draft
+from reading.drafting.warnings import JobWarning
+from reading.plan.plan import Chapter, Plan, PlannedSegment
+from reading.spelling.rules import PronunciationRule, encode_rules
 from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration
-from storage.jobs.warnings import JobWarning
 from storage.narration.cast import SpeakerVoice
 from storage.narration.spec import NarrationSpec
-from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
-from storage.segments.plan import Chapter, Plan, PlannedSegment
-from storage.text.drafting import Draft
+from tests.reading.documents.books import book, package, page
+from tests.reading.documents.pdf.papers import column, paper
 from tests.storage.runtime.fork_server.programs import fork_server_of
-from tests.worker.planning.documents.books import book, package, page
-from tests.worker.planning.documents.pdf.papers import column, paper
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import DraftRequest, draft_plan
 from worker.planning.drafting.process import DrafterBroken, draft_apart

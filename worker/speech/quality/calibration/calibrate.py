@@ -20,12 +20,12 @@ from pathlib import Path
 
 import soundfile
 
+from reading.script.script import plain_script
+from reading.segmenting.lengths import Segmentation
+from reading.segmenting.segmentation import segment_script
+from reading.spelling.normalizers import NORMALIZERS
+from reading.spelling.respelling import respelt
 from rhapsode.contract.jobs.input import Pauses
-from storage.narration.script.script import plain_script
-from storage.narration.spec import Segmentation
-from storage.text.numbers.rules import NORMALIZERS
-from storage.text.segmenting.segmentation import segment_script
-from storage.text.spelling.respelling import respelt
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineError
 from worker.engine.interface import (

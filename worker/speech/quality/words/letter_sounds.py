@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from storage.text.english.letters.acronym_lists import BY_LETTER
+from reading.english.letters.acronym_lists import BY_LETTER
 
 _SOUNDS = """
     a ay eh, b be bee, c sea see, d dee, e ee, f eff, g gee jee, h aitch, i eye, j jay, k kay, l ell, m em, n en,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from storage.text.function_words import FUNCTION_WORDS
+from reading.languages.function_words import FUNCTION_WORDS
 from worker.speech.quality.words.number_digits import DIGIT_WORDS
 from worker.speech.quality.words.word_errors import Edit, Step
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from storage.text.numbers.english_words import BEYOND, ONES, SCALES, TENS, digits
+from reading.numbers.english_words import BEYOND, ONES, SCALES, TENS, digits
 
 DIGIT_WORDS = frozenset(ONES[:10])
 

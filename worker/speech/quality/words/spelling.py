@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from storage.text.numbers.english_words import ordinal
+from reading.numbers.english_words import ordinal
 from worker.speech.quality.words.letter_sounds import as_letters, letters_apart
 from worker.speech.quality.words.number_digits import is_number, numbers_as_digits
 

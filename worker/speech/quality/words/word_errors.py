@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from storage.narration.estimates import SYLLABIC
+from reading.estimates import SYLLABIC
 from worker.speech.quality.words.spelling import spoken_words
 
 WordsOf = Callable[[str], list[str]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from storage.narration.spec import Segmentation
+from reading.segmenting.lengths import Segmentation
 from training.corpus.sentences import template_sentence
 from worker.engine.interface import TextFrontEnd
 from worker.speech.quality.calibration.calibrate import TEXTS, as_spoken

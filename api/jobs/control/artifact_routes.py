@@ -1,0 +1,100 @@
+"""What a job made: the list, and a link per name."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.dependencies import KnownAsked, KnownJobId, Links, Services, Tenant
+from api.http.cursors import decode_cursor, encode_cursor
+from api.http.links import URL_TTL_S
+from api.http.problems.problem import not_found
+from api.jobs.answers.view import JobViewer, find_artifact
+from api.services.container import ApiServices
+from rhapsode.contract.jobs import answer as schemas
+from storage.errors import ArtifactMissing
+from storage.jobs.chapter_files import CHAPTERS, ListedFile, as_artifact
+from storage.jobs.record import ArtifactRecord, JobRecord
+
+router = APIRouter(prefix="/v1/jobs/{job_id}/artifacts", tags=["artifacts"])
+
+_CURSOR = re.compile(r"file [0-9]{1,7}")
+MOST_NAMED = 20
+"""Names that a refusal lists."""
+
+
+class ArtifactListQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: int = Field(default=100, ge=1, le=1_000)
+    cursor: str | None = Field(default=None, max_length=100)
+
+
+@router.get("", response_model=schemas.ArtifactList)
+def list_artifacts(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    parameters: Annotated[ArtifactListQuery, Query()],
+) -> schemas.ArtifactList:
+    """Empty until the job has succeeded. Files of chapters come behind those that the job itself shows."""
+    record = services.jobs.get(tenant, job_id)
+    viewer = JobViewer(services.artifacts, links, time.time())
+    after = decode_cursor(parameters.cursor, _CURSOR)
+    first = int(after.removeprefix("file ")) + 1 if after else 0
+    end = first + parameters.limit
+    own, listed = viewer.artifact_list(record), [*_listed(services, record)]
+    num_own, num = len(own), len(own) + len(listed)
+    files = listed[max(0, first - num_own) : max(0, end - num_own)]
+    cursor = encode_cursor(f"file {end - 1}") if end < num else None
+    data = (*own[first:end], *viewer.chapter_files(record, files))
+    return schemas.ArtifactList(data=data, next_cursor=cursor, has_more=cursor is not None)
+
+
+@router.head("/{name}", status_code=302, include_in_schema=False)
+@router.get("/{name}", status_code=302, response_class=Response)
+def get_artifact(asked: KnownAsked, job_id: KnownJobId, name: str) -> Response:
+    """Leads to the object itself, by a link that needs no credentials for fifteen minutes."""
+    services = asked.services
+    record = services.jobs.get(asked.tenant, job_id)
+    artifact = find_file(services, record, name)
+    viewer = JobViewer(services.artifacts, asked.links, time.time())
+    location = viewer.download_url(record, artifact, URL_TTL_S)
+    return Response(status_code=302, headers={"Location": location, "Cache-Control": "no-store"})
+
+
+def find_file(services: ApiServices, record: JobRecord, name: str) -> ArtifactRecord:
+    """Of the job itself, or of a chapter. Raises a `Problem` if there is none."""
+    artifact = find_artifact(record.artifacts, name) or _find_listed(services, record, name)
+    if artifact is None:
+        raise not_found(f"job {record.id} has no artifact {name[:64]!r}; it has: {_names(record)}")
+    return artifact
+
+
+def _listed(services: ApiServices, record: JobRecord) -> Iterator[ListedFile]:
+    """Every file of a chapter, format by format."""
+    for listing in record.artifacts:
+        if listing.type == CHAPTERS:
+            try:
+                files = services.chapter_files.get(listing.key)
+            except ArtifactMissing:
+                raise not_found(f"{listing.name} of job {record.id} is not in the store any more") from None
+            yield from ((file, as_artifact(file, listing)) for file in files)
+
+
+def _find_listed(services: ApiServices, record: JobRecord, name: str) -> ArtifactRecord | None:
+    return find_artifact([artifact for _, artifact in _listed(services, record)], name)
+
+
+def _names(record: JobRecord) -> str:
+    if not record.artifacts:
+        return f"nothing while it is {record.state}"
+    names = ", ".join(artifact.name for artifact in record.artifacts[:MOST_NAMED])
+    listed = sum(artifact.listed for artifact in record.artifacts)
+    return f"{names}, and {listed} files of chapters" if listed else names

@@ -1,0 +1,146 @@
+"""A change of one segment: checked against the job and its model before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from api.http.problems.problem import invalid_field, not_found, unsupported_language, voice_not_found
+from api.jobs.answers.segment_ids import segment_id
+from api.jobs.segments.view import SegmentViewer
+from api.jobs.submission.languages import refuse_foreign_segment
+from api.jobs.submission.resolving import listed
+from api.jobs.submission.voice_choice import own_voice_for
+from api.services.container import ApiServices
+from api.voices.matching import find_own_voice
+from reading.estimates import speech_units
+from rhapsode.contract.jobs.input import JobInput
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.segments import SegmentChange, SentenceChange
+from storage.errors import VoiceGone, VoiceNotFound
+from storage.ids import TenantId
+from storage.job_store.calls import Transitioned
+from storage.narration.cast import SpeakerVoice, find_speaker
+from storage.narration.spec import NarrationSpec
+from storage.queue.model_registry import ModelCard
+from storage.segments.edited import edited
+from storage.segments.edits import SegmentEdit
+
+AUTO_LANGUAGE = "auto"
+
+
+def change_segment(
+    services: ApiServices, tenant: TenantId, viewer: SegmentViewer, index: int, change: SegmentChange
+) -> Transitioned:
+    """Raises a `Problem` or a `StorageError`."""
+    card = _card(services, viewer.spec)
+    member = _cast_member(services, tenant, change.voice, viewer.spec, card)
+    edit = SegmentEdit(
+        text=_text(change.text, card, viewer.spec),
+        speaker=_speaker(change.speaker, viewer.spec) if member is None else member.name,
+        language=_language(change.language, card, viewer.spec),
+        instructions=_instructions(change.instructions, card),
+        seed=change.seed,
+    )
+    recast = None if member is None else _recasting(member)
+    return services.control.edit(tenant, viewer.record.id, index, edit, recast)
+
+
+def change_sentence(
+    services: ApiServices, tenant: TenantId, viewer: SegmentViewer, place: tuple[int, int], change: SentenceChange
+) -> Transitioned:
+    """place: index of the segment and number of its sentence. Raises a `Problem` or a `StorageError`."""
+    index, number = place
+    now = edited(viewer.segments[index], viewer.states.edit(index))
+    if number >= len(now.sentences):
+        raise not_found(f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
+    edit = SegmentEdit(sentences=((number, change.text),))
+    whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
+    _text(whole.text, _card(services, viewer.spec), viewer.spec)
+    return services.control.edit(tenant, viewer.record.id, index, edit)
+
+
+def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
+    """None once the model was not heard of for long: its workers say then what they cannot do."""
+    return next((card for card in services.models.list() if card.name == spec.model), None)
+
+
+def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
+    limit = spec.bounds.max_bytes
+    if text is not None and limit is not None and len(text.encode()) > limit:
+        raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
+    if text is not None and card is not None:
+        _refuse_long(text, card)
+        refuse_foreign_segment(text, card)
+    return text
+
+
+def _refuse_long(text: str, card: ModelCard) -> None:
+    """A plan cuts what is too long for the model; this text is one segment and stays one."""
+    chars = speech_units(" ".join(text.split()))
+    if chars > card.max_text_chars:
+        detail = f"{card.name} speaks at most {card.max_text_chars} characters in a segment, not {chars}"
+        raise invalid_field("/text", "too_long", detail)
+
+
+def _speaker(name: str | None, spec: NarrationSpec) -> str | None:
+    if name and find_speaker(spec.cast, name) is None:
+        known = ", ".join(repr(member.name) for member in spec.cast) or "nobody"
+        raise invalid_field("/speaker", "not_found", f"the job's cast is {known}; use `voice` for another voice")
+    return name
+
+
+def _cast_member(
+    services: ApiServices, tenant: TenantId, voice: str | None, spec: NarrationSpec, card: ModelCard | None
+) -> SpeakerVoice | None:
+    """The voice as a member of the cast, named like the voice; one that is there already counts."""
+    if voice is None:
+        return None
+    if card is None:
+        raise invalid_field("/voice", "not_available", f"no worker of {spec.model} has said which voices it has")
+    if card.task == "voice_design":
+        raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
+    built_in = listed(voice, card.speakers)
+    if built_in is not None:
+        return _free_name(SpeakerVoice(built_in, built_in), spec)
+    try:
+        record = find_own_voice(services.voices, tenant, voice)
+    except (VoiceNotFound, VoiceGone) as error:
+        raise voice_not_found(voice, card.name, card.speakers) from error
+    if record is None:
+        raise voice_not_found(voice, card.name, card.speakers)
+    own = own_voice_for(JobRequest(input=JobInput(text="."), model=card.name), record, card).own
+    return _free_name(SpeakerVoice(record.name, record.name, own), spec)
+
+
+def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:
+    """Under its own name, unless somebody else of the cast is called so: their voice must not change."""
+    other = find_speaker(spec.cast, wanted.name)
+    if other is None or other == wanted:
+        return wanted
+    return _free_name(replace(wanted, name=f"{wanted.name} (voice)"), spec)
+
+
+def _recasting(member: SpeakerVoice) -> Callable[[NarrationSpec], NarrationSpec]:
+    def recast(spec: NarrationSpec) -> NarrationSpec:
+        return spec if member in spec.cast else replace(spec, cast=(*spec.cast, member))
+
+    return recast
+
+
+def _language(language: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
+    if language is None or card is None:
+        return language
+    found = listed(language, (AUTO_LANGUAGE, *card.languages))
+    if found is None:
+        raise unsupported_language(language, spec.model, card.languages)
+    return found
+
+
+def _instructions(instructions: str | None, card: ModelCard | None) -> str | None:
+    if instructions is None:
+        return None
+    said = instructions.strip()
+    if said and card is not None and not card.accepts_instructions:
+        raise invalid_field("/instructions", "not_supported", f"{card.name} does not take instructions")
+    return said

@@ -1,0 +1,82 @@
+"""A narration that has a plan: what every route about its segments begins with."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends
+
+from api.http.links import LinkBuilder
+from api.http.problems.problem import not_found, state_conflict
+from api.jobs.answers.segment_ids import segment_index
+from api.jobs.segments.view import SegmentViewer
+from api.services.container import ApiServices
+from reading.plan.plan import Chapter, Plan, PlanFormatError, PlannedSegment
+from storage.errors import ArtifactMissing, SegmentNotFound
+from storage.ids import JobId, TenantId
+from storage.jobs.record import JobRecord
+from storage.narration.spec import NarrationSpec
+
+
+async def _segment_index(segment: str) -> int:
+    """`seg_000331`, or the index alone."""
+    index = segment_index(segment)
+    if index is None:
+        raise not_found(f"there is no segment {segment[:64]!r}; ids begin with seg_")
+    return index
+
+
+PLAN_LOST = "the store has lost the plan of this job: its finished files can be downloaded; submit it again for more"
+
+SegmentIndex = Annotated[int, Depends(_segment_index)]
+
+
+def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links: LinkBuilder) -> SegmentViewer:
+    """The job's segments as they are now, none before it is planned. Raises a `Problem` or a `StorageError`."""
+    narration_of(services.jobs.get(tenant, job_id))  # the results of other jobs are none of segments
+    # Before the record, which then knows at least the sample rate of every result that is here.
+    states = services.segments.states(job_id)
+    record = services.jobs.get(tenant, job_id)
+    spec = narration_of(record)
+    return SegmentViewer(record, spec, planned_segments(services, record), states, links)
+
+
+def read_segment(
+    services: ApiServices, tenant: TenantId, job_id: JobId, index: int, links: LinkBuilder
+) -> SegmentViewer:
+    """As `read_segments`, for a segment that has to be there."""
+    viewer = read_segments(services, tenant, job_id, links)
+    if index >= len(viewer.segments):
+        raise SegmentNotFound
+    return viewer
+
+
+def narration_of(record: JobRecord) -> NarrationSpec:
+    if not isinstance(record.spec, NarrationSpec):
+        raise state_conflict("a job of kind voice_cache has no segments; see /v1/voice-caches")
+    return record.spec
+
+
+def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlannedSegment, ...]:
+    """None before the job is planned. Raises a `Problem` if the store has lost or damaged the plan, or a
+    `StorageError`.
+    """
+    plan = _plan(services, record)
+    return plan.segments if plan else ()
+
+
+def planned_chapters(services: ApiServices, record: JobRecord) -> tuple[Chapter, ...]:
+    """As `planned_segments`."""
+    plan = _plan(services, record)
+    return plan.chapters if plan else ()
+
+
+def _plan(services: ApiServices, record: JobRecord) -> Plan | None:
+    if not record.is_planned:
+        return None
+    try:
+        return services.plans.of(record)
+    except (ArtifactMissing, PlanFormatError) as error:
+        # Unless the job was deleted between the two reads.
+        services.jobs.get(record.tenant, record.id)
+        raise state_conflict(PLAN_LOST) from error

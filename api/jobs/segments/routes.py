@@ -1,0 +1,249 @@
+"""The segments of a job: list, read, hear, change, speak again, choose among takes."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
+from api.http.cursors import decode_cursor, encode_cursor
+from api.http.idempotency_key import idempotency_key
+from api.http.parsing import parse_body
+from api.http.problems.problem import Problem, not_found, segment_damaged
+from api.jobs.answers.segment_ids import segment_id
+from api.jobs.segments.changes import change_segment
+from api.jobs.segments.planned_job import SegmentIndex, read_segment, read_segments
+from api.jobs.segments.view import SegmentViewer, shown_attempt
+from api.services.container import ApiServices
+from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.segments import Segment, SegmentChange, SegmentList, SegmentState, TakeList, TakeOrder
+from storage.audio.tempo import stretched
+from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
+from storage.errors import ArtifactCorrupt, ArtifactMissing, SegmentNotFound
+from storage.jobs.record import JobRecord
+from storage.objects import keys
+from storage.objects.stored_segments import read_segment_file, read_verified
+from storage.segments.edits import FIRST_TAKE
+from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
+from storage.segments.results import SegmentResult
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"], route_class=IdempotentRoute)
+
+_CURSOR = re.compile(r"segment [0-9]{1,7}")
+
+TakeNumber = Annotated[int, Field(ge=FIRST_TAKE, le=1_000_000)]
+
+
+class SegmentListQuery(BaseModel):
+    """`state` may be repeated. `flagged`: only those that were kept although they did not pass, or only the others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: list[SegmentState] = []
+    flagged: Literal["true", "false"] | None = None
+    limit: int = Field(default=100, ge=1, le=1_000)
+    cursor: str | None = Field(default=None, max_length=100)
+
+
+@router.get("", response_model=SegmentList)
+def list_segments(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    parameters: Annotated[SegmentListQuery, Query()],
+) -> SegmentList:
+    """In the order of the narration; empty until the text is planned. A cancelled job keeps its finished ones."""
+    viewer = read_segments(services, tenant, job_id, links)
+    after = decode_cursor(parameters.cursor, _CURSOR)
+    first = int(after.removeprefix("segment ")) + 1 if after else 0
+    wanted = [index for index in range(first, len(viewer.segments)) if _is_wanted(viewer, index, parameters)]
+    page, has_more = wanted[: parameters.limit], len(wanted) > parameters.limit
+    places = viewer.places(page[-1] + 1) if page else {}
+    cursor = encode_cursor(f"segment {page[-1]}") if has_more else None
+    data = [viewer.segment(index, places.get(index)) for index in page]
+    return SegmentList(data=tuple(data), next_cursor=cursor, has_more=has_more)
+
+
+@router.get("/{segment}", response_model=Segment)
+def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> Segment:
+    """One segment by its id, `seg_000331`, or its index, with all that was measured of it."""
+    viewer = read_segment(services, tenant, job_id, index, links)
+    shown, result = _shown(viewer, index), viewer.states.results.get(index)
+    if result is None:
+        rejected = viewer.rejected(index)
+        best = next((each for each in rejected if each.seed == shown.seed_used), None)
+        return shown.model_copy(update={"tried": rejected, "checks": best.checks if best else None})
+    header = _stored(services, viewer.record, result).header
+    tried = tuple(shown_attempt(each) for each in header.tried)
+    return shown.model_copy(update={"checks": dict(header.checks), "tried": tried})
+
+
+@router.patch("/{segment}", response_model=Segment, openapi_extra=json_body(SegmentChange))
+def edit_segment(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, body: JsonBytes
+) -> Segment:
+    """Say something else, or say it otherwise. Repeating it is no error.
+
+    A segment that is done is spoken anew at once, as its next take, and the job is assembled again when nothing is
+    open; an assembly under way is given up for it. A job that has succeeded is reopened. One that failed, expired or
+    was cancelled stays as it is, and the edit is spoken when the job is retried. 409 while a worker speaks the segment.
+    """
+    change = parse_body(SegmentChange, body)
+    viewer = read_segment(services, tenant, job_id, index, links)
+    services.tickets.send(change_segment(services, tenant, viewer, index, change).tickets)
+    return _shown(read_segment(services, tenant, job_id, index, links), index)
+
+
+@router.post(
+    "/{segment}/regenerate", status_code=202, response_model=Segment, openapi_extra=json_body(TakeOrder, required=False)
+)
+def regenerate_segment(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    index: SegmentIndex,
+    body: OptionalJsonBytes,
+    response: Response,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> Segment:
+    """Another take of the same text with another seed; otherwise as an edit.
+
+    Every call is another take, unless it bears the Idempotency-Key of an earlier one.
+    """
+    order = parse_body(TakeOrder, body) if body else TakeOrder()
+    path = f"/v1/jobs/{job_id}/segments/{index}/regenerate"
+    idempotency = idempotency_key(idempotency_header, body, path)
+    outcome = services.control.regenerate(tenant, job_id, index, order.seed, idempotency)
+    services.tickets.send(outcome.tickets)
+    shown = _shown(read_segment(services, tenant, job_id, index, links), index)
+    response.headers["Location"] = shown.links.self_
+    return shown
+
+
+@router.get("/{segment}/takes", response_model=TakeList)
+def list_takes(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> TakeList:
+    """The finished ones, the oldest first."""
+    viewer = read_segment(services, tenant, job_id, index, links)
+    return TakeList(data=tuple(viewer.take(index, take) for take in services.segments.takes(job_id, index)))
+
+
+@router.post("/{segment}/takes/{take}/select", response_model=Segment)
+def select_take(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, take: TakeNumber
+) -> Segment:
+    """Put this take into the narration, with the text it was made from; the job is assembled again. Nothing is spoken.
+
+    Repeating it is no error. A job that has not succeeded is only assembled once it is retried.
+    """
+    services.tickets.send(services.control.select_take(tenant, job_id, index, take).tickets)
+    return _shown(read_segment(services, tenant, job_id, index, links), index)
+
+
+@router.get("/{segment}/audio", response_class=Response)
+def get_segment_audio(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    index: SegmentIndex,
+    take: Annotated[TakeNumber | None, Query()] = None,
+    attempt: Annotated[TakeNumber | None, Query(description="one that was rejected, of a segment that failed")] = None,
+) -> Response:
+    """One segment as WAV, at the job's speed: the take in place, or the one named. 404 while there is none.
+
+    409 `segment_damaged` if the store has lost or damaged it; the detail says what to do.
+    """
+    viewer = read_segment(services, tenant, job_id, index, links)
+    if attempt is not None:
+        return _rejected_audio(services, viewer, index, attempt)
+    if take is None:
+        result = viewer.states.results.get(index)
+    else:
+        takes = services.segments.takes(job_id, index)
+        result = next((each.result for each in takes if each.number == take), None)
+    if result is None:
+        raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
+    return _as_wav(_stored(services, viewer.record, result), result.sha256, viewer.speed(index))
+
+
+def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, attempt: int) -> Response:
+    rejection = viewer.states.rejections.get(index)
+    take = rejection.take(attempt) if rejection else None
+    if rejection is None or take is None or not take.sha256:
+        raise not_found(f"segment {index} has no rejected attempt {attempt} that can be heard")
+    record = viewer.record
+    key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
+    stored = _decoded(
+        services, record, index, take.sha256, partial(read_verified, services.artifacts, key, take.sha256)
+    )
+    return _as_wav(stored, take.sha256, viewer.speed(index))
+
+
+def _as_wav(segment: StoredSegment, sha256: str, speed: float) -> Response:
+    rate_hz = segment.header.sample_rate_hz
+    pcm = stretched(bytes(segment.pcm), rate_hz, speed)
+    version = sha256 if speed == 1 else f"{sha256}-{speed}"
+    return Response(
+        wav_header(len(pcm) // BYTES_PER_SAMPLE, rate_hz) + pcm,
+        media_type="audio/wav",
+        headers={"ETag": f'"{version}"', "Cache-Control": "private, no-cache"},
+    )
+
+
+def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> StoredSegment:
+    """The segment as it was committed, byte for byte."""
+    read = partial(read_segment_file, services.artifacts, record.tenant, record.id, result)
+    return _decoded(services, record, result.index, result.sha256, read)
+
+
+def _decoded(
+    services: ApiServices, record: JobRecord, index: int, sha256: str, read: Callable[[], bytes]
+) -> StoredSegment:
+    """Raises a `Problem` or a `StorageError`."""
+    try:
+        return decode_segment(read())
+    except ArtifactMissing as error:
+        services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
+        raise _damaged(services, record, index, sha256, "is not in the store any more", error) from error
+    except (ArtifactCorrupt, SegmentFormatError) as error:
+        raise _damaged(services, record, index, sha256, "is damaged in the store", error) from error
+
+
+def _damaged(services: ApiServices, record: JobRecord, index: int, sha256: str, what: str, error: Exception) -> Problem:
+    segment = segment_id(index)
+    logger.error("segment damaged in the store", extra={"job_id": record.id, "segment": segment, "error": str(error)})
+    in_place = services.segments.results(record.id, [index]).get(index)
+    if in_place is None or in_place.sha256 != sha256:
+        remedy = "this take is not in place: select another one, or regenerate the segment"
+    elif record.state is JobState.SUCCEEDED:
+        remedy = f"assemble the job again (POST /v1/jobs/{record.id}/assemble), and the segment is spoken again"
+    elif record.state.is_terminal:
+        remedy = f"retry the job (POST /v1/jobs/{record.id}/retry), and the segment is spoken again"
+    else:
+        remedy = "the job's assembly will have it spoken again"
+    return segment_damaged(segment, what, remedy)
+
+
+def _is_wanted(viewer: SegmentViewer, index: int, parameters: SegmentListQuery) -> bool:
+    if parameters.state and viewer.states.state(index) not in parameters.state:
+        return False
+    result = viewer.states.results.get(index)
+    return parameters.flagged is None or (parameters.flagged == "true") == bool(result and result.flags)
+
+
+def _shown(viewer: SegmentViewer, index: int) -> Segment:
+    if index >= len(viewer.segments):
+        raise SegmentNotFound
+    return viewer.segment(index, viewer.places(index + 1).get(index))

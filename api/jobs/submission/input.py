@@ -1,0 +1,171 @@
+"""What a request gives to be spoken: read, checked, and made ready for the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic_core import PydanticCustomError
+
+from api.http.problems.problem import Problem, invalid_field, speech_too_long, text_too_long
+from api.services.container import ApiServices
+from api.uploads.named import named_upload_bytes
+from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
+from reading.script.entries import SegmentEntry
+from reading.script.lenient_ssml import Abilities, lenient_script
+from reading.script.script import Script
+from reading.script.ssml import languages_of, parse_ssml, voices_of
+from reading.script.ssml_document import SsmlError
+from rhapsode.contract.jobs.input import (
+    DocumentInput,
+    JobInput,
+    NarrationInput,
+    SegmentInput,
+    SourceType,
+    SsmlMode,
+)
+from rhapsode.contract.speakable_text import check_spoken_text
+from storage.ids import TenantId
+
+UPLOAD_POINTER = "/input/document/upload_id"
+
+_BYTES_PER_S = 14
+"""Of a document of mostly plain characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceUse:
+    """A voice that the input itself names, and where it does so (a JSON pointer).
+
+    is_wish: another speaks where there is none of that name.
+    """
+
+    name: str
+    pointer: str
+    is_wish: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedInput:
+    """num_chars: None is known once a document is read. audio_ms: expected speech; of a document a rough guess.
+
+    voices: named in the input, each once. languages: likewise, as the input spells them. entries: of a list.
+    """
+
+    source: NarrationInput
+    text: str | None
+    num_chars: int | None
+    audio_ms: int
+    voices: tuple[VoiceUse, ...] = ()
+    languages: tuple[VoiceUse, ...] = ()
+    entries: tuple[SegmentInput, ...] = ()
+
+
+def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> PreparedInput:
+    """Raises a `Problem`."""
+    if given.ssml is not None:
+        prepared = _ssml(given.ssml, given.ssml_mode)
+    elif given.segments is not None:
+        prepared = _entries(given.segments, services.settings.max_text_chars)
+    elif given.document is not None:
+        prepared = _document(services, tenant, given.document)
+    else:
+        text = given.text or ""
+        prepared = PreparedInput(NarrationInput(), text, len(text), expected_audio_ms(text))
+    if prepared.audio_ms > MAX_AUDIO_MS:
+        raise speech_too_long(prepared.audio_ms, MAX_AUDIO_MS)
+    return prepared
+
+
+def _ssml(document: str, mode: SsmlMode) -> PreparedInput:
+    """Of lenient SSML, voices that there are not and languages that the model does not speak are passed over."""
+    script = _parsed(document, mode)
+    is_lenient = mode is SsmlMode.LENIENT
+    return PreparedInput(
+        source=NarrationInput(type=SourceType.SSML, ssml_mode=mode),
+        text=document,
+        num_chars=len(script.text),
+        audio_ms=expected_audio_ms(script.text),
+        voices=tuple(VoiceUse(name, "/input/ssml", is_wish=is_lenient) for name in voices_of(script)),
+        languages=() if is_lenient else tuple(VoiceUse(name, "/input/ssml") for name in languages_of(script)),
+    )
+
+
+def _parsed(document: str, mode: SsmlMode) -> Script:
+    try:
+        script = lenient_script(document, Abilities()) if mode is SsmlMode.LENIENT else parse_ssml(document)
+    except SsmlError as error:
+        raise invalid_field("/input/ssml", "invalid_ssml", str(error)) from error
+    try:
+        # Character references can spell what the document itself must not hold.
+        check_spoken_text(script.text)
+    except PydanticCustomError as error:
+        raise invalid_field("/input/ssml", error.type, f"the text of the document: {error.message()}") from error
+    return script
+
+
+def _entries(entries: Sequence[SegmentInput], max_chars: int) -> PreparedInput:
+    num_chars = sum(len(entry.text) for entry in entries)
+    if num_chars > max_chars:
+        raise text_too_long(num_chars, max_chars, "/input/segments")
+    voices: dict[str, VoiceUse] = {}
+    languages: dict[str, VoiceUse] = {}
+    for index, entry in enumerate(entries):
+        if entry.voice is not None:
+            voices.setdefault(entry.voice, VoiceUse(entry.voice, f"/input/segments/{index}/voice"))
+        if entry.speaker is not None:
+            voices.setdefault(entry.speaker, VoiceUse(entry.speaker, f"/input/segments/{index}/speaker"))
+        if entry.language is not None:
+            languages.setdefault(entry.language, VoiceUse(entry.language, f"/input/segments/{index}/language"))
+    return PreparedInput(
+        source=NarrationInput(type=SourceType.SEGMENTS),
+        text=None,
+        num_chars=num_chars,
+        audio_ms=sum(expected_audio_ms(entry.text) for entry in entries),
+        voices=tuple(voices.values()),
+        languages=tuple(languages.values()),
+        entries=tuple(entries),
+    )
+
+
+def _document(services: ApiServices, tenant: TenantId, document: DocumentInput) -> PreparedInput:
+    """Only looked at: it is read where hostile files are read, as part of the job's work."""
+    limit = services.settings.max_document_bytes
+    num_bytes = named_upload_bytes(services, tenant, document.upload_id, UPLOAD_POINTER, limit)
+    source = NarrationInput(
+        type=SourceType.DOCUMENT, format=document.format, include=document.include, images=document.images
+    )
+    # A guess for the queue, which the plan puts right: books are mostly pictures or mostly compressed text.
+    guess_ms = min(num_bytes * 1000 // _BYTES_PER_S, MAX_AUDIO_MS)
+    return PreparedInput(source, None, None, max(1, guess_ms))
+
+
+def stored_entries(prepared: PreparedInput, languages: dict[str, str]) -> list[SegmentEntry]:
+    """The entries as the job keeps them. languages: as the model spells what the request named."""
+    return [
+        SegmentEntry(
+            text=entry.text,
+            id=entry.id or "",
+            speaker=entry.voice or entry.speaker or "",
+            language=languages[entry.language] if entry.language else "",
+            instructions=entry.instructions,
+            seed=entry.seed,
+            pause_after_s=entry.pause_after_s,
+            speed=entry.speed,
+            gain_db=entry.gain_db,
+        )
+        for entry in prepared.entries
+    ]
+
+
+def refuse_cast_without_use(given: JobInput, speakers: dict[str, str]) -> None:
+    """Raises the `Problem` that nothing in this input could name a speaker."""
+    document = given.document
+    if speakers and document is not None and document.format != "txt":
+        detail = f"a document of format {document.format} has no lines `NAME: text`; use txt, `text` or `segments`"
+        raise invalid_field("/speakers", "not_supported", detail)
+
+
+def unknown_speaker(use: VoiceUse, known: Sequence[str]) -> Problem:
+    detail = f"there is no {use.name!r} in `speakers`; there is: {', '.join(known) or 'nobody'}"
+    return invalid_field(use.pointer, "not_found", detail)

@@ -1,0 +1,28 @@
+"""What printers and transcribers left in a text: replaced where it stands, so that a plan shows it.
+
+Right, or untouched: what may mean something else stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from reading.script.script import Replacement
+
+_PAGE_MARK = re.compile(r"[ \t]?[\[{](?:Pg|Page|p\.)[ \t]?(?:\d{1,4}|[ivxlc]{1,8})[\]}]", re.IGNORECASE)
+_ITALICS = re.compile(r"(?<![\w_])_(?=[^\s_])(?:[^_\n]|\n(?![ \t]{0,80}\n)){1,600}(?<=[^\s_])_(?![\w_])")
+_NOTE_MARK = re.compile(r"(?<=[.,;:!?\"'”’)])\[(?:\d{1,3}|[*†‡§]{1,3})\](?!\()")
+_NOTE_MARK_AT_WORD = re.compile(r"(?<=[^\W\d_][^\W\d_])\[(?:\d{1,3}|[*†‡§]{1,3}|[A-Z])\](?![\w(\[])")
+
+
+def find_litter(text: str, *, is_book: bool) -> Iterator[Replacement]:
+    """In no order; may overlap. is_book: a document, where what is in brackets behind a word is a note."""
+    for match in _PAGE_MARK.finditer(text):
+        yield Replacement(match.start(), match.end(), spoken="", written="")
+    for match in _ITALICS.finditer(text):
+        yield Replacement(match.start(), match.start() + 1, spoken="", written="")
+        yield Replacement(match.end() - 1, match.end(), spoken="", written="")
+    for pattern in (_NOTE_MARK, _NOTE_MARK_AT_WORD) if is_book else (_NOTE_MARK,):
+        for match in pattern.finditer(text):
+            yield Replacement(match.start(), match.end(), spoken="", written="")

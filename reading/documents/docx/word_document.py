@@ -1,0 +1,70 @@
+"""A word processor's document to a script, by way of the HTML it stands for: both are read by the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lxml import etree
+
+from reading.documents.archive import Archive
+from reading.documents.chapters import ChapterWriter
+from reading.documents.characters import clean_text, decode_markup
+from reading.documents.docx.body import html_of
+from reading.documents.docx.numbering import read_numbering
+from reading.documents.docx.styles import read_styles
+from reading.documents.errors import ONLY_PICTURES, DocumentError
+from reading.documents.markup import local_name, parse_xml
+from reading.documents.page import ChapterMarks, chapter_level, tell_page
+from reading.documents.short_chapters import with_short_chapters_joined
+from reading.script.builder import ScriptBuilder
+from reading.script.script import Script
+from reading.script.text_flow import TextFlow
+from rhapsode.contract.jobs.input import Images
+
+_Element = etree._Element  # pyright: ignore[reportPrivateUsage]
+
+_OLD = b"\xd0\xcf\x11\xe0"
+"""Begins what Word wrote before 2007, and what is locked with a password since."""
+
+_FOLDER = "word/"
+
+
+def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
+    """Raises `DocumentError`."""
+    if data.startswith(_OLD):
+        raise DocumentError("the DOCX is locked with a password, or is a .doc of before 2007; save it as an open .docx")
+    archive = Archive(data, "DOCX")
+    body = _body(archive)
+    styles, numbering = read_styles(_part(archive, "styles.xml")), read_numbering(_part(archive, "numbering.xml"))
+    root = html_of(body, styles, numbering)
+    builder = ScriptBuilder()
+    flow = TextFlow(builder)
+    chapters = ChapterWriter(flow, include)
+    tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
+    chapters.check()
+    title, author, language = (_property(archive, name) for name in ("title", "creator", "language"))
+    script = builder.build(title=title, author=author, language=language)
+    if not script.text and next(root.iter("img"), None) is not None:
+        raise DocumentError("the DOCX holds pictures and no text", ONLY_PICTURES)
+    return with_short_chapters_joined(script)
+
+
+def _body(archive: Archive) -> _Element:
+    name = f"{_FOLDER}document.xml"
+    root = parse_xml(decode_markup(archive.read(name)), name)
+    body = next((each for each in root if local_name(each.tag) == "body"), None)
+    if body is None:
+        raise DocumentError(f"{name} of the DOCX has no body")
+    return body
+
+
+def _part(archive: Archive, name: str) -> _Element | None:
+    data = archive.find(f"{_FOLDER}{name}")
+    return None if data is None else parse_xml(decode_markup(data), name)
+
+
+def _property(archive: Archive, name: str) -> str:
+    data = archive.find("docProps/core.xml")
+    root = None if data is None else parse_xml(decode_markup(data), "docProps/core.xml")
+    found = next((each for each in root if local_name(each.tag) == name), None) if root is not None else None
+    return "" if found is None else " ".join(clean_text(found.text or "").split())

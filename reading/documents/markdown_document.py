@@ -1,0 +1,132 @@
+"""Markdown to a script, by way of the HTML it stands for, so that both are read by the same rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+
+from reading.documents.errors import DocumentError
+from reading.documents.html_document import html_script
+from reading.documents.page import raised
+from reading.script.script import Script
+from rhapsode.contract.jobs.input import Images
+
+MAX_NESTING = 100
+"""Quotations in lists in quotations; the parser's own bound of 20 is within what people write."""
+
+MAX_BRACKETS = 1_000
+MAX_STARS = 10_000
+"""Of one paragraph, heading or cell. The parser looks for the end of each anew, so the time grows with their square."""
+
+_FIELDS = ("title", "author", "lang", "language")
+_BRACKET = re.compile(r"[\[`<]")
+_STAR = re.compile(r"[*_]")
+_NOTE_BEGINS = re.compile(r"[^\S\n]{0,3}\[\^(?P<name>[^\]\s]{1,64})\]:")
+_BOX = re.compile(r"\A\[[ xX]\][ \t]+")
+_INLINE_NOTE = re.compile(r"\^\[[^\[\]]{1,1000}\]")
+_SUPERSCRIPT = re.compile(r"(?<=[\w)\]])\^([^\s^]{1,20})\^")
+_SUBSCRIPT = re.compile(r"(?<=[\w)\]])~([^\s~]{1,20})~")
+_NOTE_MARK = re.compile(r"\[\^(?P<name>[^\]\s]{1,64})\]")
+
+
+def markdown_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
+    """CommonMark with tables. Raises `DocumentError`."""
+    fields, body = _front_matter(text)
+    html = _html(_without_notes(body))
+    script = html_script(f"<html><body>{html}</body></html>", include, images)
+    language = fields.get("lang") or fields.get("language", "")
+    return replace(script, title=fields.get("title", ""), author=fields.get("author", ""), language=language)
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """What the document says of itself between two lines of dashes, and what stands behind them."""
+    first, *lines = text.split("\n")
+    if not first.startswith("---") or first[3:].strip():
+        return {}, text
+    for number, line in enumerate(lines):
+        if line[:3] in ("---", "...") and not line[3:].strip():
+            return dict(map(_field, lines[:number])), "\n".join(lines[number + 1 :])
+    return {}, text
+
+
+def _field(line: str) -> tuple[str, str]:
+    """Name and value; nothing for a line that says nothing of use."""
+    name, colon, value = line.partition(":")
+    if not colon or name.rstrip() not in _FIELDS:
+        return "", ""
+    return name.rstrip(), value.strip().removeprefix('"').removeprefix("'").removesuffix('"').removesuffix("'")
+
+
+def _without_notes(text: str) -> str:
+    """Notes are no part of CommonMark, but people write them; they are passed over as those of books are."""
+    names: set[str] = set()
+    body = "\n".join(_lines_without_notes(text.split("\n"), names))
+    if not names:
+        return text
+    return _NOTE_MARK.sub(lambda match: "" if match["name"] in names else match[0], body)
+
+
+def _lines_without_notes(lines: Iterable[str], names: set[str]) -> Iterator[str]:
+    """Adds to `names` what notes are called. A note goes on with lines that are indented, also behind empty ones."""
+    blanks: list[str] | None = None
+    for line in lines:
+        if begun := _NOTE_BEGINS.match(line):
+            names.add(begun["name"])
+            yield from blanks or ()
+            blanks = []
+        elif blanks is None:
+            yield line
+        elif not line.strip():
+            blanks.append(line)
+        elif line.startswith(("\t", "    ")):
+            blanks = []
+        else:
+            yield from blanks
+            yield line
+            blanks = None
+    yield from blanks or ()
+
+
+def _refuse_crowds(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline":
+            line = token.map[0] + 1 if token.map else 1
+            for mark, most, name in ((_BRACKET, MAX_BRACKETS, "brackets and backticks"), (_STAR, MAX_STARS, "stars")):
+                if len(mark.findall(token.content)) > most:
+                    raise DocumentError(f"the paragraph at line {line} has more than {most:,} {name}")
+
+
+def _drop_boxes(state: StateCore) -> None:
+    """Of tasks: `- [x] done`. And notes in the text, `^[like this]`."""
+    for before, token in pairwise(state.tokens):
+        if token.type == "inline":
+            is_item = before.type == "paragraph_open" and before.level > 0
+            content = _BOX.sub("", token.content) if is_item else token.content
+            token.content = _INLINE_NOTE.sub("", content)
+
+
+def _raise_and_lower(state: StateCore) -> None:
+    """`10^6^` and `H~2~O`, in text alone: code and addresses stay."""
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "text":
+                content = _SUPERSCRIPT.sub(lambda match: raised(match[1]) or "", child.content)
+                child.content = _SUBSCRIPT.sub(r"\1", content)
+
+
+def _html(text: str) -> str:
+    markdown = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
+    markdown.core.ruler.before("inline", "drop_boxes", _drop_boxes)
+    markdown.core.ruler.before("inline", "refuse_crowds", _refuse_crowds)
+    markdown.core.ruler.push("raise_and_lower", _raise_and_lower)
+    tokens = markdown.parse(text)
+    deepest = max((inner.level for token in tokens for inner in (token, *(token.children or ()))), default=0)
+    if deepest >= MAX_NESTING - 1:
+        # What lies deeper is left out by the parser without a word.
+        raise DocumentError(f"the document is nested more than {MAX_NESTING} deep")
+    return str(markdown.renderer.render(tokens, markdown.options, {}))

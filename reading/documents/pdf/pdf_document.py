@@ -1,0 +1,134 @@
+"""A PDF to a script, by way of the HTML it stands for, as word processors' documents are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from lxml import etree
+
+from reading.cleaning.cleaning import without_litter
+from reading.documents.chapters import ChapterWriter
+from reading.documents.characters import clean_text
+from reading.documents.errors import ONLY_PICTURES, DocumentError
+from reading.documents.page import ChapterMarks, chapter_level, tell_page
+from reading.documents.pdf.chapter_marks import chapter_places
+from reading.documents.pdf.columns import Column, columns_of
+from reading.documents.pdf.contents import without_contents
+from reading.documents.pdf.furniture import without_furniture
+from reading.documents.pdf.headings import Passage, body_size, passages_of
+from reading.documents.pdf.library import PdfFile
+from reading.documents.pdf.lines import Line, Row, rows_of
+from reading.documents.pdf.notes import without_notes
+from reading.documents.pdf.paragraphs import paragraphs_of
+from reading.documents.pdf.runs import Page
+from reading.documents.pdf.whole_words import whole_words
+from reading.documents.short_chapters import with_short_chapters_joined
+from reading.script.builder import ScriptBuilder
+from reading.script.left_out import LeftOutList, quoted
+from reading.script.script import Script
+from reading.script.text_flow import TextFlow
+from rhapsode.contract.jobs.input import Images
+
+MOST_UNKNOWN = 0.3
+"""Of a document's letters whose fonts do not say what they are."""
+
+_Element = etree._Element  # pyright: ignore[reportPrivateUsage]
+
+_FILE_ENDS = (".doc", ".docx", ".tex", ".dvi", ".indd", ".qxd", ".rtf", ".pdf", ".htm", ".html", ".txt")
+_XML_UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
+    """Raises `DocumentError`."""
+    file = PdfFile(data)
+    pages = list(file.pages())
+    _require_text(pages)
+    builder = ScriptBuilder()
+    passages = _passages(pages, builder.left_out)
+    places = chapter_places(file.outline(), passages)
+    root = _html_of(passages, places)
+    flow = TextFlow(builder)
+    chapters = ChapterWriter(flow, include)
+    titles = {str(place): found for place, found in places.items()}
+    tell_page(root, flow, chapters, ChapterMarks(0 if titles else chapter_level(root), titles), images)
+    chapters.check()
+    script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
+    return without_litter(with_short_chapters_joined(script), is_book=True)
+
+
+def _require_text(pages: Sequence[Page]) -> None:
+    letters = sum(len(run.text) for page in pages for run in page.runs)
+    if not letters:
+        number = "page 1 has" if len(pages) == 1 else f"pages 1 to {len(pages)} have"
+        raise DocumentError(f"{number} no text: the PDF holds pictures, as a scan does", ONLY_PICTURES)
+    unknown = sum(len(run.text) for page in pages for run in page.runs if run.is_unknown)
+    if unknown > MOST_UNKNOWN * letters:
+        raise DocumentError(
+            "the PDF's fonts do not say which letters they draw, so its text is a picture", ONLY_PICTURES
+        )
+
+
+def _passages(pages: Sequence[Page], left_out: LeftOutList) -> list[Passage]:
+    printed = [rows_of(page) for page in pages]
+    rows = without_furniture(printed)
+    _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
+    columns = [column for page in rows for column in columns_of(page) if column.lines]
+    size = body_size((line.size, len(line.text)) for column in columns for line in column.lines)
+    with_notes, columns = columns, without_notes(columns, size)
+    _list_gone("line of a note", _lines(with_notes), _lines(columns), left_out)
+    with_contents, columns = columns, [each for each in without_contents(columns) if each.lines]
+    _list_gone("line of contents", _lines(with_contents), _lines(columns), left_out)
+    return whole_words(passages_of(paragraphs_of(columns), size))
+
+
+def _rows(pages: Sequence[Sequence[Row]]) -> list[Row]:
+    return [row for page in pages for row in page]
+
+
+def _lines(columns: Sequence[Column]) -> list[Line]:
+    return [line for column in columns for line in column.lines]
+
+
+def _list_gone(kind: str, before: Sequence[Row | Line], after: Sequence[Row | Line], left_out: LeftOutList) -> None:
+    kept = set(map(id, after))
+    for each in before:
+        if id(each) not in kept:
+            text = each.line.text if isinstance(each, Row) else each.text
+            left_out.add(kind, f"page {each.page + 1}, {quoted(text)}")
+
+
+def _html_of(passages: Sequence[Passage], places: Mapping[int, tuple[str, ...]]) -> _Element:
+    root = etree.Element("body")
+    for index, passage in enumerate(passages):
+        element = etree.SubElement(root, f"h{passage.level}" if passage.level else "p")
+        if index in places:
+            element.set("id", str(index))
+        for number, text in enumerate(_verses(passage)):
+            if number:
+                etree.SubElement(element, "br").tail = text
+            else:
+                element.text = text
+    return root
+
+
+def _verses(passage: Passage) -> Iterator[str]:
+    open_lines: list[str] = []
+    for number, line in enumerate(passage.lines):
+        if number in passage.breaks:
+            yield " ".join(open_lines)
+            open_lines = []
+        open_lines.append(_XML_UNSPEAKABLE.sub(" ", line))
+    yield " ".join(open_lines)
+
+
+def _title(file: PdfFile) -> str:
+    """Not the name of the file that it was made of."""
+    title = _tidy(file.said("Title"))
+    name = title.casefold()
+    is_file = name == "untitled" or name.startswith("microsoft word - ") or name.endswith(_FILE_ENDS)
+    return "" if is_file else title
+
+
+def _tidy(text: str) -> str:
+    return " ".join(clean_text(_XML_UNSPEAKABLE.sub(" ", text)).split())

@@ -1,0 +1,133 @@
+"""A text file to a script: the book without its frame and litter, its chapters found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from reading.cleaning.cleaning import without_litter
+from reading.documents.chapters import ChapterChoice
+from reading.documents.plain.brackets import find_remarks
+from reading.documents.plain.contents import find_contents
+from reading.documents.plain.edits import Edit, edited
+from reading.documents.plain.gutenberg import unframed
+from reading.documents.plain.headings import Heading, find_headings
+from reading.documents.plain.notes import find_notes
+from reading.documents.plain.page_numbers import find_page_numbers
+from reading.documents.plain.paragraphs import is_unwrapped, read_lines, read_paragraphs
+from reading.documents.plain.plays import play_script
+from reading.documents.plain.transcribers import find_transcribers_notes
+from reading.script.dialogue import dialogue_script
+from reading.script.left_out import LeftOutList, quoted
+from reading.script.script import Block, BlockKind, Script, ScriptChapter, Span, Voicing
+from rhapsode.contract.jobs.input import Images
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of the script's text: a line of a heading, or what stands between two."""
+
+    start: int
+    end: int
+    is_heading: bool
+
+
+def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), images: Images = Images.SKIP) -> Script:
+    """cast: names that may begin a line as `NAME:`. Raises `DocumentError`."""
+    book = unframed(text.replace("\r\n", "\n").replace("\r", "\n"))
+    left_out = LeftOutList()
+    if book.text is not text and len(book.text) < len(text):
+        left_out.add("frame of Project Gutenberg", quoted(text))
+    cleaned, contents = _cleaned(book.text, images, left_out)
+    headings = find_headings(read_paragraphs(cleaned), contents)
+    kept, pieces, chapters = _chosen(cleaned, headings, include)
+    script = play_script(kept, cast) or dialogue_script(kept, cast)
+    script = replace(script, blocks=tuple(_divided(script.blocks, pieces)), chapters=chapters)
+    script = replace(script, title=book.title, author=book.author, language=book.language, left_out=left_out.all)
+    return without_litter(script, is_book=True)
+
+
+def _cleaned(text: str, images: Images, left_out: LeftOutList) -> tuple[str, frozenset[str]]:
+    """Without remarks, notes, page numbers and the table of contents; and what that calls the chapters."""
+    remarks = list(find_remarks(text, images))
+    # Of a picture whose words stay only the bracket goes.
+    _list_edits(
+        "remark in brackets",
+        text,
+        [each for each in remarks if text[each[0]] == "[" and text[each[1] - 1] == "]"],
+        left_out,
+    )
+    text = edited(text, remarks)
+    paragraphs = read_paragraphs(text)
+    found = {
+        "note": find_notes(text, paragraphs),
+        "page number": find_page_numbers(text, paragraphs),
+        "transcriber's note": list(find_transcribers_notes(text, paragraphs)),
+    }
+    for kind, edits in found.items():
+        _list_edits(kind, text, edits, left_out)
+    text = edited(text, chain.from_iterable(found.values()))
+    paragraphs = read_paragraphs(text)
+    contents = find_contents(paragraphs)
+    if contents is None:
+        return _with_paragraphs(text), frozenset()
+    start, end = paragraphs[contents.first].start, paragraphs[contents.last].end
+    left_out.add("table of contents", quoted(text[start:end]))
+    return _with_paragraphs(text[:start] + text[end:].lstrip("\n")), contents.keys
+
+
+def _list_edits(kind: str, text: str, edits: Iterable[Edit], left_out: LeftOutList) -> None:
+    for start, end, _ in edits:
+        if text[start:end].strip(" []\n"):
+            left_out.add(kind, quoted(text[start:end]))
+
+
+def _with_paragraphs(text: str) -> str:
+    """A text in long lines with an empty one behind each, so that each is a paragraph."""
+    lines = list(read_lines(text))
+    return "\n\n".join(line.text for line in lines if line.text) if is_unwrapped(lines) else text
+
+
+def _chosen(
+    text: str, headings: Sequence[Heading], include: Sequence[str]
+) -> tuple[str, list[_Piece], tuple[ScriptChapter, ...]]:
+    """The text of the chapters that are wanted, where its headings stand, and where its chapters begin."""
+    choice = ChapterChoice(include)
+    parts: list[str] = []
+    pieces: list[_Piece] = []
+    chapters: list[ScriptChapter] = []
+    shift, at = 0, 0
+    for heading in (*headings, None):
+        end = len(text) if heading is None else heading.start
+        if choice.is_wanted:
+            parts.append(text[at:end])
+        else:
+            shift += end - at
+        at = end
+        if heading is None:
+            break
+        if heading.begins:
+            number = choice.begin()
+            if choice.is_wanted:
+                chapters.append(ScriptChapter(number, heading.begins, heading.start - shift))
+        if choice.is_wanted:
+            pieces += [_Piece(line.start - shift, line.end - shift, is_heading=True) for line in heading.lines]
+    choice.check()
+    return "".join(parts), pieces, tuple(chapters)
+
+
+def _divided(blocks: Sequence[Block], headings: Sequence[_Piece]) -> Iterator[Block]:
+    """The blocks with each heading's line as one of its own, in the job's own voice."""
+    cuts = iter((*headings, None))
+    heading = next(cuts)
+    for block in blocks:
+        start = block.start
+        while heading is not None and heading.start < block.end:
+            if start < heading.start:
+                yield Block(block.kind, (replace(block.spans[0], start=start, end=heading.start),))
+            start = min(heading.end, block.end)
+            yield Block(BlockKind.HEADING, (Span(heading.start, start, Voicing()),))
+            heading = next(cuts)
+        if start < block.end:
+            yield Block(block.kind, (replace(block.spans[0], start=start, end=block.end),))

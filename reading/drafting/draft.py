@@ -1,0 +1,150 @@
+"""From a script to what is spoken of it, in segments. Pure: a script in, a draft or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from reading.cleaning.cleaning import without_litter
+from reading.drafting.languages import language_warnings, refuse_foreign_text
+from reading.drafting.spec import ReadingSpec
+from reading.drafting.unplannable import Unplannable
+from reading.drafting.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, JobWarning
+from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
+from reading.plan.plan import Plan, PlannedSegment
+from reading.script.dialogue import dialogue_script
+from reading.script.left_out import quoted
+from reading.script.script import LeftOut, Script
+from reading.segmenting.segmentation import NothingToSpeak, SegmentedScript, segment_script
+from reading.spelling.job_spelling import respell_script
+from rhapsode.contract.jobs.input import SourceType
+from rhapsode.contract.jobs.output import Files, Timestamps
+from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
+
+MAX_CHAPTER_FILES = 10_000
+"""Of chapters, in one format. A book of more is one whose table of contents is none."""
+
+MOST_TOLD = 20
+"""Kinds of elements that a warning names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
+
+    cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
+    left_out: as of the script.
+    """
+
+    plan: Plan
+    text: str
+    speech_ms: int
+    warnings: tuple[JobWarning, ...] = ()
+    has_chapters: bool = False
+    cover: bytes | None = None
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def plain_text_script(text: str, spec: ReadingSpec) -> Script:
+    """Of a text as it was given, in which names of the job's cast may begin a turn."""
+    return without_litter(dialogue_script(text, [member.name for member in spec.cast]), is_book=False)
+
+
+def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes] = ()) -> Draft:
+    """dictionaries: the spec's, in their order. Raises `Unplannable`, or `DictionaryDamaged` for one of these."""
+    script = _with_unheard_marks(script, spec)
+    _refuse_long_words(script.text)
+    segmented = _segmented(respell_script(script, spec.request, dictionaries), spec)
+    _refuse_many_files(len(segmented.chapters), spec)
+    refuse_foreign_text(segmented.segments, spec)
+    speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
+    _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
+    return Draft(
+        _plan(script, segmented),
+        script.text,
+        speech_ms,
+        (*plan_warnings(segmented.segments, spec), *_ssml_left_out(script, spec)),
+        bool(script.chapters),
+        script.cover,
+        script.left_out,
+    )
+
+
+def _plan(script: Script, segmented: SegmentedScript) -> Plan:
+    return Plan(
+        segmented.segments,
+        segmented.chapters,
+        script.title,
+        script.author,
+        script.language,
+        publisher=script.publisher,
+        date=script.date,
+        marks=script.marks,
+    )
+
+
+def _with_unheard_marks(script: Script, spec: ReadingSpec) -> Script:
+    """Marks are left out where no file is to say when they are heard."""
+    if not script.marks or spec.request.output.timestamps is not Timestamps.OFF:
+        return script
+    unheard = LeftOut("mark, as output.timestamps is off", len(script.marks), quoted(script.marks[0].name))
+    return replace(script, left_out=(*script.left_out, unheard))
+
+
+def _segmented(script: Script, spec: ReadingSpec) -> SegmentedScript:
+    try:
+        return segment_script(script, spec.segmentation, spec.request.pauses)
+    except NothingToSpeak as error:
+        raise Unplannable("invalid_request", str(error)) from error
+
+
+def _refuse_long_words(text: str) -> None:
+    """The API has looked at what came with the request; what a document says is known only now."""
+    at = find_long_word(text)
+    if at is not None:
+        raise Unplannable(
+            "invalid_request", f"at character {at} begins a word of more than {MAX_WORD_CHARS} characters"
+        )
+
+
+def _refuse_endless(expected_ms: int) -> None:
+    """The API has looked at the speech where it could; how many pauses there are is known only now."""
+    if expected_ms > MAX_AUDIO_MS:
+        limit_h = MAX_AUDIO_MS / 3_600_000
+        detail = (
+            f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
+        )
+        raise Unplannable("text_too_long", detail)
+
+
+def plan_warnings(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> tuple[JobWarning, ...]:
+    """What the owner of a planned job should know although it goes on."""
+    return (*_shortened(spec), *language_warnings(segments, spec))
+
+
+def _ssml_left_out(script: Script, spec: ReadingSpec) -> Iterator[JobWarning]:
+    """The first kinds of elements; the plan has them all."""
+    if spec.request.input.type is SourceType.SSML and script.left_out:
+        told = [f"{each.kind} ({each.count}, first at {each.first})" for each in script.left_out[:MOST_TOLD]]
+        more = len(script.left_out) - len(told)
+        others = f" and {more} other kinds" if more else ""
+        yield JobWarning(SSML_LEFT_OUT, f"read without what these would change: {', '.join(told)}{others}")
+
+
+def _shortened(spec: ReadingSpec) -> Iterator[JobWarning]:
+    """Not to who left the lengths to us, or got those that were asked for."""
+    asked_chars = spec.bounds.asked_chars
+    if asked_chars:
+        detail = (
+            f"segments of up to {asked_chars} characters were asked for, and {spec.model} speaks at most "
+            f"{spec.request.segmentation.max_chars}: longer sentences are cut at their clauses"
+        )
+        yield JobWarning(SEGMENTS_SHORTENED, detail)
+
+
+def _refuse_many_files(num_chapters: int, spec: ReadingSpec) -> None:
+    """Now, not after hours of speech."""
+    in_chapters = any(form.files is Files.CHAPTERS for form in spec.request.output.formats)
+    if in_chapters and num_chapters > MAX_CHAPTER_FILES:
+        detail = f"the document has {num_chapters:,} chapters, and {MAX_CHAPTER_FILES:,} files of a format are the most"
+        raise Unplannable("invalid_request", f"{detail}; ask for whole files, or `include` fewer chapters")

@@ -1,0 +1,24 @@
+"""What a job's owner should know of its text although the job goes on. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class JobWarning:
+    """code: one of the public contract's. segment: the index of the one it is about, None for the whole job."""
+
+    code: str
+    detail: str
+    segment: int | None = None
+
+
+LANGUAGE_MISMATCH = "language_mismatch"
+
+FOREIGN_LETTERS = "foreign_letters"
+
+SEGMENTS_SHORTENED = "segments_shortened"
+
+SSML_LEFT_OUT = "ssml_left_out"
+"""Of SSML that is read leniently: the elements that were not done as they say."""

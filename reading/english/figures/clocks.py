@@ -1,0 +1,63 @@
+"""Times of day and durations: 9:05, 14:30, 5pm, 10.30 a.m., 06:00 hours, 2:03:59."""
+
+from __future__ import annotations
+
+import re
+
+from reading.english.rule import DASH, END, Rule, after, rule
+from reading.numbers.english_words import cardinal
+
+_HALF = r"(?P<{0}half>[AaPp])\.?[Mm](?![\w])(?:\.(?=\s{{1,3}}[a-z0-9(]|[,;:?!)—–-]))?"
+"""A full stop that also ends the sentence is left to it."""
+
+
+def _clock(match: re.Match[str]) -> str | None:
+    first = _time(match["hour"], match["minute"], match["half"])
+    if not match["last_hour"]:
+        return _on_the_hour(match) or first
+    last = _time(match["last_hour"], match["last_minute"], match["last_half"])
+    return f"{first} to {last}"
+
+
+def _span(match: re.Match[str]) -> str | None:
+    first = _time(match["first"], match["first_minute"], None)
+    return f"{first} to {_time(match['hour'], match['minute'], match['half'])}"
+
+
+def _time(hour: str, minute: str | None, half: str | None) -> str:
+    suffix = f" {half.upper()} M" if half else ""
+    hours = cardinal(int(hour))
+    if not minute or (int(minute) == 0 and half):
+        return f"{hours}{suffix}"
+    if int(minute) == 0:
+        return f"{hours} o'clock" if 1 <= int(hour) <= 12 else f"{hours} hundred"
+    return f"{hours} {'oh ' if int(minute) < 10 else ''}{cardinal(int(minute))}{suffix}"
+
+
+def _on_the_hour(match: re.Match[str]) -> str | None:
+    """Of a service's clock: 06:00 hours."""
+    if match["minute"] != "00" or not after(match).startswith((" hours", " hrs")):
+        return None
+    return f"{'oh ' if match['hour'][0] == '0' else ''}{cardinal(int(match['hour']))} hundred"
+
+
+def _duration(match: re.Match[str]) -> str | None:
+    hours, minutes, seconds = (int(match[part]) for part in ("hours", "minutes", "seconds"))
+    parts = [(hours, "hour"), (minutes, "minute"), (seconds, "second")]
+    said = [f"{cardinal(many)} {name}{'' if many == 1 else 's'}" for many, name in parts]
+    return f"{said[0]} {said[1]} and {said[2]}"
+
+
+_DIGITS = "0123456789"
+_HOUR = r"(?:[01]?\d|2[0-4])"
+_COLON = rf"(?P<hour>{_HOUR}):(?P<minute>[0-5]\d)(?:\s?{_HALF.format('')})?"
+_LAST_COLON = rf"(?P<last_hour>{_HOUR}):(?P<last_minute>[0-5]\d)(?:\s?{_HALF.format('last_')})?"
+_HALVED = rf"(?P<hour>1[0-2]|[1-9])(?:[.:](?P<minute>[0-5]\d))?\s?{_HALF.format('')}"
+_LAST_HALVED = rf"(?P<last_hour>1[0-2]|[1-9])(?:[.:](?P<last_minute>[0-5]\d))?\s?{_HALF.format('last_')}"
+_FIRST_HOUR = r"(?P<first>1[0-2]|[1-9])(?::(?P<first_minute>[0-5]\d))?"
+RULES: tuple[Rule, ...] = (
+    rule(_DIGITS, rf"(?P<hours>\d{{1,2}}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d){END}", _duration),
+    rule(_DIGITS, rf"{_COLON}(?:{DASH}{_LAST_COLON})?{END}", _clock),
+    rule(_DIGITS, rf"{_FIRST_HOUR}{DASH}{_HALVED}{END}", _span),
+    rule(_DIGITS, rf"{_HALVED}(?:{DASH}{_LAST_HALVED})?{END}", _clock),
+)

@@ -1,0 +1,177 @@
+"""Equations of simple terms, powers and roots, and chemical formulas. What holds anything else stays as a whole."""
+
+from __future__ import annotations
+
+import re
+
+from reading.english.rule import END, NUMBER, Rule, before, quantity, rule
+from reading.numbers.english_words import cardinal, ordinal
+
+_OPERATORS = {
+    "+": "plus",
+    "-": "minus",
+    "−": "minus",
+    "×": "times",
+    "*": "times",
+    "÷": "divided by",
+    "=": "equals",
+    "<": "is less than",
+    ">": "is greater than",
+    "≤": "is less than or equal to",
+    "≥": "is greater than or equal to",
+    "≠": "does not equal",
+    "≈": "is about",
+    "±": "plus or minus",
+    "/": "divided by",
+}
+_SURE = frozenset("+×÷=<>≤≥≠≈*")
+_POWERS = {"²": "squared", "³": "cubed", "2": "squared", "3": "cubed"}
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_CHEMICALS = frozenset(
+    [
+        "H2O",
+        "CO2",
+        "SO2",
+        "NO2",
+        "N2O",
+        "CH4",
+        "NH3",
+        "H2SO4",
+        "HNO3",
+        "H2O2",
+        "C6H12O6",
+        "Fe2O3",
+        "CaCO3",
+        "NaHCO3",
+        "CaCl2",
+        "MgCl2",
+        "SiO2",
+        "Al2O3",
+        "TiO2",
+        "C2H5OH",
+        "C2H6",
+        "C3H8",
+        "CCl4",
+        "H2S",
+        "SO3",
+        "SF6",
+        "UF6",
+        "KMnO4",
+        "Na2CO3",
+        "H3PO4",
+        "O2",
+        "N2",
+        "H2",
+        "O3",
+        "Cl2",
+        "N2O4",
+        "Fe3O4",
+        "PO4",
+        "SO4",
+        "NO3",
+        "NH4",
+        "C2H4",
+        "C2H2",
+        "C6H6",
+        "CO3",
+        "NaCl",
+        "KCl",
+        "HCl",
+        "NaOH",
+        "KOH",
+        "CuSO4",
+        "AgNO3",
+    ]
+)
+_ATOM = re.compile(r"[A-Z][a-z]?|\d{1,3}")
+_TERM = rf"[√±−-]?(?:{NUMBER}[a-z]?(?![A-Za-z])|[A-Za-zπ]{{1,2}}(?![A-Za-z]))(?:[²³]|\^\d{{1,2}})?"
+_TERM_PARTS = re.compile(
+    rf"(?P<sign>[√±−-])?(?:(?P<number>{NUMBER})(?P<factor>[a-z])?|(?P<letters>[A-Za-zπ]{{1,2}}))(?:(?P<power>[²³])|\^(?P<exponent>\d{{1,2}}))?"
+)
+_OPERATOR = r"[+×÷=<>≤≥≠≈*−/-]"
+_FACTOR = re.compile(r"\d[a-z]\b")
+_NAMED = {"π": "pi"}
+_SIGNS = {"√": "the square root of ", "±": "plus or minus ", "-": "minus ", "−": "minus "}
+_OPEN = re.compile(r"[=+×÷<>≤≥≠≈*/^(]\s?\Z")
+
+
+def _equation(match: re.Match[str]) -> str | None:
+    if _OPEN.search(before(match)) or not (_SURE & set(match.group()) or _FACTOR.search(match.group())):
+        return None
+    words, wants_term = [], True
+    for token in match["all"].split():
+        said = _term(token) if wants_term else _OPERATORS.get(token)
+        if said is None:
+            return None
+        words.append(said)
+        wants_term = not wants_term
+    return " ".join(words)
+
+
+def _lone(match: re.Match[str]) -> str | None:
+    return None if _OPEN.search(before(match)) else _term(match.group())
+
+
+def _term(written: str) -> str | None:
+    parts = _TERM_PARTS.fullmatch(written)
+    if parts is None:
+        return None
+    named = " ".join(_NAMED.get(letter, letter) for letter in parts["letters"] or parts["factor"] or "")
+    base = f"{quantity(parts['number'])} {named}".rstrip() if parts["number"] else named
+    sign = _SIGNS[parts["sign"]] if parts["sign"] else ""
+    if parts["power"]:
+        return f"{sign}{base} {_POWERS[parts['power']]}"
+    if parts["exponent"]:
+        power = _POWERS.get(parts["exponent"]) or f"to the {ordinal(int(parts['exponent']))}"
+        return f"{sign}{base} {power}"
+    return f"{sign}{base}"
+
+
+def _about(match: re.Match[str]) -> str | None:
+    return f"about {quantity(match['number'])}"
+
+
+def _pi(match: re.Match[str]) -> str | None:
+    return _NAMED[match.group()]
+
+
+def _acidity(match: re.Match[str]) -> str | None:
+    return "P H"
+
+
+def _numbered(match: re.Match[str]) -> str | None:
+    """U-235, B-52, F-16."""
+    number = int(match["number"])
+    hundreds, rest = divmod(number, 100)
+    if not hundreds or not rest:
+        return f"{match['letter']} {cardinal(number)}"
+    tail = cardinal(rest) if rest > 9 else f"oh {cardinal(rest)}"
+    return f"{match['letter']} {cardinal(hundreds)} {tail}"
+
+
+def _by(match: re.Match[str]) -> str | None:
+    return f"{quantity(match['first'])} by {quantity(match['last'])}"
+
+
+def _chemical(match: re.Match[str]) -> str | None:
+    formula = match.group().translate(_SUBSCRIPTS)
+    if formula == match.group() and formula not in _CHEMICALS:
+        return None
+    atoms = _ATOM.findall(formula)
+    return " ".join(cardinal(int(atom)) if atom.isdecimal() else " ".join(atom.upper()) for atom in atoms)
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_STARTS = f"√±−-.π0123456789{_LETTERS}"
+RULES: tuple[Rule, ...] = (
+    rule(_STARTS, rf"(?P<all>{_TERM}(?:\s{_OPERATOR}\s{_TERM}){{1,8}})(?!\s?[=+×÷<>≤≥≠≈*/^(]){END}", _equation),
+    rule("√±", rf"{_TERM}{END}", _lone),
+    rule("π", rf"π{END}", _pi),
+    rule("p", rf"pH{END}", _acidity),
+    rule("ABCDEFGHIJKLMNOPQRSTUVWXYZ", rf"(?P<letter>[A-Z])-(?P<number>[1-9]\d{{0,2}}){END}", _numbered),
+    rule("0123456789", rf"{NUMBER}(?:[²³]|\^\d{{1,2}}){END}", _lone),
+    rule(_LETTERS, rf"[A-Za-z](?:[²³]|\^\d){END}", _lone),
+    rule("≈~", rf"[≈~]\s?(?P<number>{NUMBER}){END}", _about),
+    rule("0123456789", rf"(?P<first>{NUMBER})(?:\s?×\s?|x|\sx\s)(?P<last>{NUMBER}){END}", _by),
+    rule("ABCDEFGHIJKLMNOPQRSTUVWXYZ", rf"(?:[A-Z][a-z]?(?:\d{{1,2}}|[₀-₉]{{1,2}})?){{1,6}}{END}", _chemical),
+)

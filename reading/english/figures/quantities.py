@@ -1,0 +1,117 @@
+"""Numbers that count or order: cardinals, decimals, ordinals, ranges, scores."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from reading.english.rule import DASH, END, ENDS_OR_OWNS, HYPHENATED, MINUS, NUMBER, Rule, after, before, quantity, rule
+from reading.numbers.english_words import cardinal, digits, ordinal
+
+_OPERATOR_BEFORE = re.compile(r"[=+×÷<>≤≥≠≈*/^√±]\s?\Z")
+_OPERATOR_AFTER = re.compile(r"\s?[=+×÷<>≤≥≠≈*/^¥$€£%°#~\\|@]")
+_CALLED = re.compile(r"\b(?:[Dd]ial(?:led|ed)?|[Cc]all(?:ed)?|[Rr]ing|[Rr]ang|[Pp]hone)\s(?:\d{3},?\s(?:or|and)\s)?\Z")
+_NUMBERED = re.compile(r"\b(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite)\s\Z")
+_SECTION = re.compile(r"\b(?:[Tt]able|[Ff]igure|[Ff]ig\.|[Ss]ection|[Ee]xercise|[Pp]art|[Pp]late|[Cc]hapter)\s\Z")
+_MOST_SCORED = 200
+"""A larger number before a smaller one is no score of a game, but a code."""
+
+_SCORED = re.compile(
+    r"\b(?:won|wins?|lost|lose|beat|beaten|match|scored?|set|game|lead|led|victory|defeat(?:ed)?|final)\b|\d[-–]\d{1,2},\s\Z"
+)
+"""Nine to five are hours; six four is a set of tennis."""
+
+_SPECIAL = {"24/7": "twenty-four seven", "9/11": "nine eleven", "50/50": "fifty-fifty"}
+
+
+def _number(match: re.Match[str]) -> str | None:
+    if _OPERATOR_BEFORE.search(before(match)) or _OPERATOR_AFTER.match(after(match)):
+        return None
+    if _is_sign(after(match).lstrip()[:1]):
+        return None
+    written = match["number"]
+    if len(written) == 3 and _CALLED.search(before(match)) and written in ("911", "999", "112", "101"):
+        return digits(written)
+    if len(written) == 3 and _NUMBERED.search(before(match)) and written[1] == "0" and written[2] != "0":
+        return f"{cardinal(int(written[0]))} oh {cardinal(int(written[2]))}"
+    if written == "0" and after(match)[:1] == "-":
+        return None
+    return f"{'minus ' if match['minus'] else ''}{quantity(written)}"
+
+
+def _is_sign(char: str) -> bool:
+    """Of money or mathematics, and no rule knew it."""
+    return bool(char) and unicodedata.category(char) in ("Sc", "Sm")
+
+
+def _times(match: re.Match[str]) -> str | None:
+    return f"{quantity(match['number'])} times" if re.match(r"\s[a-z]", after(match)) else None
+
+
+def _plus(match: re.Match[str]) -> str | None:
+    return f"{quantity(match['number'])} plus"
+
+
+def _positive(match: re.Match[str]) -> str | None:
+    return f"plus {quantity(match['number'])}"
+
+
+def _range(match: re.Match[str]) -> str | None:
+    first, last = match["first"], match["last"]
+    if len(first) > 1 and first[0] == "0":
+        return None
+    from_number, to_number = (float(each.replace(",", "")) for each in (first, last))
+    if from_number > to_number and (from_number > _MOST_SCORED or _SECTION.search(before(match))):
+        return None
+    is_score = first == last or (from_number > to_number and _SCORED.search(before(match)))
+    joint = " " if is_score else " to "
+    return f"{quantity(first)}{joint}{quantity(last)}"
+
+
+def _three(match: re.Match[str]) -> str | None:
+    return " ".join(quantity(part) for part in re.split(r"[-–]", match.group()))
+
+
+def _one_in(match: re.Match[str]) -> str | None:
+    return f"{quantity(match['first'])}-in-{quantity(match['last'])}"
+
+
+def _ordinals(match: re.Match[str]) -> str | None:
+    first = _ordinal(match["first"], match["end"])
+    last = _ordinal(match["last"], match["last_end"]) if match["last"] else ""
+    if first is None or last is None:
+        return None
+    return f"{first} to {last}" if last else first
+
+
+def _ordinal(written: str, end: str) -> str | None:
+    number = int(written.replace(",", ""))
+    is_teen = number % 100 in (11, 12, 13)
+    right = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return ordinal(number) if end == right or (end == "d" and right in ("nd", "rd")) else None
+
+
+def _special(match: re.Match[str]) -> str | None:
+    return _SPECIAL[match.group()]
+
+
+_DIGITS = "0123456789"
+_WHOLE = r"\d{1,3}(?:,\d{3}){0,3}"
+_END_OF_ORDINAL = r"(?:st|nd|rd|th|d)"
+_SMALL = r"\d{1,2}"
+RULES: tuple[Rule, ...] = (
+    rule(_DIGITS, rf"(?:24/7|9/11|50/50){END}", _special),
+    rule(
+        _DIGITS,
+        rf"(?P<first>{_WHOLE})(?P<end>{_END_OF_ORDINAL})(?:{DASH}(?P<last>{_WHOLE})(?P<last_end>{_END_OF_ORDINAL}))?"
+        rf"(?:{HYPHENATED}|{ENDS_OR_OWNS})",
+        _ordinals,
+    ),
+    rule(_DIGITS, rf"(?P<first>\d{{1,2}})-in-(?P<last>\d{{1,4}}){END}", _one_in),
+    rule(_DIGITS, rf"{_SMALL}{DASH}{_SMALL}{DASH}{_SMALL}{END}", _three),
+    rule(_DIGITS, rf"(?P<first>{NUMBER}){DASH}(?P<last>{NUMBER})(?:{HYPHENATED}|{END})", _range),
+    rule(_DIGITS, rf"(?P<number>{NUMBER})[x×]{END}", _times),
+    rule(_DIGITS, rf"(?P<number>{NUMBER})\+{END}", _plus),
+    rule("+", rf"\+(?P<number>{NUMBER}){END}", _positive),
+    rule(f".-−{_DIGITS}", rf"(?P<minus>{MINUS})?(?P<number>{NUMBER})(?:{HYPHENATED}|{ENDS_OR_OWNS})", _number),
+)

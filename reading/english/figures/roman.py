@@ -1,0 +1,81 @@
+"""Roman numerals: Henry VIII, Chapter IV, World War II, the XIX century. What stands before one says what it is."""
+
+from __future__ import annotations
+
+import re
+
+from reading.english.figures.regnal_names import REGNAL_NAMES
+from reading.english.rule import END, ENDS_OR_OWNS, Rule, after, before, one_of, rule
+from reading.numbers.english_words import cardinal, ordinal
+from reading.numbers.roman_numerals import roman_value
+
+_HEADINGS = (
+    *("Chapter", "Book", "Part", "Act", "Scene", "Volume", "Canto", "Section", "Appendix", "Article", "Lesson"),
+    *("Psalm", "Type", "Phase", "Class", "Stage", "Level", "Figure", "Plate", "Table", "Letter", "Sonnet", "Mark"),
+    *("Apollo", "Gemini", "Rocky", "Rambo", "Bowl", "War", "Grade", "Category", "Title", "Stave", "Adventure", "Vol."),
+    *("Problem", "Rule", "Theorem", "Group", "Division", "Corps", "Symphony", "Sonata", "No.", "Number", "Fig."),
+    *("Chap.", "Episode", "Schedule", "Annex", "Round", "Item", "Note", "Step", "Story", "Tale", "Ode", "Elegy"),
+)
+_HEADING = re.compile(rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _HEADINGS)})})\s\Z")
+_LOWER_HEADING = re.compile(
+    r"\b(?:[Cc]hapter|[Ss]cene|[Aa]ct|[Bb]ook|[Pp]art|[Vv]ol(?:ume|\.)|[Cc]anto|pp?\.|[Pp]age)\s\Z"
+)
+_LOWER_KIND = re.compile(r"\b(?:type|stage|phase|grade|class|category|level|figure|table|appendix)\s\Z")
+"""Before an I these are mostly what somebody has: the class I took."""
+
+_RULER = re.compile(rf"\b(?:{one_of(REGNAL_NAMES)})\s\Z")
+_RULED = re.compile(
+    r"['’]s\b|[.,;:!?)\]\"”—–]|\Z|\s(?:of|and|was|is|had|died|reigned|ruled|abdicated|became|himself|herself)\b"
+)
+_GOES_ON = re.compile(r"\s(?!(?:of|and|or|to|in|is|was|begins|ends|opens|shows|contains|had)\b)[a-z]")
+_CENTURY = re.compile(r"(?:th)?\s(?:[Cc]entury|[Cc]ent\.)")
+_CANONICAL = re.compile(r"C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ALONE_BEFORE = re.compile(r"(?:\n[^\S\n]{0,16}\n[^\S\n]{0,16}|\A\s{0,16})\Z")
+_ALONE_AFTER = re.compile(r"\.?[^\S\n]{0,8}\n[^\S\n]{0,8}\n")
+
+_TITLE_AFTER = re.compile(r"\.[^\S\n]{1,3}(?:[A-Z]{2}|[A-Z][a-z]{0,20}\s[A-Z])")
+
+
+def value_of(written: str) -> int | None:
+    """None for what no Roman wrote, as IIX."""
+    numeral = written.upper()
+    return roman_value(numeral) if numeral and _CANONICAL.fullmatch(numeral) else None
+
+
+def _numeral(match: re.Match[str]) -> str | None:
+    written, front, behind = match.group(), before(match), after(match)
+    number = value_of(written)
+    if number is None:
+        return None
+    if _HEADING.search(front) or _LOWER_HEADING.search(front):
+        return None if written == "I" and _GOES_ON.match(behind) else _titled(number)
+    if len(written) > 1 and _LOWER_KIND.search(front):
+        return cardinal(number)
+    if _RULER.search(front):
+        return None if written == "I" and not _RULED.match(behind) else f"the {ordinal(number).title()}"
+    if len(written) > 1 and _CENTURY.match(behind):
+        return ordinal(number)
+    return _titled(number) if _ALONE_BEFORE.search(front) and _is_heading(written, behind) else None
+
+
+def _is_heading(written: str, behind: str) -> bool:
+    """A chapter's number in a paragraph of its own, or before its title."""
+    is_sure = len(written) > 2 or (len(written) == 2 and "C" not in written)
+    if _ALONE_AFTER.match(behind):
+        return is_sure or (len(written) == 1 and behind.startswith("."))
+    return is_sure and _TITLE_AFTER.match(behind) is not None
+
+
+def _titled(number: int) -> str:
+    return cardinal(number).capitalize()
+
+
+def _lower(match: re.Match[str]) -> str | None:
+    number = value_of(match.group())
+    return cardinal(number) if number and _LOWER_HEADING.search(before(match)) else None
+
+
+RULES: tuple[Rule, ...] = (
+    rule("IVXLC", rf"[IVXLC]{{1,9}}(?:(?=th\s)|{ENDS_OR_OWNS})", _numeral),
+    rule("ivxl", rf"[ivxl]{{1,8}}{END}", _lower),
+)

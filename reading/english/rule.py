@@ -1,0 +1,87 @@
+"""What a rule is, and the parts that the patterns of several rules share.
+
+A rule's pattern is tried where a word begins, and nothing but closing marks may follow what it takes: an item is read
+as a whole or it stays. Every repetition in a pattern has a bound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from reading.numbers.english_words import cardinal, digits
+
+Speak = Callable[[re.Match[str]], str | None]
+"""The words for what was found; None where it has to stay as it is written."""
+
+END = r"""(?=[.,;:!?)\]}"'”’»]{0,6}+(?:\s|—|–(?!\d)|--|…|[\[†‡*¹²³]|\Z))"""
+"""Behind an item."""
+
+ENDS_OR_OWNS = rf"(?:(?=['’]s\b)|{END})"
+"""Behind an item that may have a genitive."""
+
+HYPHENATED = r"(?=(?:-[A-Za-z]{1,20}){1,4}(?![\w-]))"
+"""Before the rest of a compound: 10-year-old."""
+
+NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?|\.\d{1,9})"
+DASH = r"[-–]"
+MINUS = r"[-−]"
+MOST_DIGITS = 15
+LOOK_BACK = 48
+
+_DETERMINER = re.compile(
+    r"\b(?:an?|the|this|that|every|each|his|her|my|our|their|your|one|another)\s(?:\w{1,12}\s)?\Z", re.I
+)
+_NOUN = re.compile(
+    r"\s(?!(?:and|or|of|in|for|to|on|at|a|an|the|per|each|that|which|who|he|she|it|they|we|you|is|was|"
+    r"are|were|had|has|have|from|by|with|as|but|if|than|when|while|away|long|high|wide|deep|tall|old|"
+    r"every|into|out|up|down|off|over|under|more|less|later|ago|before|after|above|below|worth|north|"
+    r"south|east|west|today|now|then|thick|apart|behind|ahead|would|could|will|did|so|until|since)\b)[a-z]{2}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """starts: characters with which an item may begin."""
+
+    starts: str
+    pattern: re.Pattern[str]
+    speak: Speak
+
+
+def rule(starts: str, pattern: str, speak: Speak, flags: re.RegexFlag = re.NOFLAG) -> Rule:
+    return Rule(starts, re.compile(pattern, flags), speak)
+
+
+def before(match: re.Match[str]) -> str:
+    """The characters in front of an item, as many as a rule looks at."""
+    return match.string[max(0, match.start() - LOOK_BACK) : match.start()]
+
+
+def after(match: re.Match[str]) -> str:
+    return match.string[match.end() : match.end() + LOOK_BACK]
+
+
+def is_adjective(match: re.Match[str]) -> bool:
+    """Whether an amount belongs to a noun behind it: "a ten dollar bill"."""
+    return after(match).startswith("-") or bool(_DETERMINER.search(before(match)) and _NOUN.match(after(match)))
+
+
+def quantity(written: str) -> str:
+    """A number with its thousands and decimals; digit by digit where it is a code."""
+    whole, _, decimals = written.replace(",", "").partition(".")
+    is_code = len(whole) > MOST_DIGITS or (len(whole) > 1 and whole[0] == "0")
+    if not whole:
+        return f"point {digits(decimals)}"
+    words = digits(whole) if is_code else cardinal(int(whole))
+    return f"{words} point {digits(decimals)}" if decimals else words
+
+
+def is_one(written: str) -> bool:
+    return written == "1"
+
+
+def one_of(words: Iterable[str]) -> str:
+    """A pattern for the longest of them."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))

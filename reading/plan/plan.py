@@ -1,0 +1,219 @@
+"""The plan of a narration: which stretch of the text is spoken in which segment, as JSON lines in the store.
+
+Offsets are code points into the plan's text: the job's input where that is plain text, else the text that was
+extracted from it, which lies beside the plan. The segments cover it exactly, in order, without gaps.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from reading.estimates import SYLLABIC
+from reading.plan.sentences import Sentence, SentenceBreak, sentences
+from reading.script.script import Mark
+
+PLAN_FORMAT = 4
+
+CLOSING_MARK_BYTES = 3
+"""What `closed` may add to a text, in UTF-8."""
+
+_SYLLABIC_END = re.compile(f"[{SYLLABIC}]$")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSegment:
+    """`text` is what is spoken for the stretch [start, end): dictionaries applied, outer whitespace removed.
+
+    written_otherwise: what people are shown of it; None is `text` itself. breaks: where its sentences begin behind the
+    first; read them as `sentences`. goes_on: its last sentence does, in the next segment. speed, gain_db: how much
+    faster and louder it is heard than it is spoken, beside what holds for the whole.
+    speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
+    job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
+    the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice.
+    is_last: nothing is spoken after it. Both are found when the plan is read, not stored.
+    """
+
+    index: int
+    start: int
+    end: int
+    text: str
+    pause_after_s: float
+    speaker: str = ""
+    language: str = ""
+    instructions: str | None = None
+    seed: int | None = None
+    chapter: int = 0
+    source_id: str = ""
+    written_otherwise: str | None = None
+    breaks: tuple[SentenceBreak, ...] = ()
+    goes_on: bool = False
+    speed: float = 1.0
+    gain_db: float = 0.0
+    occurrence: int = field(default=0, compare=False)
+    is_last: bool = field(default=False, compare=False)
+
+    @property
+    def spoken_text(self) -> str:
+        """As it is spoken: any run of whitespace is one space, so that the line width of the input is not heard.
+
+        What ends here without a mark, such as a heading, gets one; a long sentence that was cut goes on.
+        """
+        words = " ".join(self.text.split())
+        return words if self.goes_on and not self.is_last else closed(words)
+
+    @property
+    def written(self) -> str:
+        """As people read it: nothing spelt out, and without page marks, labels and the like."""
+        return self.text if self.written_otherwise is None else self.written_otherwise
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        return sentences(self.start, self.end, self.text, self.written, self.breaks)
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A part of the narration with a title; it ends where the next one starts. id: how a request can name it."""
+
+    title: str
+    first_segment: int
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is spoken and how it is divided.
+
+    chapters: empty if the input has none. title, author, language, publisher, date: what the document says of
+    itself; "" if nothing.
+    cover_key: where the store keeps the document's cover picture; None if it has none. text_key: where it keeps the
+    text that offsets refer to; None is the job's input. marks: names of moments, in order, with offsets likewise.
+    """
+
+    segments: tuple[PlannedSegment, ...]
+    chapters: tuple[Chapter, ...] = ()
+    title: str = ""
+    author: str = ""
+    language: str = ""
+    cover_key: str | None = None
+    text_key: str | None = None
+    publisher: str = ""
+    date: str = ""
+    marks: tuple[Mark, ...] = ()
+
+
+def closed(text: str) -> str:
+    """The text, with a full stop if it ends in a letter or digit: a model that reads sentences breaks off otherwise."""
+    if not text or unicodedata.category(text[-1])[0] not in "LN":
+        return text
+    return text + ("。" if _SYLLABIC_END.search(text) else ".")
+
+
+def segment_id(index: int) -> str:
+    """As callers name it."""
+    return f"seg_{index:06d}"
+
+
+class PlanFormatError(ValueError):
+    """The bytes are not a plan this version can read."""
+
+
+def encode_plan(plan: Plan) -> bytes:
+    """A head line, then one line for each segment; fields with their default are left out."""
+    head: dict[str, object] = {"plan_format": PLAN_FORMAT}
+    for name in ("title", "author", "language", "cover_key", "text_key", "publisher", "date"):
+        if value := getattr(plan, name):
+            head[name] = value
+    if plan.chapters:
+        head["chapters"] = [[chapter.title, chapter.first_segment, chapter.id] for chapter in plan.chapters]
+    if plan.marks:
+        head["marks"] = [[mark.name, mark.position, mark.is_end] for mark in plan.marks]
+    return "".join(f"{json.dumps(line)}\n" for line in (head, *_lines(plan.segments))).encode()
+
+
+def decode_plan(data: bytes) -> Plan:
+    """Raises `PlanFormatError` for anything `encode_plan` of this version did not write."""
+    try:
+        head, *lines = (cast("dict[str, Any]", json.loads(line)) for line in data.decode().splitlines())
+        if head.get("plan_format") != PLAN_FORMAT:
+            raise PlanFormatError(f"unknown plan format {head!r}")
+        return Plan(
+            segments=with_occurrences(_segment(line) for line in lines),
+            chapters=tuple(Chapter(*chapter) for chapter in head.get("chapters", ())),
+            title=head.get("title", ""),
+            author=head.get("author", ""),
+            language=head.get("language", ""),
+            cover_key=head.get("cover_key"),
+            text_key=head.get("text_key"),
+            publisher=head.get("publisher", ""),
+            date=head.get("date", ""),
+            marks=tuple(Mark(*mark) for mark in head.get("marks", ())),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise PlanFormatError(f"not a plan: {error}") from error
+
+
+def with_occurrences(segments: Iterable[PlannedSegment]) -> tuple[PlannedSegment, ...]:
+    """The same segments, each with its `occurrence` and `is_last`."""
+    found = list(segments)
+    if found:
+        found[-1] = replace(found[-1], is_last=True)
+    seen: Counter[tuple[str, str]] = Counter()
+    counted: list[PlannedSegment] = []
+    for segment in found:
+        said = (segment.spoken_text, segment.speaker)
+        counted.append(replace(segment, occurrence=seen[said]) if seen[said] else segment)
+        seen[said] += 1
+    return tuple(counted)
+
+
+def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:
+    for segment in segments:
+        line: dict[str, object] = {
+            "i": segment.index,
+            "start": segment.start,
+            "end": segment.end,
+            "text": segment.text,
+            "pause_s": segment.pause_after_s,
+        }
+        optional = {
+            "speaker": segment.speaker,
+            "lang": segment.language,
+            "instructions": segment.instructions,
+            "seed": segment.seed,
+            "chapter": segment.chapter or None,
+            "id": segment.source_id,
+            "written": segment.written_otherwise,
+            "breaks": segment.breaks or None,
+            "goes_on": segment.goes_on or None,
+            "speed": None if segment.speed == 1 else segment.speed,
+            "gain_db": segment.gain_db or None,
+        }
+        yield line | {name: value for name, value in optional.items() if value is not None and value != ""}
+
+
+def _segment(line: dict[str, Any]) -> PlannedSegment:
+    return PlannedSegment(
+        index=line["i"],
+        start=line["start"],
+        end=line["end"],
+        text=line["text"],
+        pause_after_s=line["pause_s"],
+        speaker=line.get("speaker", ""),
+        language=line.get("lang", ""),
+        instructions=line.get("instructions"),
+        seed=line.get("seed"),
+        chapter=line.get("chapter", 0),
+        source_id=line.get("id", ""),
+        written_otherwise=line.get("written"),
+        breaks=tuple(each if isinstance(each, int) else tuple(each) for each in line.get("breaks", ())),
+        goes_on=line.get("goes_on", False),
+        speed=line.get("speed", 1.0),
+        gain_db=line.get("gain_db", 0.0),
+    )

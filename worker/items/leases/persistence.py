@@ -1,0 +1,61 @@
+"""Not giving up at once: a finished piece of work outlives a short silence of a store."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from storage.errors import StoreUnavailable
+from storage.objects.store import ArtifactStore
+from worker.items.leases.keeper import HeldLease
+from worker.items.leases.put_once import put_once
+
+T = TypeVar("T")
+
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 3.0
+
+
+class Patience(Protocol):
+    """Who waits for a store, and how long: a lease, or what is heard while it is made."""
+
+    @property
+    def patience_s(self) -> float: ...
+
+    def check(self) -> None:
+        """Raises if the work is not wanted any more."""
+        ...
+
+
+def until_available(call: Callable[[], T], held: Patience) -> T:
+    """The result of an idempotent call, repeated while a store is silent: under a lease for four of its lengths.
+
+    Raises the last `StoreUnavailable` then, or what `check` does (`WorkDropped`).
+    """
+    return _repeated(call, held.patience_s, held.check)
+
+
+def settle(call: Callable[[], T], patience_s: float) -> T:
+    """As `until_available`, for the last word about an item, which must be said even if its lease was dropped."""
+    return _repeated(call, patience_s, lambda: None)
+
+
+def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease) -> str:
+    """Store `data` under a key that carries the fence of our own lease; returns its sha256."""
+    return until_available(lambda: put_once(artifacts, key, data), held)
+
+
+def _repeated(call: Callable[[], T], patience_s: float, check: Callable[[], None]) -> T:
+    give_up_at = time.monotonic() + patience_s
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            return call()
+        except StoreUnavailable:
+            if time.monotonic() + pause_s > give_up_at:
+                raise
+        check()
+        time.sleep(random.uniform(pause_s / 2, pause_s))
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
