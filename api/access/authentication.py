@@ -204,9 +204,11 @@ def _require_local(request: HTTPConnection) -> None:
 
 
 def _require_own_page(request: HTTPConnection, admitted: Collection[str]) -> None:
-    """What is no browser names no origin."""
-    if not _is_own_page(request, admitted):
-        origin = request.headers["origin"]
+    """A client that is not a browser sends neither Origin nor Sec-Fetch-Site."""
+    origin = request.headers.get("origin")
+    if origin is None and request.headers.get("sec-fetch-site") == "cross-site":
+        raise forbidden("a page of another site may not use this API, which has no keys")
+    if origin is not None and not _is_own_page(request, admitted):
         raise forbidden(
             f"a page of {origin[:100]!r} may not use this API, which has no keys; name it in RHAPSODE_CORS_ORIGINS"
         )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from api.http.middleware.frame_limits import TENANT_FRAMES_PER_S, Budget
 from api.http.problems.problem import too_many_sockets
 from storage.runtime.observability.metrics import gauge
 
@@ -21,11 +22,15 @@ EMPTY_LOOK_S = 0.02
 
 
 class OpenSocket:
-    """One of them, which may say what is to happen when the process is told to stop."""
+    """One of them, which may say what is to happen when the process is told to stop.
 
-    __slots__ = ("_is_told", "_on_stop")
+    frames: what all sockets of its tenant may send together.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_is_told", "_on_stop", "frames")
+
+    def __init__(self, frames: Budget) -> None:
+        self.frames = frames
         self._is_told = False
         self._on_stop: Callable[[], None] | None = None
 
@@ -47,6 +52,7 @@ class OpenSockets:
     def __init__(self, max_connections: int) -> None:
         self._limit = max(1, int(max_connections * SHARE))
         self._open: Counter[str] = Counter()
+        self._frames: dict[str, Budget] = {}
         self._sockets: set[OpenSocket] = set()
 
     def stop(self) -> None:
@@ -66,7 +72,7 @@ class OpenSockets:
         if self._open[tenant] >= self._limit:
             raise too_many_sockets(self._limit)
         self._open[tenant] += 1
-        socket = OpenSocket()
+        socket = OpenSocket(self._frames.setdefault(tenant, Budget(TENANT_FRAMES_PER_S)))
         self._sockets.add(socket)
         try:
             with _OPEN.track_inprogress():
@@ -76,3 +82,4 @@ class OpenSockets:
             self._open[tenant] -= 1
             if not self._open[tenant]:
                 del self._open[tenant]
+                del self._frames[tenant]

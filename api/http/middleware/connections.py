@@ -41,6 +41,12 @@ MIN_BODY_BYTES_PER_S = 500
 MAX_HEAD_BYTES = 16 * 1024
 """Of a request's line and header fields together."""
 
+CHUNKED_BYTES = 4 * 1024
+"""Of a body in chunks, looked at together: it may hold hundreds of chunks."""
+
+CHUNKS_A_TURN = 64
+"""With more of them the rest waits for the event loop's next turn."""
+
 STOP_WAITING = "stop_waiting"
 """In the application's state: called when the server begins to stop, so that held answers are given."""
 
@@ -78,7 +84,17 @@ class _Arrival:
 class HttpProtocol(H11Protocol):
     # A class with more attributes than Python shares the names of (30) costs each connection a dictionary of its own,
     # 1.3 KiB.
-    __slots__ = ("_answers", "_arrival", "_has_received", "_is_over", "_limits", "_timer", "_write_timer")
+    __slots__ = (
+        "_answers",
+        "_arrival",
+        "_has_received",
+        "_held",
+        "_is_over",
+        "_limits",
+        "_timer",
+        "_turn",
+        "_write_timer",
+    )
 
     def __init__(
         self,
@@ -95,6 +111,9 @@ class HttpProtocol(H11Protocol):
         self._arrival: _Arrival | None = None
         self._has_received = False
         self._is_over = False
+        # What was read and waits for the next turn; reading pauses meanwhile.
+        self._held = b""
+        self._turn: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -114,14 +133,11 @@ class HttpProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._has_received = True
-        # A head is bounded by what h11 holds of one that is not complete, so it is shown no more than that at once.
-        for start in range(0, len(data), MAX_HEAD_BYTES):
-            if self._is_over:
-                return
-            super().data_received(data[start : start + MAX_HEAD_BYTES])
-            self._make_lean()
-        if not self._is_over:
-            self._watch_arrival(len(data))
+        if self._turn is None:
+            self._take(data)
+        else:
+            self._held += data
+            self.transport.pause_reading()
 
     def shutdown(self) -> None:
         # An application that did not start has no state.
@@ -165,6 +181,32 @@ class HttpProtocol(H11Protocol):
     def _should_upgrade(self) -> bool:
         """Elsewhere there is nothing to upgrade to; a server may ignore the wish (RFC 9110, 7.8)."""
         return self.scope["path"] in SOCKET_PATHS and is_handshake(self.scope["method"], self.headers)
+
+    def _take(self, data: bytes) -> None:
+        """As much of it as a turn may have."""
+        # A head is bounded by what h11 holds of one that is not complete, so it is shown no more than that at once.
+        start = chunks = 0
+        while start < len(data) and not self._is_over:
+            if chunks > CHUNKS_A_TURN:
+                self._held = data[start:]
+                self._turn = self.loop.call_soon(self._take_held)
+                self.transport.pause_reading()
+                break
+            size = MAX_HEAD_BYTES if self._is_body_arriving() and not self.conn.is_chunked else CHUNKED_BYTES
+            before = self.conn.num_chunks
+            super().data_received(data[start : start + size])
+            self._make_lean()
+            start += size
+            chunks += max(0, self.conn.num_chunks - before)
+        if not self._is_over:
+            self._watch_arrival(min(start, len(data)))
+
+    def _take_held(self) -> None:
+        self._turn = None
+        held, self._held = self._held, b""
+        self._take(held)
+        if self._turn is None and not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _make_lean(self) -> None:
         """A request that has just come: nothing of it runs or waits before the event loop's next turn."""
@@ -264,6 +306,7 @@ class HttpProtocol(H11Protocol):
             self.transport.write_eof()
             # What is still coming is read and thrown away; a client that is done closes its end, which closes ours.
             self.flow.resume_reading()
+            self.transport.resume_reading()
             self._timer = self.loop.call_later(LINGER_S, self.transport.abort)
         else:
             self.transport.close()
@@ -274,9 +317,10 @@ class HttpProtocol(H11Protocol):
         self.transport.close()
 
     def _cancel_timers(self) -> None:
-        for timer in (self._timer, self._write_timer):
+        for timer in (self._timer, self._write_timer, self._turn):
             if timer is not None:
                 timer.cancel()
-        self._timer = self._write_timer = None
+        self._timer = self._write_timer = self._turn = None
+        self._held = b""
         # Uvicorn's, which would send into a connection that is no more.
         self._unset_keepalive_if_required()

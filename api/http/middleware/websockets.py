@@ -1,4 +1,4 @@
-"""WebSocket connections that end: a message is no longer than it may be, and a listener that does not listen is let go.
+"""WebSocket connections that end: messages and frames are bounded, and a client that reads nothing is let go.
 
 Uvicorn's protocol on the `websockets` library. Messages are not compressed: audio would hardly be shorter, and each
 would take its time; nor is there a window of memory for each connection.
@@ -13,11 +13,19 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from uvicorn._types import ASGISendEvent
+from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
+from api.http.middleware.frame_limits import (
+    FRAMES_A_TURN,
+    FRAMES_PER_S,
+    IDLE_FRAMES_PER_S,
+    Budget,
+    FrameHeads,
+    TooManyFrames,
+)
 from rhapsode.contract.speech_socket import MAX_START_BYTES, SOCKET_PATH, STREAMING_TEXT_PATH
 
 SOCKET_PATHS = frozenset({SOCKET_PATH, STREAMING_TEXT_PATH})
@@ -29,6 +37,9 @@ UNREAD_S = 30.0
 PING_S = 20.0
 PONG_S = 20.0
 
+LINGER_S = 2.0
+"""How long a connection is read after it was closed for a violation."""
+
 OPTIONS: dict[str, Any] = {
     "ws_per_message_deflate": False,
     "ws_max_size": MAX_START_BYTES,
@@ -37,7 +48,11 @@ OPTIONS: dict[str, Any] = {
 }
 """For uvicorn's configuration."""
 
+TENANT_FRAMES = "tenant_frames"
+"""In the state of a connection: the `Budget` that it shares with others of its tenant, once it is known whose it is."""
+
 _NOT_UTF8 = 1007
+_VIOLATION = 1008
 _VERSION = b"13"
 _KEY_BYTES = 16
 
@@ -59,6 +74,29 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self.logger = _logger
         self._unread: asyncio.TimerHandle | None = None
         self._has_received = False
+        self._heads = FrameHeads()
+        self._frames = Budget(FRAMES_PER_S)
+        self._idle_frames = Budget(IDLE_FRAMES_PER_S)
+        # Frames that wait for their turn. What was read is bounded by one read: reading pauses meanwhile.
+        self._held = b""
+        self._turn: asyncio.Handle | None = None
+        self._is_refused = False
+
+    def data_received(self, data: bytes) -> None:
+        self._has_received = True
+        if not self.handshake_initiated:
+            super().data_received(data)
+            return
+        if self._is_refused:
+            return
+        self._held += data
+        if self._turn is None:
+            self._take_held()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        message = await super().receive()
+        self._go_on()
+        return message
 
     def send_keepalive_ping(self) -> None:
         self._has_received = False
@@ -78,13 +116,11 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             # A handshake that was answered otherwise is over too; uvicorn takes it for one that was forgotten.
             self.handshake_complete = True
-
-    def data_received(self, data: bytes) -> None:
-        self._has_received = True
-        super().data_received(data)
+        if message["type"] == "websocket.close":
+            self._go_on()
 
     def keepalive_timeout(self) -> None:
-        if self._has_received or self.read_paused:
+        if self._has_received or self._held or self.read_paused:
             # A client that says something is there: the pong lies behind what this process has not come round to read.
             self._has_received = False
             self.pong_timer = self.loop.call_later(PONG_S, self.keepalive_timeout)
@@ -102,6 +138,75 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_unread()
         super().connection_lost(exc)
+        self._held = b""
+        self._set_turn(None)
+
+    def _take_held(self) -> None:
+        """One turn: as many frames as it may have. The application takes a message before the next is read."""
+        self._turn = None
+        frames = 0
+        while self._held and not self.read_paused and not self.transport.is_closing():
+            if (wait_s := max(budget.wait_s() for budget in self._budgets())) > 0:
+                self._set_turn(self.loop.call_later(wait_s, self._take_held))
+                break
+            if frames >= FRAMES_A_TURN:
+                self._set_turn(self.loop.call_soon(self._take_held))
+                break
+            try:
+                cut = self._heads.cut(self._held, FRAMES_A_TURN - frames)
+                self._charge(cut.frames, cut.idle)
+            except TooManyFrames as error:
+                self._refuse(str(error))
+                break
+            frames += cut.frames
+            taken, self._held = self._held[: cut.num_bytes], self._held[cut.num_bytes :]
+            super().data_received(taken)
+        self._pause_or_read()
+
+    def _charge(self, frames: int, idle: int) -> None:
+        for budget in self._budgets():
+            budget.take(frames)
+        self._idle_frames.take(idle)
+        if self._idle_frames.wait_s() > 0:
+            raise TooManyFrames(f"more than {IDLE_FRAMES_PER_S:g} frames a second bring no message")
+
+    def _budgets(self) -> tuple[Budget, ...]:
+        shared: Budget | None = self.scope["state"].get(TENANT_FRAMES)
+        return (self._frames,) if shared is None else (self._frames, shared)
+
+    def _refuse(self, reason: str) -> None:
+        """Close with this reason. What still comes is read and thrown away: a close at once could lose the reason."""
+        self._held = b""
+        self._is_refused = True
+        if self.close_timer is None:
+            self.close_timer = self.loop.call_later(LINGER_S, self.transport.abort)
+        if not self.close_sent:
+            self.close_sent = True
+            self.conn.send_close(_VIOLATION, reason)
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": _VIOLATION, "reason": reason})
+            self.transport.write(b"".join(self.conn.data_to_send()))
+
+    def _go_on(self) -> None:
+        """The application has taken what there was, or it reads no more."""
+        if not self._held:
+            return
+        if self._turn is None and not self.read_paused:
+            self._set_turn(self.loop.call_soon(self._take_held))
+        # Uvicorn has begun to read again.
+        self._pause_or_read()
+
+    def _pause_or_read(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._held or self.read_paused:
+            self.transport.pause_reading()
+        else:
+            self.transport.resume_reading()
+
+    def _set_turn(self, turn: asyncio.Handle | None) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+        self._turn = turn
 
     def _forget_unread(self) -> None:
         if self._unread is not None:

@@ -18,6 +18,7 @@ from api.http.json_body import parse_json
 from api.http.middleware.request_boundary import request_id_of
 from api.http.middleware.request_metrics import refused
 from api.http.middleware.security_headers import HEADERS
+from api.http.middleware.websockets import TENANT_FRAMES
 from api.http.open_sockets import OpenSocket
 from api.http.problems.handlers import storage_problem
 from api.http.problems.problem import Problem, internal, problem_response, upgrade_required
@@ -65,6 +66,7 @@ async def speak_over_socket(socket: WebSocket) -> None:
         caller = await identify(socket, services)
         with services.sockets.place(caller.tenant) as place:
             services.live.refuse_newcomers()
+            socket.scope["state"][TENANT_FRAMES] = place.frames
             rate_hz = await run_sync(_default_rate_hz, services)
             await socket.accept(protocol)
             await _serve(socket, services, caller, place, protocol, rate_hz)

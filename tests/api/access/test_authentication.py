@@ -60,6 +60,13 @@ def test_where_no_key_is_asked_for_a_made_up_one_does_no_harm(api: ServedApi) ->
     assert [status("rh_of_somebody"), status("sk-none", Host="tts.example.org")] == [401, 403]
 
 
+def test_without_keys_a_page_of_another_site_is_refused_also_where_it_names_no_origin(api: ServedApi) -> None:
+    def status(site: str) -> int:
+        return api.http.get("/v1/jobs", headers={"Sec-Fetch-Site": site}).status_code
+
+    assert [status("cross-site"), status("same-origin"), status("none")] == [403, 200, 200]
+
+
 def test_probes_need_no_key(guarded: ServedApi) -> None:
     assert guarded.http.get("/livez").status_code == 200
     assert guarded.http.get("/readyz").status_code == 200

@@ -10,6 +10,7 @@ import select
 import socket
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +20,8 @@ from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from api.http.middleware.connections import ConnectionLimits, HttpProtocol
+from api.http.middleware.connections import CHUNKED_BYTES, CHUNKS_A_TURN, ConnectionLimits, HttpProtocol
+from api.http.middleware.framing import MOST_SMALL_CHUNKS
 from api.http.middleware.one_write import OneWrite
 from api.settings import ApiSettings
 from tests.api.harness import ServedApi, serve
@@ -412,3 +414,99 @@ def test_an_answer_leaves_in_one_piece_and_a_stream_as_it_comes(monkeypatch: pyt
     streamed = asyncio.run(answered(b"/stream"))
     assert streamed.endswith(b"\r\n\r\nabcd")
     assert [b"".join(pieces)[-2:] for pieces in calls] == [b"ab", b"cd"]
+
+
+def test_a_body_of_many_small_chunks_comes_whole_and_leaves_turns_to_others() -> None:
+    """Between two turns of the event loop no more chunks are looked at than one piece of the body holds."""
+    number, chunk = 20_000, b"28\r\n" + b"a" * 40 + b"\r\n"
+    seen: list[int] = []
+
+    async def count(scope: Scope, receive: Receive, send: Send) -> None:
+        size, more = 0, True
+        while more:
+            message = await receive()
+            size, more = size + len(message["body"]), message["more_body"]
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"connection", b"close")]})
+        await send({"type": "http.response.body", "body": str(size).encode()})
+
+    async def answered() -> bytes:
+        config = uvicorn.Config(count, lifespan="off", log_level="critical")
+        limits = ConnectionLimits(max_connections=8, request_timeout_s=60)
+        loop, state = asyncio.get_running_loop(), ServerState()
+        protocols: list[HttpProtocol] = []
+
+        def make() -> HttpProtocol:
+            protocols.append(HttpProtocol(config, state, {}, limits=limits))
+            return protocols[-1]
+
+        def look() -> None:
+            seen.extend(each.conn.num_chunks for each in protocols)
+            loop.call_soon(look)
+
+        server = await loop.create_server(make, "127.0.0.1", 0)
+        loop.call_soon(look)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(
+            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + HOST + b"\r\n" + chunk * number + b"0\r\n\r\n"
+        )
+        whole = await reader.read()
+        writer.close()
+        server.close()
+        return whole
+
+    assert f"\r\n{number * 40}\r\n".encode() in asyncio.run(answered())
+    assert seen[-1] == number
+    assert max(later - sooner for sooner, later in pairwise(seen)) <= CHUNKS_A_TURN + CHUNKED_BYTES // len(chunk) + 1
+
+
+def test_a_body_of_too_many_small_chunks_is_refused(patient: ServedApi) -> None:
+    head = (
+        b"POST /v1/jobs HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+
+    answer = exchange(patient, head, b"1\r\n \r\n" * (MOST_SMALL_CHUNKS + 1_000))
+
+    assert problem(answer) == (400, "invalid_request")
+
+
+ODD_HOSTS = [
+    *(b"evil.example{}", b"{evil.example}", b"evil.example}", b'evil.example"', b'"evil.example"', b"evil.example`"),
+    *(b"evil.example#", b"evil.example#.localhost", b"evil.example/", b"evil.example/.localhost", b"evil.example?"),
+    *(b"evil.example:99999", b"localhost:99999", b"evil.example:", b"evil.example:80:80", b"evil.example:http"),
+    *(b"user@evil.example", b"localhost@evil.example", b"user:word@localhost", b"evil.example\\.localhost", b"[::1"),
+    *(b"::1", b"[::1]evil.example", b"[localhost]", b"evil.example ", b"evil example", b"evil.example,localhost"),
+    *(
+        b"evil.example;localhost",
+        b"evil%2eexample",
+        b"<evil.example>",
+        b"evil.example|",
+        b"evil^example",
+        b"$evil",
+        b"",
+    ),
+    *(
+        "\xe4vil.example".encode(),
+        b"\xff.example",
+        b"*",
+        b"evil.example=",
+        b"(evil.example)",
+        b"evil!example",
+        b"~",
+        b"'",
+    ),
+]
+
+
+@pytest.mark.parametrize("host", ODD_HOSTS)
+def test_a_host_that_is_no_plain_name_is_refused(patient: ServedApi, host: bytes) -> None:
+    """Without keys, who is asked for decides: a page of another name may have been led to this address."""
+    answer = exchange(patient, b"GET /v1/jobs HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
+
+    assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 403 "))
+
+
+@pytest.mark.parametrize("host", [b"localhost", b"localhost:80", b"127.0.0.1:65535", b"[::1]:8765", b"a-b_c.localhost"])
+def test_a_plain_host_is_served(patient: ServedApi, host: bytes) -> None:
+    answer = exchange(patient, b"GET /livez HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 200 ")

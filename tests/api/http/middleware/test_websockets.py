@@ -10,11 +10,13 @@ import os
 import pytest
 
 from api.http.middleware import websockets as middleware
+from api.http.open_sockets import OpenSockets
 from rhapsode.contract.speech_socket import NARI
 from tests.api.openai.socket.served_session import Voices, served
 
 PING_S = PONG_S = 0.1
 GONE = 1011
+VIOLATION = 1008
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +86,68 @@ async def _frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     kind, length = await reader.readexactly(2)
     size = int.from_bytes(await reader.readexactly(2), "big") if length == 126 else length
     return kind, await reader.readexactly(size)
+
+
+FLOODS = {
+    "pings": bytes((0x89, 0x80)) + bytes(4),
+    "pongs": bytes((0x8A, 0x80)) + bytes(4),
+    "empty texts": bytes((0x81, 0x80)) + bytes(4),
+    "empty fragments": bytes((0x01, 0x80)) + bytes(4),
+}
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+def test_a_flood_of_frames_that_bring_nothing_is_closed_with_its_reason(kind: str) -> None:
+    frame = FLOODS[kind]
+
+    async def flood() -> None:
+        async with asyncio.timeout(60), served(Voices()) as url:
+            reader, writer = await _connect(url)
+            # Fragments after the first continue its message.
+            following = bytes((0x00,)) + frame[1:] if kind == "empty fragments" else frame
+            writer.write(frame + following * 20_000)
+            code, reason = await _closed(reader)
+            assert code == VIOLATION
+            # The session refuses the first empty text itself.
+            assert ("JSON" if kind == "empty texts" else "frames") in reason
+            writer.close()
+
+    asyncio.run(flood())
+
+
+def test_many_small_messages_are_slowed_down_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "FRAMES_PER_S", 100.0)
+    number = 650
+
+    async def talk() -> float:
+        async with asyncio.timeout(60), served(Voices()) as url:
+            reader, writer = await _connect(url)
+            began_s = asyncio.get_running_loop().time()
+            _say(writer, {"type": "request.start"})
+            for sequence in range(number):
+                _say(writer, {"type": "input_text.append", "sequence": sequence, "text": " "})
+            await writer.drain()
+            acknowledged = 0
+            while acknowledged < number:
+                kind, payload = await _frame(reader)
+                assert kind != 0x88
+                acknowledged += kind == 0x81 and json.loads(payload)["type"] == "input_text.ack"
+            writer.close()
+            return asyncio.get_running_loop().time() - began_s
+
+    # 500 of them may come at once.
+    assert asyncio.run(talk()) > 1.0
+
+
+def test_the_sockets_of_a_tenant_share_one_budget() -> None:
+    sockets = OpenSockets(10)
+    with sockets.place("a") as first, sockets.place("a") as second, sockets.place("b") as other:
+        assert first.frames is second.frames
+        assert other.frames is not first.frames
+
+
+async def _closed(reader: asyncio.StreamReader) -> tuple[int, str]:
+    kind, payload = await _frame(reader)
+    while kind != 0x88:
+        kind, payload = await _frame(reader)
+    return int.from_bytes(payload[:2], "big"), payload[2:].decode()
