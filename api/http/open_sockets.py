@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from api.http.middleware.frame_limits import TENANT_FRAMES_PER_S, Budget
+from api.http.middleware.budget import Budget
+from api.http.middleware.frames import TENANT_FRAMES_AT_ONCE, TENANT_FRAMES_PER_S
 from api.http.problems.problem import too_many_sockets
 from storage.runtime.observability.metrics import gauge
 
@@ -72,7 +73,8 @@ class OpenSockets:
         if self._open[tenant] >= self._limit:
             raise too_many_sockets(self._limit)
         self._open[tenant] += 1
-        socket = OpenSocket(self._frames.setdefault(tenant, Budget(TENANT_FRAMES_PER_S)))
+        frames = self._frames.setdefault(tenant, Budget(TENANT_FRAMES_PER_S, TENANT_FRAMES_AT_ONCE))
+        socket = OpenSocket(frames)
         self._sockets.add(socket)
         try:
             with _OPEN.track_inprogress():

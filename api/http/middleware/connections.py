@@ -19,6 +19,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from api.http.middleware.budget import Budget
 from api.http.middleware.framing import StrictConnection, TwoEnds
 from api.http.middleware.lean_waiting import LeanEvent, LeanFlowControl
 from api.http.middleware.one_write import OneWrite
@@ -42,10 +43,12 @@ MAX_HEAD_BYTES = 16 * 1024
 """Of a request's line and header fields together."""
 
 CHUNKED_BYTES = 4 * 1024
-"""Of a body in chunks, looked at together: it may hold hundreds of chunks."""
+SMALL_CHUNKS_BYTES = 1024
+MANY_CHUNKS = 16
+"""Of a body in chunks, what is looked at together; and after so many chunks in that, which are small ones."""
 
-CHUNKS_A_TURN = 64
-"""With more of them the rest waits for the event loop's next turn."""
+CHUNKS_PER_S, CHUNKS_AT_ONCE = 2_000.0, 500
+"""Of one body in more than `MANY_CHUNKS`; the rest waits in the connection."""
 
 STOP_WAITING = "stop_waiting"
 """In the application's state: called when the server begins to stop, so that held answers are given."""
@@ -114,6 +117,7 @@ class HttpProtocol(H11Protocol):
         # What was read and waits for the next turn; reading pauses meanwhile.
         self._held = b""
         self._turn: asyncio.Handle | None = None
+        self._chunks: Budget | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -183,23 +187,36 @@ class HttpProtocol(H11Protocol):
         return self.scope["path"] in SOCKET_PATHS and is_handshake(self.scope["method"], self.headers)
 
     def _take(self, data: bytes) -> None:
-        """As much of it as a turn may have."""
+        """As much of it as a turn may have; the rest is held."""
         # A head is bounded by what h11 holds of one that is not complete, so it is shown no more than that at once.
         start = chunks = 0
         while start < len(data) and not self._is_over:
-            if chunks > CHUNKS_A_TURN:
-                self._held = data[start:]
-                self._turn = self.loop.call_soon(self._take_held)
-                self.transport.pause_reading()
+            if self._chunks is not None and (wait_s := self._chunks.wait_s()) > 0:
+                self._hold(data[start:], wait_s)
                 break
-            size = MAX_HEAD_BYTES if self._is_body_arriving() and not self.conn.is_chunked else CHUNKED_BYTES
+            if self._is_body_arriving() and not self.conn.is_chunked:
+                size = MAX_HEAD_BYTES
+            else:
+                size = CHUNKED_BYTES if chunks <= MANY_CHUNKS else SMALL_CHUNKS_BYTES
             before = self.conn.num_chunks
             super().data_received(data[start : start + size])
             self._make_lean()
             start += size
-            chunks += max(0, self.conn.num_chunks - before)
+            chunks = max(0, self.conn.num_chunks - before)
+            self._charge(chunks)
         if not self._is_over:
             self._watch_arrival(min(start, len(data)))
+
+    def _charge(self, chunks: int) -> None:
+        if self._chunks is None and chunks > MANY_CHUNKS:
+            self._chunks = Budget(CHUNKS_PER_S, CHUNKS_AT_ONCE)
+        if self._chunks is not None:
+            self._chunks.take(chunks)
+
+    def _hold(self, data: bytes, wait_s: float) -> None:
+        self._held = data
+        self._turn = self.loop.call_later(wait_s, self._take_held)
+        self.transport.pause_reading()
 
     def _take_held(self) -> None:
         self._turn = None
@@ -240,7 +257,7 @@ class HttpProtocol(H11Protocol):
         arrival = self._arrival
         if self._is_over or arrival is None:
             return
-        if not (self.flow.read_paused or self._is_asked_to_wait()):
+        if not (self.flow.read_paused or self._held or self._is_asked_to_wait()):
             arrival.waited_s += TICK_S
         if arrival.waited_s < arrival.allowed_s:
             self._keep_time()

@@ -18,11 +18,13 @@ from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-from api.http.middleware.frame_limits import (
+from api.http.middleware.budget import Budget
+from api.http.middleware.frames import (
     FRAMES_A_TURN,
+    FRAMES_AT_ONCE,
     FRAMES_PER_S,
+    IDLE_FRAMES_AT_ONCE,
     IDLE_FRAMES_PER_S,
-    Budget,
     FrameHeads,
     TooManyFrames,
 )
@@ -75,8 +77,8 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._unread: asyncio.TimerHandle | None = None
         self._has_received = False
         self._heads = FrameHeads()
-        self._frames = Budget(FRAMES_PER_S)
-        self._idle_frames = Budget(IDLE_FRAMES_PER_S)
+        self._frames = Budget(FRAMES_PER_S, FRAMES_AT_ONCE)
+        self._idle_frames = Budget(IDLE_FRAMES_PER_S, IDLE_FRAMES_AT_ONCE)
         # Frames that wait for their turn. What was read is bounded by one read: reading pauses meanwhile.
         self._held = b""
         self._turn: asyncio.Handle | None = None
@@ -171,7 +173,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             raise TooManyFrames(f"more than {IDLE_FRAMES_PER_S:g} frames a second bring no message")
 
     def _budgets(self) -> tuple[Budget, ...]:
-        shared: Budget | None = self.scope["state"].get(TENANT_FRAMES)
+        shared: Budget | None = self.scope.get("state", {}).get(TENANT_FRAMES)
         return (self._frames,) if shared is None else (self._frames, shared)
 
     def _refuse(self, reason: str) -> None:

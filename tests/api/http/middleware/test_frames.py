@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
-from api.http.middleware.frame_limits import BURST_S, MAX_FRAGMENTS, Budget, FrameHeads, TooManyFrames
+from api.http.middleware.frames import MAX_FRAGMENTS, FrameHeads, TooManyFrames
 
 CONTROL = (Opcode.PING, Opcode.PONG)
 
@@ -67,17 +67,3 @@ def test_a_message_of_too_many_fragments_is_refused_and_the_next_one_counts_anew
         heads.cut(Frame(Opcode.CONT, b"", fin=True).serialize(mask=True), 1)
     with pytest.raises(TooManyFrames, match=str(MAX_FRAGMENTS)):
         heads.cut(pieces(MAX_FRAGMENTS + 1), 10_000)
-
-
-def test_a_budget_lets_a_burst_through_and_then_its_rate() -> None:
-    now_s = 0.0
-    budget = Budget(100.0, lambda: now_s)
-    budget.take(int(100 * BURST_S))
-    assert budget.wait_s() == 0.0
-    budget.take(50)
-    assert budget.wait_s() == pytest.approx(0.5)
-    now_s = 0.25
-    assert budget.wait_s() == pytest.approx(0.25)
-    now_s = 1_000.0
-    budget.take(int(100 * BURST_S))
-    assert budget.wait_s() == 0.0

@@ -7,18 +7,14 @@ too many.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 FRAMES_A_TURN = 32
 """Of one connection, in one turn of the event loop."""
 
-FRAMES_PER_S = 300.0
-TENANT_FRAMES_PER_S = 1_000.0
-IDLE_FRAMES_PER_S = 100.0
-BURST_S = 5.0
-"""So many seconds of a rate may come at once."""
+FRAMES_PER_S, FRAMES_AT_ONCE = 300.0, 1_500
+TENANT_FRAMES_PER_S, TENANT_FRAMES_AT_ONCE = 1_000.0, 5_000
+IDLE_FRAMES_PER_S, IDLE_FRAMES_AT_ONCE = 100.0, 500
 
 MAX_FRAGMENTS = 256
 """Of one message."""
@@ -36,31 +32,6 @@ _SHORTEST_HEAD = 2
 
 class TooManyFrames(Exception):
     """The text is the reason that the client gets."""
-
-
-class Budget:
-    """A token bucket. It may be overdrawn by what one turn takes; `wait_s` says for how long it is empty."""
-
-    __slots__ = ("_clock", "_most", "_per_s", "_since_s", "_tokens")
-
-    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_s = per_s
-        self._most = self._tokens = per_s * BURST_S
-        self._clock = clock
-        self._since_s = clock()
-
-    def take(self, number: int) -> None:
-        self._refill()
-        self._tokens -= number
-
-    def wait_s(self) -> float:
-        self._refill()
-        return max(0.0, -self._tokens / self._per_s)
-
-    def _refill(self) -> None:
-        now_s = self._clock()
-        self._tokens = min(self._most, self._tokens + (now_s - self._since_s) * self._per_s)
-        self._since_s = now_s
 
 
 @dataclass(frozen=True, slots=True)
