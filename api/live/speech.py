@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Generator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -19,6 +20,7 @@ from api.live.lateness import Lateness
 from api.live.link import WorkerLink
 from api.live.opening import HeardOpening
 from api.live.patience import LivePatience
+from api.live.shares import PlaceShares
 from api.live.stream import Answer, LiveStream, Place, StreamEvents, Unanswered
 from api.live.workers import LiveWorkers
 from storage.errors import StoreUnavailable
@@ -65,6 +67,7 @@ class LiveSpeech:
         self._accounts = accounts
         self._patience = patience
         self._lateness = Lateness(patience.lateness_s)
+        self._shares = PlaceShares()
         self._class_of = class_of
         self._is_stopping = False
         self._streams: dict[str, LiveStream] = {}
@@ -213,6 +216,7 @@ class LiveSpeech:
     async def _place_first(self, stream: LiveStream) -> None:
         """Raises a `Problem`."""
         await self._workers.known(stream.model)
+        self._leave_to_others(stream)
         refused: Refused | None = None
         tried: set[WorkerLink] = set()
         while (link := self._choose(stream, tried)) is not None:
@@ -241,7 +245,20 @@ class LiveSpeech:
             return for_now(refused)
         if not tried and not self._workers.serves(stream.model):
             return not_live(stream.model)
+        self._shares.refused(stream.model, stream.account.tenant)
         return live_full(RETRY_AFTER_S if refused is None else refused.retry_after_s or RETRY_AFTER_S)
+
+    def _leave_to_others(self, stream: LiveStream) -> None:
+        """Raises the `Problem` that what is free is for tenants that have less and wait."""
+        fitting = self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without=())
+        free = sum(max(0, link.free) for link in fitting)
+        held = Counter(
+            each.account.tenant
+            for each in self._streams.values()
+            if each is not stream and each.model == stream.model and not each.is_over
+        )
+        if self._shares.has_enough(stream.model, stream.account.tenant, held, free):
+            raise live_full(RETRY_AFTER_S)
 
     async def _ask(self, stream: LiveStream, link: WorkerLink) -> Answer:
         """Have the stream begin or go on there; without a place if it does not."""

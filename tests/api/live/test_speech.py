@@ -50,7 +50,10 @@ def test_a_stream_is_heard_to_its_end(live_door: Opener) -> None:
             assert stream.usage.chars == len(TEXT)
             assert stream.usage.audio_s == len(heard) / 2 / 24_000
             assert stream.usage.ttfa_s is not None
-            assert worker.consumed > 0
+            # What the listener has taken is told while the next message is on its way.
+            async with asyncio.timeout(30):
+                while not worker.consumed:
+                    await asyncio.sleep(0.01)
 
     asyncio.run(listen())
 
@@ -175,6 +178,38 @@ def test_full_is_said_at_once(live_door: Opener) -> None:
             assert streams[-1].worker == streams[0].worker
 
     asyncio.run(listen())
+
+
+def test_a_tenant_that_has_its_share_leaves_the_last_place_to_one_that_waits(live_door: Opener) -> None:
+    async def listen() -> None:
+        worker = ScriptedWorker("one", slots=2, frame_s=10)
+        async with live_door(worker) as live:
+            first, second = [await live.open(ANN, order(TEXT)) for _ in range(2)]
+            with pytest.raises(Problem):
+                await live.open(BEN, order(TEXT))
+            first.cancel()
+            # Whoever comes first: what is free is of the one who was refused.
+            async with asyncio.timeout(30):
+                while len(worker.speaking) == worker.slots:
+                    await asyncio.sleep(0.01)
+            with pytest.raises(Problem) as refused:
+                await live.open(ANN, order(TEXT))
+            assert refused.value.code == "live_full"
+            async with asyncio.timeout(30):
+                other = await _opened_at_last(live, BEN)
+            assert other.worker == "one"
+            second.cancel()
+            assert (await _opened_at_last(live, ANN)).worker == "one"
+
+    asyncio.run(listen())
+
+
+async def _opened_at_last(live: LiveSpeech, tenant: TenantId) -> LiveStream:
+    while True:
+        try:
+            return await live.open(tenant, order(TEXT))
+        except Problem:
+            await asyncio.sleep(0.01)
 
 
 def test_what_a_worker_refuses_is_a_problem(live_door: Opener) -> None:
