@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
+from typing import TypeAlias
 
 from rhapsode.client.connection import Connection
 from rhapsode.client.live.chunks import AudioChunk, SpeechFacts
@@ -25,21 +26,36 @@ def of_open_text(
     """Each chunk is read when it is asked for. The thread ends with this generator."""
     # A text that is asynchronous too is read by a thread here, not on our loop.
     pieces = (piece for piece in text)
-    with _running_loop() as loop:
-        chunks = of_open_text_in_task(connection, pieces, options, facts)
-        while (chunk := _next_of(chunks, loop)) is not None:
+    chunks = of_open_text_in_task(connection, pieces, options, facts)
+    with _asking(chunks) as ask:
+        while (chunk := ask().result()) is not None:
             yield chunk
 
 
+_Answer: TypeAlias = "Future[AudioChunk | None]"
+"""A chunk, or None at the end; or what the conversation raised."""
+
+
 @contextmanager
-def _running_loop() -> Generator[asyncio.AbstractEventLoop]:
-    """Ends its tasks, closes its generators and waits for its thread at the block's end."""
+def _asking(chunks: AsyncGenerator[AudioChunk]) -> Generator[Callable[[], _Answer]]:
+    """Closes the conversation and waits for its thread at the block's end."""
     runner, over = asyncio.Runner(loop_factory=asyncio.new_event_loop), asyncio.Event()
     loop = runner.get_loop()
-    thread = threading.Thread(target=_run, args=(runner, over), name="rhapsode-speech", daemon=True)
+    asked: asyncio.Queue[_Answer] = asyncio.Queue()
+
+    def run() -> None:
+        with runner:
+            runner.run(_converse(chunks, asked, over))
+
+    def ask() -> _Answer:
+        answer: _Answer = Future()
+        loop.call_soon_threadsafe(asked.put_nowait, answer)
+        return answer
+
+    thread = threading.Thread(target=run, name="rhapsode-speech", daemon=True)
     thread.start()
     try:
-        yield loop
+        yield ask
     finally:
         # The interpreter stops such threads at its end: nobody would join this one.
         if not sys.is_finalizing():
@@ -47,20 +63,21 @@ def _running_loop() -> Generator[asyncio.AbstractEventLoop]:
             thread.join()
 
 
-def _run(runner: asyncio.Runner, over: asyncio.Event) -> None:
-    with runner:
-        runner.run(over.wait())
+async def _converse(chunks: AsyncGenerator[AudioChunk], asked: asyncio.Queue[_Answer], over: asyncio.Event) -> None:
+    async with aclosing(chunks):
+        answering = asyncio.create_task(_answer(chunks, asked))
+        await over.wait()
+        # An interrupted caller leaves while a chunk is awaited.
+        answering.cancel()
+        await asyncio.wait((answering,))
 
 
-def _next_of(chunks: AsyncGenerator[AudioChunk], loop: asyncio.AbstractEventLoop) -> AudioChunk | None:
-    """None at the end. Raises what the generator raises."""
-    answer: Future[AudioChunk | None] = Future()
-    asyncio.run_coroutine_threadsafe(_answer(chunks, answer), loop)
-    return answer.result()
-
-
-async def _answer(chunks: AsyncGenerator[AudioChunk], answer: Future[AudioChunk | None]) -> None:
-    try:
-        answer.set_result(await anext(chunks, None))
-    except BaseException as error:  # noqa: BLE001 - raised to the caller
-        answer.set_exception(error)
+async def _answer(chunks: AsyncGenerator[AudioChunk], asked: asyncio.Queue[_Answer]) -> None:
+    """Until the conversation raises something: it is over then."""
+    while True:
+        answer = await asked.get()
+        try:
+            answer.set_result(await anext(chunks, None))
+        except BaseException as error:  # noqa: BLE001 - raised to the caller
+            answer.set_exception(error)
+            return
