@@ -65,9 +65,9 @@ def test_one_thread_uses_the_connection(authority: Authority, monkeypatch: pytes
     users: defaultdict[ssl.SSLObject, set[threading.Thread]] = defaultdict(set)
 
     class Watched(ssl.SSLObject):
-        def read(self, *args: Any) -> Any:
+        def read(self, len: int = 1024, buffer: Any = None) -> Any:
             users[self].add(threading.current_thread())
-            return super().read(*args)
+            return super().read(len, buffer)
 
         def write(self, data: Any) -> int:
             users[self].add(threading.current_thread())
