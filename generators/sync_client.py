@@ -28,9 +28,8 @@ RULES = (
     (r"\basyncio\.CancelledError\b", "KeyboardInterrupt"),
     (r"^import asyncio$", "import time"),
     (r"\brhapsode\.client\.aio\b", "rhapsode.client.sync"),
-    (r"\bwebsockets\.asyncio\b", "websockets.sync"),
-    # Two things are done at once there, which the two clients do in two ways.
-    (r"\btask_feed\b", "thread_feed"),
+    # Two things are done at once there: the synchronous client has a thread for them.
+    (r"\btask_dictation\b", "thread_dictation"),
 )
 """Each for every place, in this order; `time` is left out again where nothing sleeps."""
 

@@ -52,7 +52,7 @@ def stream_speech(
     if isinstance(text, str):
         return AsyncSpeechStream(facts, _of_whole_text(http, connection, text, options, facts))
     # A text that is whole needs no WebSocket, nor the time that loading them takes.
-    from rhapsode.client.aio.dictation import of_open_text
+    from rhapsode.client.live.task_dictation import of_open_text
 
     return AsyncSpeechStream(facts, of_open_text(connection, text, options, facts))
 

@@ -29,7 +29,7 @@ FORM = "pcm_s16le of 1"
 
 
 class Conversation:
-    """One utterance. `append` and `end` may be called beside `take` by another thread, one of them at a time."""
+    """One utterance. `append` and `end` may be called beside `take` by another task, one of them at a time."""
 
     def __init__(self, options: StreamOptions, facts: SpeechFacts) -> None:
         self._options = options

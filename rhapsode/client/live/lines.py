@@ -23,7 +23,7 @@ CONNECTION_FAULTS = (OSError, TimeoutError, WebSocketException)
 
 
 class LineOptions(TypedDict):
-    """Of websockets' `connect`, of either colour."""
+    """Of websockets' `connect`."""
 
     subprotocols: list[Subprotocol]
     additional_headers: dict[str, str]

@@ -16,7 +16,7 @@ Texts: TypeAlias = str | Iterable[str]
 """A text, or one that is still being written: its pieces, whatever their size."""
 
 AsyncTexts: TypeAlias = str | Iterable[str] | AsyncIterable[str]
-"""As `Texts`; pieces of an iterator that is no asynchronous one are awaited in threads."""
+"""As `Texts`; a thread reads the pieces of an iterator that is not asynchronous."""
 
 STREAM_HEADERS = {"Accept": "audio/pcm, application/json"}
 

@@ -1,15 +1,16 @@
-"""The asyncio client's text on its way to the server: sent by a task of its own, while the speech is read."""
+"""The text on its way to the server: sent by one task, while another reads the speech."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+from contextlib import aclosing, asynccontextmanager, suppress
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from rhapsode.client.live.conversation import Conversation
+from rhapsode.client.live.thread_texts import pieces_of
 
 
 class Feed:
@@ -43,23 +44,19 @@ async def _feed(
     # The line's end is the reader's to tell.
     with suppress(ConnectionClosed):
         try:
-            async for text in _pieces(texts):
-                for message in conversation.append(text):
-                    await line.send(message)
+            async with aclosing(_each(texts) if isinstance(texts, AsyncIterable) else pieces_of(texts)) as pieces:
+                async for text in pieces:
+                    for message in conversation.append(text):
+                        await line.send(message)
         except ConnectionClosed:
             raise
-        except Exception as error:  # noqa: BLE001 - the caller's own, handed to the caller
+        except BaseException as error:  # noqa: BLE001 - the caller's own, handed to the caller; or the reader has left
             feed.failure = error
             await line.close()
             return
         await line.send(conversation.end())
 
 
-async def _pieces(texts: Iterable[str] | AsyncIterable[str]) -> AsyncIterator[str]:
-    if isinstance(texts, AsyncIterable):
-        async for text in texts:
-            yield text
-        return
-    pieces = iter(texts)
-    while (text := await asyncio.to_thread(next, pieces, None)) is not None:
+async def _each(texts: AsyncIterable[str]) -> AsyncGenerator[str]:
+    async for text in texts:
         yield text

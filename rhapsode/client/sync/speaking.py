@@ -51,7 +51,7 @@ def stream_speech(http: httpx.Client, connection: Connection, text: Texts, optio
     if isinstance(text, str):
         return SpeechStream(facts, _of_whole_text(http, connection, text, options, facts))
     # A text that is whole needs no WebSocket, nor the time that loading them takes.
-    from rhapsode.client.sync.dictation import of_open_text
+    from rhapsode.client.live.thread_dictation import of_open_text
 
     return SpeechStream(facts, of_open_text(connection, text, options, facts))
 

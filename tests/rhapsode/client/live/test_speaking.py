@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from typing import cast
 
 import pytest
 
@@ -184,6 +188,29 @@ def endless() -> Iterator[str]:
     threading.Event().wait()
 
 
+ENDLESS = """
+import asyncio, sys, threading
+from rhapsode import AsyncRhapsode, Rhapsode
+
+def endless():
+    yield "The "
+    threading.Event().wait()
+"""
+TAKE_ONE = """
+stream = Rhapsode(sys.argv[1]).stream_speech(endless())
+next(stream)
+"""
+"""Leaves its stream open."""
+
+TAKE_ONE_ASYNC = """
+async def take_one():
+    async with AsyncRhapsode(sys.argv[1]) as client, client.stream_speech(endless()) as stream:
+        await anext(stream)
+
+asyncio.run(take_one())
+"""
+
+
 def test_who_breaks_off_leaves_the_server_at_once() -> None:
     with serving(speak_until_they_go) as server, Rhapsode(server.url) as client:
         with client.stream_speech(endless()) as stream:
@@ -223,6 +250,29 @@ def test_a_text_that_cannot_be_read_on_is_told_by_its_own_error(heard: Hear) -> 
 
         assert server.served[0].is_gone.wait(PATIENCE_S)
     assert "input_text.end" not in [each["type"] for each in server.served[0].received]
+
+
+@pytest.mark.parametrize("failure", [SystemExit(3), CancelledError(), asyncio.CancelledError()])
+def test_any_error_of_the_text_is_raised(heard: Hear, failure: BaseException) -> None:
+    def text() -> Iterator[str]:
+        yield "The "
+        raise failure
+
+    with serving(only_listen) as server, pytest.raises(type(failure)):
+        heard(server.url, text())
+
+
+def test_a_piece_that_is_no_text_is_refused(heard: Hear) -> None:
+    with serving(only_listen) as server, pytest.raises(TypeError):
+        heard(server.url, ["The ", cast("str", None), "wind."])
+
+
+@pytest.mark.parametrize("take_one", [TAKE_ONE, TAKE_ONE_ASYNC])
+def test_a_text_that_never_goes_on_does_not_keep_the_program(take_one: str) -> None:
+    with serving(speak_until_they_go) as server:
+        ended = subprocess.run([sys.executable, "-c", ENDLESS + take_one, server.url], timeout=PATIENCE_S, check=False)
+
+    assert ended.returncode == 0
 
 
 def test_a_refused_connection_is_raised_as_by_other_calls(heard: Hear) -> None:
