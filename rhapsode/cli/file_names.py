@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath, PureWindowsPath
 
+from rhapsode.cli.failures import Misuse
 from rhapsode.errors import RhapsodeError
 
 
@@ -18,3 +19,10 @@ def plain_name(name: str) -> str:
     if not is_plain(name):
         raise RhapsodeError(f"the server calls a file {name[:100]!r}, which is no plain name; nothing is written")
     return name
+
+
+def plain_id(given: str) -> str:
+    """The id itself. Raises `Misuse` for one that was typed and cannot be a part of a name here."""
+    if not is_plain(given):
+        raise Misuse(f"{given[:100]!r} is not an id")
+    return given

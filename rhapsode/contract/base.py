@@ -97,6 +97,12 @@ def _day(value: object) -> object:
         raise PydanticCustomError("not_a_date", "must be a day: YYYY-MM-DD") from error
 
 
+Id = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+"""An id that a server gives. Programs build names of files from it, so it has no separator and no leading dot."""
+
+FileName = Annotated[str, Field(pattern=r"^[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*$")]
+"""A name of a file that a server gives: it stays in the folder that it is put in."""
+
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
 Day = Annotated[date, BeforeValidator(_day)]
 DateTime = Annotated[AwareDatetime, BeforeValidator(_date_time)]

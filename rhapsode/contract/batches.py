@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer, MetadataKey, MetadataValue, Name, RequestBody
+from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, Name, RequestBody
 from rhapsode.contract.jobs.failure import JobProblem
 from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.jobs.schedule import DAY_S
@@ -59,7 +59,7 @@ class Batch(Answer):
     `cancelling` until all of its jobs have ended, and then `cancelled`.
     """
 
-    id: str
+    id: Id
     object: Literal["batch"] = "batch"
     state: JobState
     created_at: datetime
@@ -82,7 +82,7 @@ class BatchResult(Answer):
 
     custom_id: str
     line: int
-    job_id: str | None
+    job_id: Id | None
     state: JobState | None
     artifacts: tuple[dict[str, str | int | float | None], ...]
     error: JobProblem | None

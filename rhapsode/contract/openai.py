@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, Choice, Name, RefText, RequestBody
+from rhapsode.contract.base import Answer, Choice, Id, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, Instructions
 from rhapsode.contract.jobs.options import Repeatability, Sampling
 from rhapsode.contract.jobs.output import Speed
@@ -193,7 +193,7 @@ class SpokenItem(Answer):
     usage: SpokenUsage | None = None
     error: str | None = None
     code: str | None = None
-    job_id: str | None = None
+    job_id: Id | None = None
 
 
 class SpokenBatch(Answer):

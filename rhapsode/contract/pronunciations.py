@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import FIRST_FAULT_ALONE, Answer, Name, RequestBody
+from rhapsode.contract.base import FIRST_FAULT_ALONE, Answer, Id, Name, RequestBody
 from rhapsode.contract.speakable_text import check_label, check_prose
 from rhapsode.contract.words import is_speakable
 
@@ -55,7 +55,7 @@ class Version(Answer):
 
 
 class Dictionary(Answer):
-    id: str
+    id: Id
     object: str = "pronunciation_dictionary"
     name: str
     created_at: datetime

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, Name, RequestBody
+from rhapsode.contract.base import Answer, Id, Name, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, MAX_SEGMENT_CHARS, Instructions
 from rhapsode.contract.speakable_text import check_label, check_spoken_text
 
@@ -89,7 +89,7 @@ class Sentence(Answer):
     `timestamps.json` has the times of all.
     """
 
-    id: str
+    id: Id
     text: str
     spoken: str
     start_s: float | None
@@ -109,7 +109,7 @@ class Segment(Answer):
     `tried`: every attempt; both null in lists.
     """
 
-    id: str
+    id: Id
     object: Literal["segment"] = "segment"
     index: int
     source_id: str

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer, RequestBody
+from rhapsode.contract.base import Answer, Id, RequestBody
 
 
 class UploadOrder(RequestBody):
@@ -19,7 +19,7 @@ class UploadOrder(RequestBody):
 class Upload(Answer):
     """A file on its way, or there. `stored_bytes`: null until it is there. It is removed at `expires_at`."""
 
-    id: str
+    id: Id
     object: Literal["upload"] = "upload"
     stored_bytes: int | None
     expires_at: datetime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any, Literal
 
-from rhapsode.contract.base import Answer
+from rhapsode.contract.base import Answer, FileName, Id
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.webhooks import DisabledReason
 
@@ -23,7 +23,7 @@ class WebhookProgress(Answer):
 class WebhookArtifact(Answer):
     """`key`: where it lies in the bucket of the service, if the job has a destination there."""
 
-    name: str
+    name: FileName
     type: str
     bytes: int
     sha256: str
@@ -44,7 +44,7 @@ class WebhookJob(Answer):
     empty because the body would have had 20 kB.
     """
 
-    id: str
+    id: Id
     kind: Literal["synthesis", "voice_cache"]
     state: JobState
     phase: str | None
@@ -73,7 +73,7 @@ class WebhookBatchCounts(Answer):
 class WebhookBatch(Answer):
     """`version` and `omitted` as of a job."""
 
-    id: str
+    id: Id
     state: JobState
     version: int
     created_at: datetime | None
@@ -85,7 +85,7 @@ class WebhookBatch(Answer):
 
 
 class WebhookVoice(Answer):
-    id: str
+    id: Id
     name: str | None
 
 
@@ -105,7 +105,7 @@ class WebhookQuota(Answer):
 
 
 class WebhookSubject(Answer):
-    id: str
+    id: Id
     description: str | None = None
     reason: DisabledReason | None = None
 

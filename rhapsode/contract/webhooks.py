@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from rhapsode.contract.base import Answer, MetadataKey, MetadataValue, RequestBody
+from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, RequestBody
 from rhapsode.contract.jobs.webhook import ReceiverUrl, among
 from rhapsode.contract.speakable_text import check_prose
 from rhapsode.contract.webhook_events import EVENTS, EVERY_EVENT, FINAL_JOB_EVENTS
@@ -85,7 +85,7 @@ class WebhookEndpoint(Answer):
     `old_secrets_expire_at`: until when secrets that were replaced sign, too; null when the current one is alone.
     """
 
-    id: str
+    id: Id
     object: Literal["webhook_endpoint"] = "webhook_endpoint"
     url: str
     events: tuple[str, ...]
@@ -115,7 +115,7 @@ class WebhookEndpointList(Answer):
 class RotatedSecret(Answer):
     """The secret that signs from now on, which is not shown again: a repeat under an idempotency key has null."""
 
-    id: str
+    id: Id
     secret: str | None
     old_secrets_expire_at: datetime | None
 
@@ -144,11 +144,11 @@ class WebhookDelivery(Answer):
     `tries`: attempts since it was made or sent again; `attempts`: all. `reason`: why the last one failed.
     """
 
-    id: str
+    id: Id
     object: Literal["webhook_delivery"] = "webhook_delivery"
     type: str
     state: DeliveryState
-    endpoint_id: str | None
+    endpoint_id: Id | None
     url: str | None
     job: str | None
     tries: int

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer
+from rhapsode.contract.base import Answer, FileName, Id
 from rhapsode.contract.jobs.failure import JobProblem
 from rhapsode.contract.jobs.narration import ShownNarration
 from rhapsode.contract.jobs.quality import JobQuality, JobWarning
@@ -70,7 +70,7 @@ class Artifact(Answer):
     `links.artifacts`, behind the others. `chapter` and `title`: of such a file, the first is 1.
     """
 
-    name: str
+    name: FileName
     type: str
     bytes: int
     sha256: str
@@ -132,7 +132,7 @@ class Links(Answer):
 
 
 class Job(Answer):
-    id: str
+    id: Id
     object: Literal["job"] = "job"
     kind: Literal["synthesis", "voice_cache"]
     state: JobState
@@ -151,7 +151,7 @@ class Job(Answer):
     warnings: tuple[JobWarning, ...]
     error: JobProblem | None
     metadata: dict[str, str]
-    batch_id: str | None
+    batch_id: Id | None
     webhook: JobReceiver | None = Field(description="whom the job itself named to be told")
     links: Links
 

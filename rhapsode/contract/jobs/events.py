@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer
+from rhapsode.contract.base import Answer, Id
 from rhapsode.contract.jobs.states import JobPhase, JobState
 
 
@@ -21,7 +21,7 @@ class EventProgress(Answer):
 class EventJob(Answer):
     """A job as far as an event tells of it."""
 
-    id: str
+    id: Id
     state: JobState
     phase: JobPhase | None
     progress: EventProgress

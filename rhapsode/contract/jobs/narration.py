@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rhapsode.contract.base import Answer, Choice, Listed, RequestBody
+from rhapsode.contract.base import Answer, Choice, Id, Listed, RequestBody
 from rhapsode.contract.jobs.input import NarrationInput, Normalization, SegmentationMode
 from rhapsode.contract.jobs.options import SpeechOptions
 from rhapsode.contract.jobs.schedule import Schedule
@@ -40,7 +40,7 @@ class Narration(SpeechOptions):
 class ShownVoice(Answer):
     """An uploaded voice as it was when the job was accepted. `id`: null for an embedding that came with the request."""
 
-    id: str | None
+    id: Id | None
     revision: int
     mode: CacheMode
     ref_text: str

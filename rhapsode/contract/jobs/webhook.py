@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, Name, RequestBody
+from rhapsode.contract.base import Answer, Id, Name, RequestBody
 from rhapsode.contract.speakable_text import check_label
 from rhapsode.contract.webhook_events import EVERY_EVENT, FINAL_JOB_EVENTS, JOB_EVENTS
 
@@ -55,5 +55,5 @@ class JobReceiver(Answer):
     """As `JobWebhookRequest`, with its events filled in."""
 
     url: str | None
-    endpoint_id: str | None
+    endpoint_id: Id | None
     events: tuple[str, ...]

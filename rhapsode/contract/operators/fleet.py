@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer
+from rhapsode.contract.base import Answer, Id
 
 
 class EngineState(Answer):
@@ -149,7 +149,7 @@ class FleetHistory(Answer):
 class DeadLetterView(Answer):
     """An item that was given up. `attempts`: that were charged to it."""
 
-    id: str
+    id: Id
     object: Literal["dead_letter"] = "dead_letter"
     at: datetime
     job: str

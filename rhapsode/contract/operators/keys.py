@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, DateTime, Name, RequestBody
+from rhapsode.contract.base import Answer, DateTime, Id, Name, RequestBody
 
 TENANT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 """A tenant's name is part of object keys and Redis keys."""
@@ -38,7 +38,7 @@ class KeyOrder(RequestBody):
 class ApiKeyView(Answer):
     """A key without its secret; `prefix` is how it begins. `last_used_at` is right to a minute."""
 
-    id: str
+    id: Id
     object: Literal["api_key"] = "api_key"
     tenant: str
     name: str

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from rhapsode.contract.base import Answer, RequestBody
+from rhapsode.contract.base import Answer, Id, RequestBody
 from rhapsode.contract.speakable_text import check_label, check_prose
 from rhapsode.contract.voices.voices import with_files
 
@@ -54,7 +54,7 @@ class Consent(Answer):
     down, or the tenant where that key has no id. `voices`: how many rest on it now.
     """
 
-    id: str
+    id: Id
     object: Literal["consent"] = "consent"
     speaker: str
     statement: str

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from rhapsode.contract.base import Answer, MetadataKey, MetadataValue, Name, RefText, RequestBody
+from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED
 from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
@@ -137,7 +137,7 @@ class Voice(Answer):
     `models`: those that speak with it now. `revision`: one more with every new recording.
     """
 
-    id: str | None
+    id: Id | None
     object: Literal["voice"] = "voice"
     kind: Literal["own", "built_in"]
     name: str

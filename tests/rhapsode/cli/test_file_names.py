@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rhapsode.cli.file_names import plain_name
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.file_names import plain_id, plain_name
 from rhapsode.errors import RhapsodeError
 
 
@@ -12,6 +13,12 @@ from rhapsode.errors import RhapsodeError
 def test_a_name_that_leads_out_of_its_folder_is_refused(name: str) -> None:
     with pytest.raises(RhapsodeError, match="nothing is written"):
         plain_name(name)
+
+
+def test_an_id_that_was_typed_names_no_other_place() -> None:
+    assert plain_id("job_01k0") == "job_01k0"
+    with pytest.raises(Misuse, match="is not an id"):
+        plain_id("../job_01k0")
 
 
 @pytest.mark.parametrize("name", ["narration.wav", "01 Loomings.mp3", "02 .. Ümlaut & 第一章.flac"])

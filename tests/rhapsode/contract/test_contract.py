@@ -89,3 +89,29 @@ def test_the_client_has_no_answers_of_its_own_but_those_that_say_more() -> None:
     }
 
     assert classes == REPEATED
+
+
+CALLERS_OWN = frozenset(
+    {
+        "BatchResult.custom_id",
+        "Model.id",
+        "PlannedChapter.id",
+        "PlannedSegment.id",
+        "ProblemDocument.request_id",
+        "Segment.source_id",
+        "SpokenBatch.id",
+        "UsageRow.key_id",
+    }
+)
+"""Ids that callers and operators choose. The client names no file after them, or looks at each before it does."""
+
+
+def test_an_id_of_an_answer_names_no_other_place() -> None:
+    formless = {
+        f"{kind.__name__}.{name}"
+        for kind in answers()
+        for name, field in kind.model_fields.items()
+        if (name == "id" or name.endswith("_id")) and "pattern=" not in repr(field)
+    }
+
+    assert formless == CALLERS_OWN
