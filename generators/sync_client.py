@@ -17,6 +17,7 @@ MADE = Path("rhapsode/client/sync")
 RULES = (
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
+    (r"\bAsyncByteStream\b", "SyncByteStream"),
     (r"\b(Abstract)?Async(?=[A-Z])", r"\1"),
     (r"\bAwaitable\[(\w+)\]", r"\1"),
     (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from rhapsode.client.answer_limits import UNCOMPRESSED
 from rhapsode.client.retries import RetryPolicy
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
@@ -34,7 +35,7 @@ class Connection:
             raise ValueError(f"the server's URL {self.server_url!r} has a port outside 1 to 65535")
 
     def headers(self) -> dict[str, str]:
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json, application/problem+json"}
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json, application/problem+json"} | UNCOMPRESSED
         return headers | ({"Authorization": f"Bearer {self.api_key}"} if self.api_key else {})
 
     def timeout(self, hold_s: float) -> httpx.Timeout:

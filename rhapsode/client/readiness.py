@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import httpx
 
+from rhapsode.client.answer_limits import UNCOMPRESSED
 from rhapsode.client.connection import PROXY_FREE
+from rhapsode.client.sync.bounding import bound_answer
 from rhapsode.contract.health import Readiness
+from rhapsode.errors import BadAnswer
 
 PATIENCE_S = 2.0
 
@@ -13,8 +16,9 @@ PATIENCE_S = 2.0
 def read_readiness(url: str) -> Readiness | None:
     """At once and without a key; None if no server answers as Rhapsode does."""
     try:
-        with httpx.Client(mounts=PROXY_FREE, timeout=PATIENCE_S) as client:
+        hooks = {"response": [bound_answer]}
+        with httpx.Client(headers=UNCOMPRESSED, mounts=PROXY_FREE, timeout=PATIENCE_S, event_hooks=hooks) as client:
             # A server that is not ready says so with 503 and the same body.
             return Readiness.model_validate_json(client.get(f"{url.rstrip('/')}/readyz").content)
-    except (httpx.TransportError, ValueError):
+    except (httpx.TransportError, ValueError, BadAnswer):
         return None

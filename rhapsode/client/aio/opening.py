@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 
+from rhapsode.client.aio.bounding import bound_answer
 from rhapsode.client.connection import PROXY_FREE, Connection
 from rhapsode.client.encryption import EncryptionWhenNeeded
 
@@ -15,4 +16,5 @@ def open_pool(connection: Connection) -> httpx.AsyncClient:
         follow_redirects=True,
         mounts=PROXY_FREE,
         verify=EncryptionWhenNeeded(),
+        event_hooks={"response": [bound_answer]},
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import httpx
 
+from rhapsode.client.aio.bounding import bound_answer
+from rhapsode.client.answer_limits import UNCOMPRESSED
 from rhapsode.client.connection import PROXY_FREE, USER_AGENT, Connection
 from rhapsode.contract.uploads import NewUpload
 
@@ -16,7 +18,8 @@ PIECE_BYTES = 256 * 1024
 
 async def send_file(connection: Connection, place: NewUpload, path: Path) -> httpx.Response:
     """Without the client's key: the link is the permission, and it may lead to another operator's server."""
-    async with httpx.AsyncClient(headers={"User-Agent": USER_AGENT}, mounts=PROXY_FREE) as http:
+    headers, hooks = {"User-Agent": USER_AGENT} | UNCOMPRESSED, {"response": [bound_answer]}
+    async with httpx.AsyncClient(headers=headers, mounts=PROXY_FREE, event_hooks=hooks) as http:
         return await http.put(place.url, content=_pieces(path), headers=place.headers, timeout=connection.timeout(0.0))
 
 

@@ -7,6 +7,7 @@ import httpx
 
 from rhapsode.client.connection import PROXY_FREE, Connection
 from rhapsode.client.encryption import EncryptionWhenNeeded
+from rhapsode.client.sync.bounding import bound_answer
 
 
 def open_pool(connection: Connection) -> httpx.Client:
@@ -16,4 +17,5 @@ def open_pool(connection: Connection) -> httpx.Client:
         follow_redirects=True,
         mounts=PROXY_FREE,
         verify=EncryptionWhenNeeded(),
+        event_hooks={"response": [bound_answer]},
     )

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import httpx
 
+from rhapsode.client.answer_limits import UNCOMPRESSED
 from rhapsode.client.connection import PROXY_FREE, USER_AGENT, Connection
+from rhapsode.client.sync.bounding import bound_answer
 from rhapsode.contract.uploads import NewUpload
 
 PIECE_BYTES = 256 * 1024
@@ -16,7 +18,8 @@ PIECE_BYTES = 256 * 1024
 
 def send_file(connection: Connection, place: NewUpload, path: Path) -> httpx.Response:
     """Without the client's key: the link is the permission, and it may lead to another operator's server."""
-    with httpx.Client(headers={"User-Agent": USER_AGENT}, mounts=PROXY_FREE) as http:
+    headers, hooks = {"User-Agent": USER_AGENT} | UNCOMPRESSED, {"response": [bound_answer]}
+    with httpx.Client(headers=headers, mounts=PROXY_FREE, event_hooks=hooks) as http:
         return http.put(place.url, content=_pieces(path), headers=place.headers, timeout=connection.timeout(0.0))
 
 
