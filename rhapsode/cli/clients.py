@@ -25,27 +25,25 @@ if TYPE_CHECKING:
 @contextmanager
 def connected(server: str | None, data_dir: Path | None) -> Generator[Rhapsode]:
     """Of a server that runs already. Raises `ServerUnreachable` saying how to get one."""
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.servers import running_server
 
     settings = read_settings()
-    with running_server(_target(server, data_dir, settings), settings, Console(stderr=True)) as client:
+    with running_server(_target(server, data_dir, settings), settings, VisibleConsole(stderr=True)) as client:
         yield client
 
 
 @contextmanager
 def connected_to_speak(server: str | None, data_dir: Path | None) -> Generator[StreamSpeech]:
     """As `connected`, for live speech alone: the whole client takes longer to load than the speech to begin."""
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.servers import running_connection
     from rhapsode.client.sync.opening import open_pool
     from rhapsode.client.sync.speaking import stream_speech
 
     settings = read_settings()
     with (
-        running_connection(_target(server, data_dir, settings), settings, Console(stderr=True)) as connection,
+        running_connection(_target(server, data_dir, settings), settings, VisibleConsole(stderr=True)) as connection,
         open_pool(connection) as http,
     ):
         yield lambda text, options: stream_speech(http, connection, text, options)

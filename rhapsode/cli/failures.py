@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from rhapsode.cli.visible import visible
 from rhapsode.errors import ApiError, RhapsodeError
 from rhapsode.stack.errors import StackError
 from rhapsode.stack.layout import DataDir, default_data_dir
@@ -94,7 +95,7 @@ def _leave_standard_output() -> None:
 
 
 def _exit(sentence: str, status: int) -> NoReturn:
-    sys.stderr.write(f"rhapsode: {' '.join(sentence.split())}\n")
+    sys.stderr.write(f"rhapsode: {visible(' '.join(sentence.split()))}\n")
     sys.exit(status)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,8 +57,8 @@ def for_each(
                 done = do(client, name)
             except (NotFound, Gone, Conflict, InvalidRequest, BuiltInVoice) as error:
                 num_failed += 1
-                typer.echo(f"rhapsode: {name}: {' '.join(str(error).split())}", err=True)
+                echo(f"rhapsode: {name}: {' '.join(str(error).split())}", err=True)
             else:
-                typer.echo(done.document if as_json else f"{name} {done.word}")
+                echo(done.document if as_json else f"{name} {done.word}")
     if num_failed:
         raise typer.Exit(FAILED)

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
 from rhapsode.cli.help_texts import PlainCommand
+from rhapsode.cli.visible import echo
 
 # Typer shows no other way to it, and the module it lies in depends on Typer's version.
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -47,7 +48,7 @@ def _show_version(value: bool) -> None:
     if value:
         from importlib.metadata import version
 
-        typer.echo(f"rhapsode {version('rhapsode')}")
+        echo(f"rhapsode {version('rhapsode')}")
         raise typer.Exit
 
 

@@ -156,11 +156,10 @@ def _await_contact(url: str) -> None:
     with httpx.Client(mounts=PROXY_FREE, verify=EncryptionWhenNeeded()) as client:
         while True:
             try:
-                client.get(f"{url.rstrip('/')}/livez")
+                with client.stream("GET", f"{url.rstrip('/')}/livez"):
+                    return
             except httpx.TransportError as error:
                 time.sleep(attempts.pause_after_break(error))
-            else:
-                return
 
 
 def _live_state(data_dir: DataDir) -> StackState | None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import typer
+from rhapsode.cli.visible import echo
 
 
 def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Nothing for no rows. No cell is cut: what was cut cannot be copied. All rows have a cell for each heading."""
     if not sys.stdout.isatty():
         for row in rows:
-            typer.echo("\t".join(row))
+            echo("\t".join(row))
         return
     for line in _table(headings, rows) if rows else ():
-        typer.echo(line)
+        echo(line)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.bench.server.report import ServerReport
@@ -17,7 +16,7 @@ def show_comparison(first: Path, second: Path) -> None:
     from rhapsode.bench.server.comparison import compare
     from rhapsode.bench.server.text_comparison import text_comparison
 
-    typer.echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
+    echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
 
 
 def read_report(option: str, path: Path) -> ServerReport:

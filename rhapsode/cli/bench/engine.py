@@ -20,6 +20,7 @@ from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, terminated_like_i
 from rhapsode.cli.formatting import clock
 from rhapsode.cli.local.requirements import require_packages
 from rhapsode.cli.options import check_choices, choose_checkpoint
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.bench.engine.plan import EngineRun, Model
@@ -84,7 +85,7 @@ def _measure(report: BenchReport, runs: list[EngineRun], seconds: float) -> int:
 
     def tell(model: str, message: Message) -> None:
         if line := _progress(message):
-            typer.echo(f"[{clock(time.monotonic() - began_s)}] {model}: {line}", err=True)
+            echo(f"[{clock(time.monotonic() - began_s)}] {model}: {line}", err=True)
 
     try:
         with terminated_like_interrupted():
@@ -115,7 +116,7 @@ def _progress(message: Message) -> str:
 def _show(report: BenchReport, json: Path | None) -> None:
     from rhapsode.bench.engine.text_report import text_report
 
-    typer.echo(text_report(report), nl=False)
+    echo(text_report(report), nl=False)
     if json is not None:
         report.write(json)
 

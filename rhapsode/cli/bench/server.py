@@ -20,6 +20,7 @@ from rhapsode.cli.failures import FAILED, Misuse, status_of, terminated_like_int
 from rhapsode.cli.formatting import clock
 from rhapsode.cli.local.requirements import require_packages
 from rhapsode.cli.options import check_choices, read_settings
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -164,7 +165,7 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     check_speaks(plan)
     _save(report, shared.json, options.html)  # what cannot be written there is known before it is measured
     status = _measure(report, plan, shared.json)
-    typer.echo(text_report(report), nl=False)
+    echo(text_report(report), nl=False)
     _save(report, shared.json, options.html)
     if status or not any(stage.summary.whole for stage in report.stages):
         raise typer.Exit(status or FAILED)
@@ -188,8 +189,8 @@ def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -
     _save(report, shared.json, options.html)
     status = _told(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
     found = compare(baseline, report)
-    typer.echo(text_report(report), nl=False)
-    typer.echo(
+    echo(text_report(report), nl=False)
+    echo(
         f"\nThe baseline, in turns with it, is the first and this server the second:\n{text_comparison(found)}",
         nl=False,
     )
@@ -197,7 +198,7 @@ def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -
     factor = options.worse_than or WORSE_THAN
     worse = [f"{each.load}: {each.figure}" for each in found.differences if each.is_worse_by(factor)]
     for each in worse:
-        typer.echo(f"WORSE by more than {factor:g} times: {each}")
+        echo(f"WORSE by more than {factor:g} times: {each}")
     if status or worse or not all(stage.summary.whole for each in (report, baseline) for stage in each.stages):
         raise typer.Exit(status or FAILED)
 
@@ -257,7 +258,7 @@ def _told(measure: Callable[[Tell], None]) -> int:
     began_s = time.monotonic()
     try:
         with terminated_like_interrupted():
-            measure(lambda line: typer.echo(f"[{clock(time.monotonic() - began_s)}] {line}", err=True))
+            measure(lambda line: echo(f"[{clock(time.monotonic() - began_s)}] {line}", err=True))
     except KeyboardInterrupt as interrupt:
         return status_of(interrupt)
     return 0

@@ -13,6 +13,7 @@ import typer
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.options import DataDirOption, JsonOption, choose_data_dir, read_settings
 from rhapsode.cli.tables import print_rows
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.stack.layout import DataDir
@@ -54,12 +55,12 @@ def show(
     rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
     if as_json:
         for row in rows:
-            typer.echo(json.dumps(row.document()))
+            echo(json.dumps(row.document()))
     else:
         print_rows(HEADINGS, [row.columns() for row in rows])
     complaints = list(dict.fromkeys(each.complaint for each in read if each.complaint))
     for complaint in complaints:
-        typer.echo(f"rhapsode: {complaint}", err=True)
+        echo(f"rhapsode: {complaint}", err=True)
     if complaints:
         raise typer.Exit(FAILED)
 

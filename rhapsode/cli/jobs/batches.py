@@ -17,6 +17,7 @@ from rhapsode.cli.jobs.download import save_files
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.tables import print_rows
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.batches.calls import BatchResult
@@ -60,7 +61,7 @@ def submit(
             )
         except OSError as error:
             raise Misuse(f"{file} cannot be read: {error.strerror}") from error
-    typer.echo(batch.model_dump_json(indent=2) if as_json else batch.id)
+    echo(batch.model_dump_json(indent=2) if as_json else batch.id)
 
 
 @app.command("list")
@@ -75,7 +76,7 @@ def list_batches(
         found = list(islice(client.batches.list(page_size=min(limit, 100)), limit))
     if as_json:
         for batch in found:
-            typer.echo(batch.model_dump_json())
+            echo(batch.model_dump_json())
         return
     rows = [(batch.id, str(batch.state), _counts(batch), _when(batch)) for batch in found]
     print_rows(("batch", "state", "jobs", "created"), rows)
@@ -89,14 +90,14 @@ def show(
     with connected(server, data_dir) as client:
         found = client.batches.get(batch)
     if as_json:
-        typer.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
     counts = found.counts.model_dump()
     facts = [("batch", found.id), ("state", str(found.state)), ("created", _when(found))]
     facts += [("lines" if name == "total" else name, str(number)) for name, number in counts.items()]
     facts += [("metadata", f"{name}={value}") for name, value in sorted(found.metadata.items())]
     for name, value in facts:
-        typer.echo(f"{name:<10} {value}")
+        echo(f"{name:<10} {value}")
 
 
 @app.command()
@@ -104,18 +105,17 @@ def watch(
     batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
     """Follow a batch until its last job has ended; status 0 if every job succeeds. Ctrl-C stops watching only."""
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.jobs.batch_progress import follow_batch
 
-    console = Console(stderr=True)
+    console = VisibleConsole(stderr=True)
     with connected(server, data_dir) as client:
         try:
             ended = follow_batch(client, client.batches.get(batch), console)
         except KeyboardInterrupt as interrupt:
             console.print(f"batch {batch} goes on", highlight=False)
             raise typer.Exit(INTERRUPTED) from interrupt
-    typer.echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}: {_counts(ended)}")
+    echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}: {_counts(ended)}")
     if ended.counts.succeeded != ended.counts.total:
         raise typer.Exit(FAILED)
 
@@ -142,7 +142,7 @@ def results(
             _fetch_results(client, batch, to)
             return
         for result in client.batches.results(batch):
-            typer.echo(result.model_dump_json())
+            echo(result.model_dump_json())
 
 
 @app.command()
@@ -178,13 +178,13 @@ def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
         try:
             for result in client.batches.results(batch):
                 if reason := _unfetched(result):
-                    typer.echo(f"line {result.line}: {reason}", err=True)
+                    echo(f"line {result.line}: {reason}", err=True)
                     lacking += 1
                     continue
                 folder = to / result.custom_id
                 folder.mkdir(exist_ok=True)
                 for saved in save_files(client, str(result.job_id), (), folder, is_forced=False):
-                    typer.echo(saved.line())
+                    echo(saved.line())
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
     if lacking:

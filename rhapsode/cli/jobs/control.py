@@ -17,6 +17,7 @@ from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check, said
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices, read_time
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +88,7 @@ def set_options(
         raise Misuse(f"nothing to change; give at least one of {options}")
     with connected(server, data_dir) as client:
         changed = client.change(job, **changes)
-    typer.echo(changed.model_dump_json() if as_json else f"{changed.id} {changed.state}")
+    echo(changed.model_dump_json() if as_json else f"{changed.id} {changed.state}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def retry(
     now = ended or again
     segments = now.progress.segments
     line = f"{now.id} {now.state}, {segments.done} of {segments.total or '?'} segments are done"
-    typer.echo(now.model_dump_json() if as_json else line)
+    echo(now.model_dump_json() if as_json else line)
     if ended is not None:
         exit_unless_succeeded(ended)
 
@@ -192,11 +193,11 @@ def assemble(
         again = client.assemble(job, output or None)
         ended = watched(client, again.id) if wait else None
     if as_json:
-        typer.echo((ended or again).model_dump_json())
+        echo((ended or again).model_dump_json())
     elif ended is None:
-        typer.echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
+        echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
     else:
-        typer.echo(f"{ended.id} {ended.state}: {', '.join(each.name for each in ended.artifacts)}")
+        echo(f"{ended.id} {ended.state}: {', '.join(each.name for each in ended.artifacts)}")
     if ended is not None:
         exit_unless_succeeded(ended)
 

@@ -13,8 +13,9 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
-from rhapsode.cli.file_names import plain_name
+from rhapsode.cli.file_names import plain_id, plain_name
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
@@ -57,7 +58,7 @@ def download(
                 _save_segments(client, job, output, is_forced=force, as_json=as_json)
             else:
                 for saved in save_files(client, job, names or [], output, is_forced=force):
-                    typer.echo(saved.document() if as_json else saved.line())
+                    echo(saved.document() if as_json else saved.line())
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
 
@@ -86,15 +87,14 @@ def save_files(
 
     Raises `Misuse` for a place that has other files, before it fetches any.
     """
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.jobs.download_progress import download_display
 
     job = _with_all_files(client, client.job(job_id))
     places = _places(_wanted(job, names), output)
     missing = [(artifact, path) for artifact, path in places if not _is_here(artifact, path)]
     _refuse_existing((path for _, path in missing), is_forced=is_forced)
-    console = Console(stderr=True)
+    console = VisibleConsole(stderr=True)
     for artifact, path in places:
         is_new = (artifact, path) in missing
         if is_new:
@@ -169,22 +169,22 @@ def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced
 
     if output is not None and not output.is_dir():
         raise Misuse(f"-o: {output} is not a folder")
+    folder = output or Path(plain_id(job))
     finished = list(client.segments.list(job, {SegmentState.DONE}))
     if not finished:
         raise RhapsodeError(f"no segment of {job} is finished")
-    folder = output or Path(job)
     folder.mkdir(exist_ok=True)
     num_saved = 0
     for segment in finished:
-        path = folder / f"{segment.id}-take-{segment.take}.wav"
+        path = folder / plain_name(f"{segment.id}-take-{segment.take}.wav")
         is_new = is_forced or not path.exists()
         if is_new:
             save_take(path, client.segments.audio(job, segment, segment.take))
             num_saved += 1
         if as_json:
-            typer.echo(json.dumps({"path": str(path), "segment": segment.id, "take": segment.take, "fetched": is_new}))
+            echo(json.dumps({"path": str(path), "segment": segment.id, "take": segment.take, "fetched": is_new}))
     if as_json:
         return
     here = len(finished) - num_saved
     already = f", {here} were here already" if here else ""
-    typer.echo(f"{folder}: {counted(num_saved, 'segment')}{already}")
+    echo(f"{folder}: {counted(num_saved, 'segment')}{already}")

@@ -19,6 +19,7 @@ from rhapsode.cli.jobs.facts import facts
 from rhapsode.cli.jobs.listing import print_jobs
 from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
@@ -64,11 +65,11 @@ def list_jobs(
         found = list(islice(client.jobs(filters, page_size=min(limit, 100)), limit))
     if as_json:
         for job in found:
-            typer.echo(job.model_dump_json())
+            echo(job.model_dump_json())
     elif found:
         print_jobs(found)
     else:
-        typer.echo("no jobs")
+        echo("no jobs")
 
 
 @app.command()
@@ -79,10 +80,10 @@ def show(
     with connected(server, data_dir) as client:
         found = client.job(job)
     if as_json:
-        typer.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
     for name, value in facts(found):
-        typer.echo(f"{name:<10} {value}")
+        echo(f"{name:<10} {value}")
 
 
 @app.command()
@@ -93,7 +94,7 @@ def watch(
     with connected(server, data_dir) as client:
         ended = watched(client, job)
     reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
-    typer.echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}{reason}")
+    echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}{reason}")
     if ended.state != "succeeded":
         raise typer.Exit(FAILED)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from rhapsode.cli.formatting import clock
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
 
 def print_jobs(jobs: list[Job]) -> None:
     """One or more."""
-    from rich.console import Console
+    from rhapsode.cli.consoles import VisibleConsole
 
-    console = Console()
+    console = VisibleConsole()
     if not console.is_terminal:
         for job in jobs:
-            typer.echo("\t".join(_fields(job)))
+            echo("\t".join(_fields(job)))
         return
-    typer.echo(_heading(len(jobs[0].id)))
+    echo(_heading(len(jobs[0].id)))
     for job in jobs:
         _print_two_lines(job, console.width)
 
@@ -52,13 +51,13 @@ def _print_two_lines(job: Job, width: int) -> None:
 
     created = f"{job.created_at.astimezone():%b %d %H:%M}"
     spoken = clock(job.progress.audio_s_done)
-    typer.echo(f"{job.id}  {job.state:<10}  {share(job):>9}  {spoken:>8}  {created}")
+    echo(f"{job.id}  {job.state:<10}  {share(job):>9}  {spoken:>8}  {created}")
     known_by = "    " + ": ".join(filter(None, (_shown(job.title), _shown(_first_words(job)))))
     voice = f"  ({_shown(_voice(job))})" if _voice(job) else ""
     room = max(16, width - cell_len(voice))
     cut = known_by if cell_len(known_by) <= room else f"{set_cell_size(known_by, room - 1).rstrip()}…"
     if (cut + voice).strip():
-        typer.echo(cut + voice)
+        echo(cut + voice)
 
 
 def _voice(job: Job) -> str:

@@ -10,10 +10,12 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
+from rhapsode.cli.file_names import plain_id
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check, said
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import SegmentChanges
@@ -60,12 +62,12 @@ def list_segments(
         found = list(islice(client.segments.list(job, wanted, flagged=True if flagged else None), limit))
     if as_json:
         for segment in found:
-            typer.echo(segment.model_dump_json())
+            echo(segment.model_dump_json())
     elif found:
         for segment in found:
-            typer.echo(_line(segment))
+            echo(_line(segment))
     else:
-        typer.echo("no such segments" if state or flagged else "no segments yet: the text is not planned")
+        echo("no such segments" if state or flagged else "no segments yet: the text is not planned")
 
 
 def list_sentences(
@@ -85,9 +87,9 @@ def list_sentences(
         found = ((segment, sentence) for segment in client.segments.list(job) for sentence in segment.sentences)
         shown = list(islice(found, limit))
     for segment, sentence in shown:
-        typer.echo(sentence.model_dump_json() if as_json else _sentence_line(segment, sentence))
+        echo(sentence.model_dump_json() if as_json else _sentence_line(segment, sentence))
     if not shown and not as_json:
-        typer.echo("no sentences yet: the text is not planned")
+        echo("no sentences yet: the text is not planned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def take_segment(
         raise Misuse("--wait is for --new and --select")
     if save is not None and not save.is_dir():
         raise Misuse(f"--save: {save} is not a folder")
+    stem = "" if save is None else plain_id(f"{job}-{segment}")
     with connected(server, data_dir) as client:
         if new:
             made = client.segments.regenerate(job, segment, seed=seed)
@@ -175,27 +178,27 @@ def take_segment(
             return
         takes = client.segments.takes(job, segment)
         for take in takes:
-            typer.echo(take.model_dump_json() if as_json else _take_line(take))
+            echo(take.model_dump_json() if as_json else _take_line(take))
             if save is not None:
-                path = save / f"{job}-{segment}-take-{take.take}.wav"
+                path = save / f"{stem}-take-{take.take}.wav"
                 save_take(path, client.segments.audio(job, segment, take.take))
-                typer.echo(f"  {path}", err=True)
+                echo(f"  {path}", err=True)
         tried = () if takes else client.segments.get(job, segment).tried or ()
         for attempt in tried:
-            typer.echo(attempt.model_dump_json() if as_json else _attempt_line(attempt))
+            echo(attempt.model_dump_json() if as_json else _attempt_line(attempt))
             if save is not None and attempt.audio is not None:
-                path = save / f"{job}-{segment}-rejected-{attempt.attempt}.wav"
+                path = save / f"{stem}-rejected-{attempt.attempt}.wav"
                 save_take(path, client.segments.audio(job, segment, attempt=attempt.attempt))
-                typer.echo(f"  {path}", err=True)
+                echo(f"  {path}", err=True)
     if not takes and not tried and not as_json:
-        typer.echo("no finished take yet")
+        echo("no finished take yet")
 
 
 def _tell_at_last(client: Rhapsode, job: str, segment: Segment, *, is_awaited: bool, as_json: bool) -> None:
     """The segment as it is now, or once the job has ended."""
     ended = watched(client, job) if is_awaited else None
     now = segment if ended is None else client.segments.get(job, segment)
-    typer.echo(now.model_dump_json() if as_json else _line(now))
+    echo(now.model_dump_json() if as_json else _line(now))
     if ended is not None:
         exit_unless_succeeded(ended)
 

@@ -14,6 +14,7 @@ from rhapsode.cli.job_fields import check
 from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.narrate.sent_files import reading
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import JobInput, JobOptions
@@ -42,11 +43,11 @@ def submit(
     with connected(server, data_dir) as client:
         job = client.submit_job(spoken, idempotency_key=idempotency_key, **options)
         if wait:
-            typer.echo(job.id, err=True)
+            echo(job.id, err=True)
             job = watched(client, job.id)
     reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
     told = f"{job.id} {job.state}{reason}" if wait else job.id
-    typer.echo(job.model_dump_json() if as_json else told)
+    echo(job.model_dump_json() if as_json else told)
     if wait and job.state != "succeeded":
         raise typer.Exit(FAILED)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.failures import FAILED, INTERRUPTED
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
@@ -19,11 +20,10 @@ WaitOption = Annotated[
 
 def watched(client: Rhapsode, job: str) -> Job:
     """The job as it ended, followed on standard error. Ctrl-C stops that, not the job."""
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.narrate.progress import follow
 
-    console = Console(stderr=True)
+    console = VisibleConsole(stderr=True)
     try:
         return follow(client, client.job(job), console)
     except KeyboardInterrupt as interrupt:
@@ -37,5 +37,5 @@ def exit_unless_succeeded(job: Job) -> None:
         return
     reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
     line = f"rhapsode: job {job.id} {job.state}{reason}; what was asked for is kept for: rhapsode jobs retry {job.id}"
-    typer.echo(" ".join(line.split()), err=True)
+    echo(" ".join(line.split()), err=True)
     raise typer.Exit(FAILED)

@@ -15,6 +15,7 @@ from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected_to_speak
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,9 +67,9 @@ def say(
 
     Played by sounddevice where it is installed, else by ffplay. Ctrl-C stops it, and saves nothing.
     """
-    from rich.console import Console
+    from rhapsode.cli.consoles import VisibleConsole
 
-    console = Console(stderr=True)
+    console = VisibleConsole(stderr=True)
     _check_target(save, play, is_forced=force)
     open_player = _chosen_player(console, play, is_saved=save is not None)
     options: StreamOptions = {
@@ -91,7 +92,7 @@ def say(
                 _hear(stream, save, open_player, console)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
-    typer.echo(_summary(stream.facts, save))
+    echo(_summary(stream.facts, save))
 
 
 def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> None:

@@ -17,6 +17,7 @@ import typer
 
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.options import CheckpointOption, DataDirOption, JsonOption, choose_data_dir, read_settings
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     import redis
@@ -63,11 +64,11 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, 
         for finding in check():
             is_complete = is_complete and finding.kind != "missing"
             if as_json:
-                typer.echo(json.dumps(asdict(finding)))
+                echo(json.dumps(asdict(finding)))
                 continue
-            typer.echo(f"{MARKS[finding.kind]}  {finding.subject:<16} {finding.detail}")
+            echo(f"{MARKS[finding.kind]}  {finding.subject:<16} {finding.detail}")
             if finding.remedy:
-                typer.echo(f"{'':<25} -> {finding.remedy}")
+                echo(f"{'':<25} -> {finding.remedy}")
     if not is_complete:
         raise typer.Exit(FAILED)
 

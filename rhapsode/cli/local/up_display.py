@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import typer
-from rich.console import Console
 
+from rhapsode.cli.consoles import VisibleConsole
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.formatting import span
 from rhapsode.cli.local.plan_table import machine_line, plan_facts
@@ -62,7 +62,7 @@ class UpSentences(Narrator):
     """On standard error, with a spinner if that is a terminal."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        console = VisibleConsole(stderr=True)
         super().__init__(console, console.status("starting"))
 
     def starting(self) -> AbstractContextManager[object]:

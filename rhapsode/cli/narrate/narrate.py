@@ -23,6 +23,7 @@ from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
 from rhapsode.cli.narrate.targets import choose_targets
 from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, choose_devices, read_settings
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,9 +94,9 @@ def narrate(
     check_job(wishes, (speech, drawing, quality, order, audio, book))
     picture = None if book.cover is None else readable_cover(book.cover)
 
-    from rich.console import Console
+    from rhapsode.cli.consoles import VisibleConsole
 
-    console = Console(stderr=True)
+    console = VisibleConsole(stderr=True)
     with terminated_like_interrupted():
         try:
             with _server(system, console, is_running=detach) as client:
@@ -104,7 +105,7 @@ def narrate(
                     wishes["output"] = {**wishes["output"], **book.wishes(client.upload(picture).id)}
                 if detach:
                     handed_in = client.submit_job(given, idempotency_key=str(uuid.uuid4()), **wishes)
-                    typer.echo(handed_in.model_dump_json() if as_json else handed_in.id)
+                    echo(handed_in.model_dump_json() if as_json else handed_in.id)
                     return
                 job, wall_s = _run(client, given, wishes, console)
                 job.raise_unless_succeeded()

@@ -21,6 +21,7 @@ from rhapsode.cli.narrate.reading_options import (
     normalization,
 )
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import JobOptions
@@ -77,7 +78,7 @@ def plan(
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
     lines = [*_lines(made), *(_sentences(made) if sentences else ()), *(_changes(made) if changes else ())]
-    typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
+    echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
 
 
 def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_images: bool) -> PlanDocument:

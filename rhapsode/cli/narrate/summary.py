@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import typer
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
@@ -40,17 +40,17 @@ def summarise(
             "notice": notice,
             "warnings": [each.model_dump() for each in job.warnings],
         }
-        typer.echo(json.dumps(facts))
+        echo(json.dumps(facts))
         return
     speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
-    typer.echo(f"{targets.main}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
+    echo(f"{targets.main}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
     if targets.chapters:
         num_files = sum(each.files or 0 for each in job.artifacts)
-        typer.echo(f"  {counted(num_files, 'chapter')} as files in {targets.chapters.folder}")
+        echo(f"  {counted(num_files, 'chapter')} as files in {targets.chapters.folder}")
     if request:
         segments = counted(job.progress.segments.total, "segment")
-        typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
+        echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
     if notice:
-        typer.echo(f"  {notice}")
+        echo(f"  {notice}")
     for warning in job.warnings:
-        typer.echo(f"  {warned(warning)}")
+        echo(f"  {warned(warning)}")

@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.contract.operators.keys import ApiKeyView
@@ -46,12 +47,10 @@ def create(
             tenant, name, scopes=scope or DEFAULT_SCOPES, expires_at=expires.astimezone() if expires else None
         )
     if as_json:
-        typer.echo(made.model_dump_json(indent=2))
+        echo(made.model_dump_json(indent=2))
         return
-    typer.echo(made.secret)
-    typer.echo(
-        f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; keep the line above, it is not shown again", err=True
-    )
+    echo(made.secret)
+    echo(f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; keep the line above, it is not shown again", err=True)
 
 
 @app.command("list")
@@ -65,7 +64,7 @@ def list_keys(
     with connected(server, data_dir) as client:
         keys = client.keys.list(tenant)
     for key in keys:
-        typer.echo(key.model_dump_json() if as_json else "\t".join(_columns(key)))
+        echo(key.model_dump_json() if as_json else "\t".join(_columns(key)))
 
 
 @app.command()
@@ -78,7 +77,7 @@ def revoke(
     """Take a key back: from now on it opens nothing."""
     with connected(server, data_dir) as client:
         client.keys.revoke(key)
-    typer.echo(json.dumps({"id": key, "revoked": True}) if as_json else f"{key} revoked")
+    echo(json.dumps({"id": key, "revoked": True}) if as_json else f"{key} revoked")
 
 
 @app.command()
@@ -90,10 +89,10 @@ def draw(as_json: JsonOption = False) -> None:
     secret = f"rh_{secrets.token_urlsafe(32)}"
     setting = {hashlib.sha256(secret.encode()).hexdigest(): "operator"}
     if as_json:
-        typer.echo(json.dumps({"secret": secret, "RHAPSODE_API_KEYS": setting}))
+        echo(json.dumps({"secret": secret, "RHAPSODE_API_KEYS": setting}))
         return
-    typer.echo(secret)
-    typer.echo(f"RHAPSODE_API_KEYS='{json.dumps(setting)}'")
+    echo(secret)
+    echo(f"RHAPSODE_API_KEYS='{json.dumps(setting)}'")
 
 
 def _columns(key: ApiKeyView) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from rhapsode.cli.failures import FAILED, Misuse
 from rhapsode.cli.for_each import deleted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.tables import print_rows
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.operations import Operations
@@ -36,11 +37,11 @@ def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json
         found = client.operations.workers()
     if as_json:
         for worker in found:
-            typer.echo(worker.model_dump_json())
+            echo(worker.model_dump_json())
         return
     print_rows(WORKER_HEADINGS, [_worker_columns(worker) for worker in found])
     if not found:
-        typer.echo("no worker was heard of in the last minute", err=True)
+        echo("no worker was heard of in the last minute", err=True)
 
 
 def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
@@ -48,11 +49,11 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
     with connected(server, data_dir) as client:
         found = client.operations.queues()
     if as_json:
-        typer.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
     print_rows(QUEUE_HEADINGS, [_queue_columns(queue, rank) for queue in found.data for rank in queue.classes])
     totals = found.totals
-    typer.echo(
+    echo(
         f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
         f"{totals.backlog_audio_s:.0f} s of audio to speak, "
         f"{totals.audio_s_per_s:.1f} audio s/s now, {totals.leases} items under way, "
@@ -60,7 +61,7 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
         err=True,
     )
     if totals.claims_held:
-        typer.echo(f"nothing is claimed: {totals.claims_held}", err=True)
+        echo(f"nothing is claimed: {totals.claims_held}", err=True)
 
 
 def drain(
@@ -77,15 +78,15 @@ def drain(
     with connected(server, data_dir) as client:
         if undo:
             client.operations.undrain(worker)
-            typer.echo(_drain_document(worker, "claims") if as_json else f"{worker} claims again")
+            echo(_drain_document(worker, "claims") if as_json else f"{worker} claims again")
             return
         client.operations.drain(worker)
         if wait:
             _await_drained(client.operations, worker)
     if as_json:
-        typer.echo(_drain_document(worker, "drained" if wait else "draining"))
+        echo(_drain_document(worker, "drained" if wait else "draining"))
         return
-    typer.echo(f"{worker} is drained" if wait else f"{worker} claims nothing more")
+    echo(f"{worker} is drained" if wait else f"{worker} claims nothing more")
 
 
 def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
@@ -93,13 +94,13 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
     with connected(server, data_dir) as client:
         found = client.operations.audit()
     if as_json:
-        typer.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
     for each in () if as_json else found.drift:
-        typer.echo(f"{each.counter}\tcounted {each.expected}\tcounter says {each.actual}")
+        echo(f"{each.counter}\tcounted {each.expected}\tcounter says {each.actual}")
     if found.drift:
         raise typer.Exit(FAILED)
     if not as_json:
-        typer.echo("no counter differs")
+        echo("no counter differs")
 
 
 def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
@@ -114,9 +115,9 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_js
             mended += step.counters_mended
     if as_json:
         jobs = {"jobs_seen": seen, "jobs_restored": restored, "jobs_marked": marked, "jobs_gone": gone}
-        typer.echo(json.dumps({**jobs, "counters_mended": mended}))
+        echo(json.dumps({**jobs, "counters_mended": mended}))
         return
-    typer.echo(
+    echo(
         f"{seen} jobs in the journal: {restored} brought back, {marked} unfinished ones take what lies in the store, "
         f"{gone} were deleted since; {mended} counters put right"
     )
@@ -129,7 +130,7 @@ def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = Non
         found = list(client.operations.dead_letters())
     if as_json:
         for item in found:
-            typer.echo(item.model_dump_json())
+            echo(item.model_dump_json())
         return
     print_rows(DEAD_LETTER_HEADINGS, [_dead_columns(item) for item in found])
 
@@ -144,7 +145,7 @@ def forget_dead_letter(
     """Take an entry off the list: somebody has seen to it. Its job stays as it is."""
     with connected(server, data_dir) as client:
         client.operations.forget_dead_letter(entry)
-    typer.echo(deleted(entry).document if as_json else f"{entry} removed")
+    echo(deleted(entry).document if as_json else f"{entry} removed")
 
 
 def _drain_document(worker: str, state: str) -> str:

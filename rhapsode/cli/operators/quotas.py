@@ -9,6 +9,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.contract.operators.quotas import QuotaView
@@ -67,15 +68,15 @@ def reset(
         if as_json:
             _show(client.quotas.read(tenant), as_json)
             return
-    typer.echo(f"{tenant} has the limits of all tenants")
+    echo(f"{tenant} has the limits of all tenants")
 
 
 def _show(quotas: QuotaView, as_json: bool) -> None:
     if as_json:
-        typer.echo(quotas.model_dump_json(indent=2))
+        echo(quotas.model_dump_json(indent=2))
         return
     for name in NAMES:
         held, limit = getattr(quotas.held, name), getattr(quotas.limits, name)
         allowed = "no limit" if limit is None else f"of {limit:,.0f}"
         own = "" if getattr(quotas.own, name) is None else "  (its own)"
-        typer.echo(f"{name:<12}  {held:>18,.0f}  {allowed}{own}")
+        echo(f"{name:<12}  {held:>18,.0f}  {allowed}{own}")

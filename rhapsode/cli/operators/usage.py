@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import sys
+import io
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +11,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,9 +49,11 @@ def usage(
             tenant=tenant,
         )
     if as_json:
-        typer.echo(report.model_dump_json(indent=2, by_alias=True))
+        echo(report.model_dump_json(indent=2, by_alias=True))
     elif as_csv:
-        csv.writer(sys.stdout).writerows([COLUMNS, *_rows(report)])
+        table = io.StringIO(newline="")
+        csv.writer(table).writerows([COLUMNS, *_rows(report)])
+        echo(table.getvalue(), nl=False)
     else:
         _show(report)
 
@@ -67,7 +70,7 @@ def _show(report: UsageReport) -> None:
     for line in table:
         names = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
         numbers = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        typer.echo("  ".join((*names, *numbers)))
+        echo("  ".join((*names, *numbers)))
 
 
 def _cell(value: object) -> str:

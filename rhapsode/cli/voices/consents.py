@@ -12,6 +12,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import deleted
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.contract.voices.consents import Consent
@@ -40,7 +41,7 @@ def add(
             consent = client.consents.add(statement, recording, speaker=speaker)
         except OSError as error:
             raise Misuse(f"{recording} cannot be read: {error.strerror}") from error
-    typer.echo(consent.model_dump_json() if as_json else consent.id)
+    echo(consent.model_dump_json() if as_json else consent.id)
 
 
 @app.command("list")
@@ -50,7 +51,7 @@ def list_consents(server: ServerOption = None, data_dir: DataDirOption = None, a
         for each in client.consents.list():
             kind = "recording" if each.recording else "statement"
             line = f"{each.id}\t{kind}\t{counted(each.voices, 'voice')}\t{each.speaker}"
-            typer.echo(each.model_dump_json() if as_json else line)
+            echo(each.model_dump_json() if as_json else line)
 
 
 @app.command()
@@ -60,7 +61,7 @@ def show(
     """Show a consent: what was said, by whom, when, and how many voices rest on it."""
     with connected(server, data_dir) as client:
         found = client.consents.get(consent)
-    typer.echo(found.model_dump_json(indent=2) if as_json else "\n".join(_lines(found)))
+    echo(found.model_dump_json(indent=2) if as_json else "\n".join(_lines(found)))
 
 
 @app.command()
@@ -70,7 +71,7 @@ def rm(
     """Delete a consent that no voice rests on."""
     with connected(server, data_dir) as client:
         client.consents.delete(consent)
-    typer.echo(deleted(consent).document if as_json else f"{consent} deleted")
+    echo(deleted(consent).document if as_json else f"{consent} deleted")
 
 
 def _lines(consent: Consent) -> list[str]:

@@ -12,6 +12,7 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import deleted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import Rule
@@ -43,7 +44,7 @@ def add(
             version = client.dictionaries.create(name or file.stem, rules).versions[-1]
         else:
             version = client.dictionaries.add_version(to, rules)
-    typer.echo(version.model_dump_json() if as_json else version.reference)
+    echo(version.model_dump_json() if as_json else version.reference)
 
 
 @app.command("list")
@@ -53,7 +54,7 @@ def list_dictionaries(server: ServerOption = None, data_dir: DataDirOption = Non
         for each in client.dictionaries.list():
             newest = each.versions[-1]
             line = f"{newest.reference}\t{newest.num_rules} rules\t{each.name}"
-            typer.echo(each.model_dump_json() if as_json else line)
+            echo(each.model_dump_json() if as_json else line)
 
 
 @app.command()
@@ -66,7 +67,7 @@ def export(
     """Print a version as a PLS file."""
     with connected(server, data_dir) as client:
         number = version or client.dictionaries.get(dictionary).versions[-1].version
-        typer.echo(client.dictionaries.export(dictionary, number).decode(), nl=False)
+        echo(client.dictionaries.export(dictionary, number).decode(), nl=False)
 
 
 @app.command()
@@ -79,7 +80,7 @@ def rm(
     """Forget a dictionary. Jobs keep what they took from it."""
     with connected(server, data_dir) as client:
         client.dictionaries.delete(dictionary)
-    typer.echo(deleted(dictionary).document if as_json else f"{dictionary} deleted")
+    echo(deleted(dictionary).document if as_json else f"{dictionary} deleted")
 
 
 def read_rules(file: Path) -> Rules:

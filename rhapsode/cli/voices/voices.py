@@ -13,6 +13,7 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.for_each import Done, deleted, for_each
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 from rhapsode.cli.voices.trying import try_voices
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def add(
             made = client.voices.add(
                 name, recording, consent=consent, ref_text=ref_text, language=language, description=description
             )
-    typer.echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
+    echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
 
 
 @app.command("list")
@@ -80,11 +81,11 @@ def list_voices(
         found = list(islice(client.voices.list(kind, page_size=min(limit, 100)), limit))
     if as_json:
         for voice in found:
-            typer.echo(voice.model_dump_json())
+            echo(voice.model_dump_json())
     elif found:
         _print_table(found)
     else:
-        typer.echo("no voices")
+        echo("no voices")
 
 
 @app.command()
@@ -96,10 +97,10 @@ def show(
         found = client.voices.get(voice)
         caches = client.voices.caches(found) if found.kind == "own" else ()
     if as_json:
-        typer.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
     for name, value in (*_facts(found), *map(_cache_fact, caches)):
-        typer.echo(f"{name:<11} {value}")
+        echo(f"{name:<11} {value}")
 
 
 @app.command()
@@ -152,8 +153,7 @@ def preview(
     as_json: JsonOption = False,
 ) -> None:
     """Have a voice say a sentence, as a WAV."""
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import Misuse
     from rhapsode.cli.narrate.progress import follow
     from rhapsode.client.voices.calls import Preview
@@ -162,9 +162,9 @@ def preview(
         raise Misuse(f"{output.absolute().parent} is no folder")
     wanted = Preview(text, model, language, x_vector_only=x_vector_only)
     with connected(server, data_dir) as client:
-        job = follow(client, client.voices.preview(voice, wanted), Console(stderr=True)).raise_unless_succeeded()
+        job = follow(client, client.voices.preview(voice, wanted), VisibleConsole(stderr=True)).raise_unless_succeeded()
         client.download(job, next(each.name for each in job.artifacts if each.type == "wav"), output)
-    typer.echo(job.model_dump_json() if as_json else f"{output}: {voice}")
+    echo(job.model_dump_json() if as_json else f"{output}: {voice}")
 
 
 @app.command()
@@ -184,7 +184,7 @@ def blend(
     weights = dict(_weighted(voice) for voice in voices)
     with connected(server, data_dir) as client:
         made = client.voices.blend(Blend(name, weights, method, model, description))
-    typer.echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
+    echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
 
 
 @app.command("import")
@@ -205,8 +205,7 @@ def import_voices(
 
     With --json what was added, then a job for each time that voices are made ready, one JSON object a line.
     """
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, Misuse
     from rhapsode.cli.voices.import_many import upload_all
     from rhapsode.client.voices.cache_calls import BulkOrder
@@ -218,16 +217,16 @@ def import_voices(
     except ManifestError as error:
         raise Misuse(f"{manifest}: {error}") from error
     with connected(server, data_dir) as client:
-        outcomes = upload_all(client, listed, consent, Console(stderr=True))
+        outcomes = upload_all(client, listed, consent, VisibleConsole(stderr=True))
         for outcome in outcomes:
             if outcome.trouble:
-                typer.echo(f"{manifest}:{outcome.listed.line}: {outcome.trouble}", err=True)
+                echo(f"{manifest}:{outcome.listed.line}: {outcome.trouble}", err=True)
         ids = [outcome.voice.id for outcome in outcomes if outcome.voice and outcome.voice.id]
         num_new = sum(outcome.is_new for outcome in outcomes)
         num_failed = len(outcomes) - len(ids)
         counts = {"added": num_new, "there": len(ids) - num_new, "failed": num_failed}
         line = f"{num_new} voices added, {counts['there']} were there, {num_failed} failed"
-        typer.echo(json.dumps({"voices": ids, **counts}) if as_json else line)
+        echo(json.dumps({"voices": ids, **counts}) if as_json else line)
         for start in range(0, len(ids) if prepare else 0, BULK):
             _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode), as_json=as_json)
     if num_failed:
@@ -248,16 +247,15 @@ def export(
         data = client.voices.embedding(voice, model)
     _write(output, data)
     facts = {"path": str(output), "bytes": len(data)}
-    typer.echo(json.dumps(facts) if as_json else f"{output}: {len(data)} bytes")
+    echo(json.dumps(facts) if as_json else f"{output}: {len(data)} bytes")
 
 
 def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
-    from rich.console import Console
-
+    from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, INTERRUPTED
     from rhapsode.cli.narrate.progress import follow
 
-    console = Console(stderr=True)
+    console = VisibleConsole(stderr=True)
     job = client.voices.prepare_many(order)
     try:
         ended = follow(client, job, console)
@@ -266,11 +264,11 @@ def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
         raise typer.Exit(INTERRUPTED) from interrupt
     counts = ended.progress.segments
     line = f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})"
-    typer.echo(ended.model_dump_json() if as_json else line)
+    echo(ended.model_dump_json() if as_json else line)
     if ended.state != "succeeded":
         for warning in ended.warnings:
-            typer.echo(f"{warning.detail} ({warning.code})", err=True)
-        typer.echo(f"rhapsode: {ended.error.detail if ended.error else ended.state}", err=True)
+            echo(f"{warning.detail} ({warning.code})", err=True)
+        echo(f"rhapsode: {ended.error.detail if ended.error else ended.state}", err=True)
         raise typer.Exit(FAILED)
 
 
@@ -294,13 +292,14 @@ def _write(path: Path, data: bytes) -> None:
 
 def _print_table(voices: list[Voice]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Column, Table
 
-    console = Console()
+    from rhapsode.cli.consoles import VisibleConsole
+
+    console = VisibleConsole()
     if not console.is_terminal:
         for voice in voices:
-            typer.echo("\t".join((voice.id or "-", voice.kind, voice.name, ",".join(voice.models))))
+            echo("\t".join((voice.id or "-", voice.kind, voice.name, ",".join(voice.models))))
         return
     # An id that was cut cannot be copied.
     width = max(len(voice.id or "") for voice in voices)

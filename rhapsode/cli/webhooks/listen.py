@@ -8,9 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import typer
-
 from rhapsode.cli.failures import Misuse, terminated_like_interrupted
+from rhapsode.cli.visible import echo
 from rhapsode.cli.webhooks.receiver import Listener, Received, listening
 from rhapsode.errors import InvalidRequest
 
@@ -46,7 +45,7 @@ def listen_and_print(order: ListenOrder, connect: Connect) -> None:
             try:
                 _print_all(order, listener)
             except KeyboardInterrupt:
-                typer.echo("stopped", err=True)
+                echo("stopped", err=True)
     except OSError as error:
         raise Misuse(f"--port: nothing can listen on {order.port}: {error}") from error
 
@@ -57,13 +56,13 @@ def _expected(order: ListenOrder, listener: Listener, connect: Connect) -> Gener
     address = order.url or f"http://127.0.0.1:{listener.port}/"
     if order.secret is not None:
         listener.secret = order.secret
-        typer.echo(f"listening at http://127.0.0.1:{listener.port}/", err=True)
+        echo(f"listening at http://127.0.0.1:{listener.port}/", err=True)
         yield
         return
     with connect() as client:
         endpoint = _registered(client, address, order)
         listener.secret = endpoint.secret
-        typer.echo(f"listening at http://127.0.0.1:{listener.port}/ as {endpoint.id}; Ctrl-C ends it", err=True)
+        echo(f"listening at http://127.0.0.1:{listener.port}/ as {endpoint.id}; Ctrl-C ends it", err=True)
         try:
             yield
         finally:
@@ -96,11 +95,11 @@ def _print_all(order: ListenOrder, listener: Listener) -> None:
 def _print(received: Received, *, as_json: bool) -> None:
     event = received.event
     if event is None:
-        typer.echo(f"refused: {received.reason}", err=True)
+        echo(f"refused: {received.reason}", err=True)
     elif as_json:
-        typer.echo(received.body.decode())
+        echo(received.body.decode())
     else:
-        typer.echo("\t".join((f"{event.sent_at.astimezone():%H:%M:%S}", event.type, _subject(received), event.id)))
+        echo("\t".join((f"{event.sent_at.astimezone():%H:%M:%S}", event.type, _subject(received), event.id)))
 
 
 def _subject(received: Received) -> str:

@@ -11,6 +11,7 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.for_each import Done, deleted, for_each
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
@@ -42,10 +43,10 @@ def add(
     with connected(server, data_dir) as client:
         made = client.webhooks.create(url, event or FINAL_EVENTS, description=description)
     if as_json:
-        typer.echo(made.model_dump_json())
+        echo(made.model_dump_json())
         return
-    typer.echo(f"{made.id} {made.url}")
-    typer.echo(f"secret {made.secret}")
+    echo(f"{made.id} {made.url}")
+    echo(f"secret {made.secret}")
 
 
 @app.command("list")
@@ -54,9 +55,9 @@ def list_endpoints(server: ServerOption = None, data_dir: DataDirOption = None, 
     with connected(server, data_dir) as client:
         found = client.webhooks.list()
     for endpoint in found:
-        typer.echo(endpoint.model_dump_json() if as_json else _endpoint_line(endpoint))
+        echo(endpoint.model_dump_json() if as_json else _endpoint_line(endpoint))
     if not found and not as_json:
-        typer.echo("no webhook endpoints")
+        echo("no webhook endpoints")
 
 
 @app.command("set")
@@ -72,7 +73,7 @@ def change(
     """Change what is given; the rest stays."""
     with connected(server, data_dir) as client:
         changed = client.webhooks.change(endpoint, url=url, events=event, description=description)
-    typer.echo(changed.model_dump_json() if as_json else _endpoint_line(changed))
+    echo(changed.model_dump_json() if as_json else _endpoint_line(changed))
 
 
 @app.command()
@@ -98,7 +99,7 @@ def enable(
     """Send to a receiver again that was disabled."""
     with connected(server, data_dir) as client:
         enabled = client.webhooks.enable(endpoint)
-    typer.echo(enabled.model_dump_json() if as_json else _endpoint_line(enabled))
+    echo(enabled.model_dump_json() if as_json else _endpoint_line(enabled))
 
 
 @app.command()
@@ -108,7 +109,7 @@ def disable(
     """Send a receiver nothing any more; what waits for it is given up."""
     with connected(server, data_dir) as client:
         disabled = client.webhooks.disable(endpoint)
-    typer.echo(disabled.model_dump_json() if as_json else _endpoint_line(disabled))
+    echo(disabled.model_dump_json() if as_json else _endpoint_line(disabled))
 
 
 @app.command()
@@ -129,11 +130,11 @@ def rotate(
         else:
             secret = client.webhooks.rotate_secret(endpoint, overlap_s=overlap)
     if as_json:
-        typer.echo(secret.model_dump_json())
+        echo(secret.model_dump_json())
         return
-    typer.echo(f"secret {secret.secret}")
+    echo(f"secret {secret.secret}")
     if secret.old_secrets_expire_at:
-        typer.echo(f"the old one signs too until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
+        echo(f"the old one signs too until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
 
 
 @app.command()
@@ -141,7 +142,7 @@ def secret(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
     """Print the secret that signs webhooks to URLs that jobs name themselves."""
     with connected(server, data_dir) as client:
         found = client.webhooks.job_secret()
-    typer.echo(found.model_dump_json() if as_json else found.secret)
+    echo(found.model_dump_json() if as_json else found.secret)
 
 
 @app.command("test")
@@ -151,7 +152,7 @@ def send_test(
     """Send a receiver a test and wait for what comes of it; status 0 if it is taken."""
     with connected(server, data_dir) as client:
         seen = _attempted(client, client.webhooks.send_test(endpoint))
-    typer.echo(seen.model_dump_json() if as_json else _outcome(seen))
+    echo(seen.model_dump_json() if as_json else _outcome(seen))
     if not _is_delivered(seen):
         raise typer.Exit(FAILED)
 
@@ -172,9 +173,9 @@ def deliveries(
     with connected(server, data_dir) as client:
         found = _found(client, of, failed, limit)
     for delivery in found:
-        typer.echo(delivery.model_dump_json() if as_json else _delivery_line(delivery))
+        echo(delivery.model_dump_json() if as_json else _delivery_line(delivery))
     if not found and not as_json:
-        typer.echo("no deliveries")
+        echo("no deliveries")
 
 
 @app.command()
@@ -191,7 +192,7 @@ def redeliver(
     with connected(server, data_dir) as client:
         for delivery in _meant(client, ids):
             again = client.webhooks.redeliver(delivery)
-            typer.echo(again.model_dump_json() if as_json else _delivery_line(again))
+            echo(again.model_dump_json() if as_json else _delivery_line(again))
 
 
 @app.command()
@@ -277,15 +278,13 @@ def _show_delivery(delivery: str, server: ServerOption, data_dir: DataDirOption,
     with connected(server, data_dir) as client:
         found = client.webhooks.delivery(delivery)
     if as_json:
-        typer.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
-    typer.echo(_delivery_line(found))
+    echo(_delivery_line(found))
     for attempt in found.log:
         outcome = attempt.status or attempt.reason
-        typer.echo(
-            f"  {attempt.at.astimezone():%H:%M:%S} {outcome} {attempt.duration_s:.2f} s {attempt.excerpt}".rstrip()
-        )
-    typer.echo(found.payload)
+        echo(f"  {attempt.at.astimezone():%H:%M:%S} {outcome} {attempt.duration_s:.2f} s {attempt.excerpt}".rstrip())
+    echo(found.payload)
 
 
 def _endpoint_line(endpoint: WebhookEndpoint) -> str:

@@ -13,7 +13,9 @@ from rhapsode import Job, Rhapsode
 from rhapsode.cli.jobs.segment_files import save_take
 from rhapsode.errors import DownloadCorrupt
 from rhapsode.stack.stack import Stack
+from tests.rhapsode.answers import answer
 from tests.rhapsode.cli.jobs.conftest import CommandLine
+from tests.rhapsode.conftest import ScriptedServer
 
 TEXT = "The wind was cold.\n\nThe sun was warm.\n\nThey met at noon."
 
@@ -94,6 +96,30 @@ def test_segments_come_one_by_one_and_go_on_where_they_stopped(
     for index in range(3):
         with wave.open(f"{told.id}/seg_{index:06}-take-1.wav") as file:
             assert file.getnframes() > 0
+
+
+@pytest.mark.parametrize("answered", ["../../evil", "/tmp/evil", ".evil", "a\\b", "", "a\x1b[2J"])
+def test_segments_are_not_called_as_a_server_likes(
+    commands: CommandLine, script: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answered: str
+) -> None:
+    monkeypatch.setenv("RHAPSODE_SERVER_URL", script.url)
+    page = answer("list_segments")
+    page["data"][0]["id"] = answered
+    script.answer(200, {"status": "ok"})
+    script.answer(200, page)
+
+    said = commands.run("download", "job_01", "--segments", status=1)
+
+    assert "did not answer with a SegmentList" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_of_segments_is_not_called_like_a_path(commands: CommandLine, told: Job, tmp_path: Path) -> None:
+    said = commands.run("download", f"../{told.id}", "--segments", status=2)
+
+    assert said == f"rhapsode: '../{told.id}' is not an id\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_half_a_take_is_not_saved(tmp_path: Path) -> None:
