@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhapsode.contract.webhook_payloads import WebhookPayload
+from storage.jobs.chapter_files import file_name
 from storage.webhooks.payloads import MAX_BODY_BYTES, compose
 
 JOB = "job_01m7zx8874a9fx931zjk6ebjq3"
@@ -66,7 +67,7 @@ def test_a_jobs_end_says_what_became_of_it() -> None:
     metadata=st.dictionaries(LABEL.filter(bool), LABEL, max_size=16),
     detail=st.text(max_size=5_000),
     num_artifacts=st.integers(0, 60),
-    name=LABEL,
+    name=LABEL.map(lambda text: file_name(0, 60, text, "wav")),
 )
 def test_no_job_makes_a_body_of_20_kb(metadata: dict[str, str], detail: str, num_artifacts: int, name: str) -> None:
     artifact = {"name": name, "type": "wav", "key": "k", "bytes": 44, "sha256": "a" * 64, "duration_s": None}
