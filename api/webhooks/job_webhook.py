@@ -26,11 +26,11 @@ def choose_webhook(
     if wanted.url is None:
         return _to_endpoint(services, tenant, EndpointId(wanted.endpoint_id or ""), tuple(wanted.events), api_url)
     try:
-        services.webhooks.http.check_spelling(wanted.url)
+        origin = services.webhooks.http.check_spelling(wanted.url)
     except SafeHttpError as error:
         raise refused_url(error, "/webhook/url") from error
     services.webhooks.tenant_secret(tenant)
-    return JobWebhook(url_target(tenant, wanted.url), tuple(wanted.events), url=wanted.url, api_url=api_url)
+    return JobWebhook(url_target(tenant, origin), tuple(wanted.events), url=wanted.url, api_url=api_url)
 
 
 def _to_endpoint(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -26,7 +27,11 @@ class Connection:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
-        url = httpx.URL(self.server_url)
+        try:
+            url = httpx.URL(self.server_url)
+            urlsplit(self.server_url)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise ValueError(f"the server's URL is http(s)://host[:port], not {self.server_url!r}: {error}") from error
         if url.scheme not in ("http", "https") or not url.host:
             raise ValueError(f"the server's URL is http(s)://host[:port], not {self.server_url!r}")
         if url.path.rstrip("/").endswith("/v1"):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from storage.ids import EndpointId, Target, TenantId
@@ -34,8 +33,6 @@ def endpoint_target(endpoint: EndpointId) -> Target:
     return Target(f"e:{endpoint}")
 
 
-def url_target(tenant: TenantId, url: str) -> Target:
+def url_target(tenant: TenantId, origin: str) -> Target:
     """The same for all URLs of one origin: what one of them suffers, the others would."""
-    parts = urlsplit(url)
-    origin = f"{parts.scheme}://{(parts.hostname or '').lower()}:{parts.port or ''}"
     return Target(f"h:{tenant}:{hashlib.sha256(origin.encode()).hexdigest()[:24]}")

@@ -12,15 +12,20 @@ from rhapsode.client.aio.bounding import bound_answer
 from rhapsode.client.answer_limits import UNCOMPRESSED
 from rhapsode.client.connection import PROXY_FREE, USER_AGENT, Connection
 from rhapsode.contract.uploads import NewUpload
+from rhapsode.errors import BadAnswer
 
 PIECE_BYTES = 256 * 1024
 
 
 async def send_file(connection: Connection, place: NewUpload, path: Path) -> httpx.Response:
     """Without the client's key: the link is the permission, and it may lead to another operator's server."""
+    try:
+        address = httpx.URL(place.url)
+    except httpx.InvalidURL as error:
+        raise BadAnswer(f"the server named no address for the upload, but {place.url[:100]!r}") from error
     headers, hooks = {"User-Agent": USER_AGENT} | UNCOMPRESSED, {"response": [bound_answer]}
     async with httpx.AsyncClient(headers=headers, mounts=PROXY_FREE, event_hooks=hooks) as http:
-        return await http.put(place.url, content=_pieces(path), headers=place.headers, timeout=connection.timeout(0.0))
+        return await http.put(address, content=_pieces(path), headers=place.headers, timeout=connection.timeout(0.0))
 
 
 async def _pieces(path: Path) -> AsyncIterator[bytes]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import RequestBody, formed
 from rhapsode.contract.speakable_text import check_label
@@ -21,6 +23,19 @@ Secret = Annotated[
     *formed(_WORD, "one word of letters, digits and signs of ASCII", max_length=4_096),
     AfterValidator(check_label),
 ]
+
+
+def _is_address(text: str) -> str:
+    """The signature is made of its host and port, which have to be some."""
+    try:
+        is_one = urlsplit(text).port != 0
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise PydanticCustomError("string_pattern_mismatch", "must be https:// and a host, with a port up to 65535")
+    return text
+
+
 Endpoint = Annotated[
     str,
     *formed(
@@ -28,6 +43,7 @@ Endpoint = Annotated[
         "https:// and a host, such as https://s3.eu-central-1.amazonaws.com",
         max_length=500,
     ),
+    AfterValidator(_is_address),
 ]
 Region = Annotated[str, *formed(_REGION, "a region such as eu-central-1")]
 BucketName = Annotated[

@@ -27,7 +27,7 @@ from storage.runtime.egress.errors import (
     UnexpectedStatus,
 )
 from storage.runtime.egress.public_addresses import Address
-from storage.runtime.egress.url_rules import UrlRules, parsed_url, target_of
+from storage.runtime.egress.url_rules import UrlRules, origin_of, parsed_url, target_of
 
 USER_AGENT = "rhapsode/0.1"
 
@@ -72,15 +72,16 @@ class SafeHttp:
         """
         self._addresses(parsed_url(url, self._rules), Deadline(self._times.total_s))
 
-    def check_spelling(self, url: str) -> None:
+    def check_spelling(self, url: str) -> str:
         """As `check`, as far as can be said without asking a name server: for URLs that are named in passing.
 
-        Raises `UrlRefused` or `AddressBlocked`.
+        Returns its origin: scheme, host and port. Raises `UrlRefused` or `AddressBlocked`.
         """
         parsed = parsed_url(url, self._rules)
         host, port = target_of(parsed)
         if (literal := literal_addresses(host, port)) is not None:
             self._rules.require_reach(parsed, tuple(self._rules.addresses.check(address) for address in literal))
+        return origin_of(parsed)
 
     def get(self, url: str, max_bytes: int) -> bytes:
         """The body of a 200. Raises `SafeHttpError`; `ResponseTooLarge` before more than `max_bytes` are held."""

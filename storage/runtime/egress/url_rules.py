@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,10 @@ from storage.runtime.egress.errors import UrlRefused
 from storage.runtime.egress.public_addresses import Address, AddressRules
 
 MAX_HOST_CHARS = 253
+MAX_PORT = 65_535
+
+_HOST = re.compile(rb"[A-Za-z0-9._:-]+")
+"""A name or an address. The parser takes more, such as `https://[`, which other parsers refuse."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -56,11 +61,22 @@ def parsed_url(url: str, rules: UrlRules) -> httpx.URL:
         raise UrlRefused("a URL must not hold a user name or password")
     if not 1 <= len(parsed.raw_host) <= MAX_HOST_CHARS:
         raise UrlRefused("the URL names no host")
+    if _HOST.fullmatch(parsed.raw_host) is None:
+        raise UrlRefused("the URL names a host that no host can be called")
     port = target_of(parsed)[1]
+    if not 1 <= port <= MAX_PORT:
+        raise UrlRefused(f"the URL's port is outside 1 to {MAX_PORT}")
     if port not in rules.ports and not rules.addresses.allowed:
         raise UrlRefused(f"port {port} is not allowed; {sorted(rules.ports)} are")
     return parsed
 
 
 def target_of(url: httpx.URL) -> tuple[str, int]:
-    return url.raw_host.decode("ascii"), url.port or _DEFAULT_PORTS[url.scheme]
+    port = _DEFAULT_PORTS[url.scheme] if url.port is None else url.port
+    return url.raw_host.decode("ascii"), port
+
+
+def origin_of(url: httpx.URL) -> str:
+    """The same for all URLs of one scheme, host and port, however they are spelled."""
+    host, port = target_of(url)
+    return f"{url.scheme}://{host}:{port}"

@@ -168,7 +168,19 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(script: Any, m
         assert client.job("job_1").id == "job_1"
 
 
-@pytest.mark.parametrize("url", ["localhost:8765", "ftp://host", "", "http://", "http://host:8765/v1/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8765",
+        "ftp://host",
+        "",
+        "http://",
+        "http://host:8765/v1/",
+        "https://[",
+        "http://host:port",
+        "http://a]b",
+    ],
+)
 def test_a_url_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="URL"):
         Rhapsode(url)

@@ -10,6 +10,7 @@ import pytest
 
 from rhapsode import AsyncRhapsode, InvalidRequest, Rhapsode
 from rhapsode.client.retries import RetryPolicy
+from rhapsode.errors import BadAnswer
 from rhapsode.stack.stack import Stack
 from tests.rhapsode import answers
 from tests.rhapsode.conftest import ScriptedServer
@@ -44,6 +45,20 @@ def test_an_empty_file_is_refused_with_the_reason(client: Rhapsode, tmp_path: Pa
 
     with pytest.raises(InvalidRequest, match="bytes"):
         client.upload(empty)
+
+
+def test_a_link_that_is_no_address_is_said_so(script: ScriptedServer, book: Path) -> None:
+    async def upload() -> None:
+        async with AsyncRhapsode(script.url) as client:
+            await client.upload(book)
+
+    for _ in range(2):
+        script.answer(201, answers.answer("post_upload", "201", url="https://host:port/"))
+
+    with Rhapsode(script.url) as client, pytest.raises(BadAnswer, match="no address for the upload"):
+        client.upload(book)
+    with pytest.raises(BadAnswer, match="no address for the upload"):
+        asyncio.run(upload())
 
 
 def test_a_file_whose_link_failed_is_sent_again_under_another(script: ScriptedServer, book: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import httpx
 import redis
 
 from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
@@ -13,6 +14,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
 from storage.jobs.webhook_target import JobWebhook, url_target
 from storage.jobs.work_items import WorkerIdentity
+from storage.runtime.egress.url_rules import origin_of
 from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.records import Attempt, ClaimedDelivery, EndpointRecord, NewEndpoint, Verdict
 from storage.webhooks.store import WebhookStore
@@ -87,4 +89,4 @@ class WebhookWorld:
 
 
 def at_url(url: str = URL, events: tuple[str, ...] = FINAL_JOB_EVENTS, tenant: TenantId = ALICE) -> JobWebhook:
-    return JobWebhook(url_target(tenant, url), events, url=url, api_url="https://api.example")
+    return JobWebhook(url_target(tenant, origin_of(httpx.URL(url))), events, url=url, api_url="https://api.example")

@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
 
+import httpx
 import pytest
 import trustme
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -20,7 +21,7 @@ from rhapsode.contract.webhooks import DeliveryState, DisabledReason
 from rhapsode.webhooks import verify
 from storage.jobs.webhook_target import JobWebhook, url_target
 from storage.runtime.egress.client import AttemptTimes
-from storage.runtime.egress.url_rules import UrlRules
+from storage.runtime.egress.url_rules import UrlRules, origin_of
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.runtime.egress.listeners import Script, answers, drips, hangs, listener
 from tests.storage.webhooks.world import at_url
@@ -341,8 +342,10 @@ def test_410_of_a_jobs_own_url_ends_that_delivery_alone(world: HookWorld) -> Non
     world.store.tenant_secrets(ALICE, world.sealer.seal("whsec_" + "b3du" * 8, ALICE))
     with listener(answers(b"", "410 Gone")) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        first = world.end_job(webhook=JobWebhook(url_target(ALICE, url), FINAL_JOB_EVENTS, url=url))
-        world.end_job(webhook=JobWebhook(url_target(ALICE, url), FINAL_JOB_EVENTS, url=url))
+        first = world.end_job(
+            webhook=JobWebhook(url_target(ALICE, origin_of(httpx.URL(url))), FINAL_JOB_EVENTS, url=url)
+        )
+        world.end_job(webhook=JobWebhook(url_target(ALICE, origin_of(httpx.URL(url))), FINAL_JOB_EVENTS, url=url))
         deliverer = world.deliverer()
 
         assert deliverer.deliver_one()
