@@ -15,6 +15,7 @@ from api.identity.rules import TokenRules, parse_algorithms
 from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.narration.aliases import Aliases
 from storage.runtime.config.settings import StorageSettings
+from storage.runtime.config.webhook_options import parse_networks
 from storage.tenants.rate_limits import parse_limit
 
 MEBIBYTE = 1024 * 1024
@@ -61,6 +62,8 @@ class ApiSettings(StorageSettings):
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     oidc_issuer: whose tokens are taken beside keys, as its tokens name it; empty: nobody's.
     oidc_audience: as tokens for this API name it. oidc_keys_url: where the issuer's keys are; empty: where it says.
+    oidc_allow_private: networks of one's own where the issuer and its keys may be, also by plain http; empty: the
+        internet alone, by https.
     oidc_tenant_claim: the claim that names the tenant.
     oidc_scope_claim: the claim that names what the token may do; empty: what a key may that names no scopes.
     oidc_algorithms: comma-separated, of those with a pair of keys. oidc_leeway_s: how far clocks may be apart.
@@ -90,6 +93,7 @@ class ApiSettings(StorageSettings):
     oidc_issuer: str = ""
     oidc_audience: str = ""
     oidc_keys_url: str = ""
+    oidc_allow_private: str = ""
     oidc_tenant_claim: str = Field(default="tenant", min_length=1)
     oidc_scope_claim: str = ""
     oidc_algorithms: str = "RS256,ES256"
@@ -135,6 +139,12 @@ class ApiSettings(StorageSettings):
     @classmethod
     def _key_pairs_alone(cls, value: str) -> str:
         parse_algorithms(value)
+        return value
+
+    @field_validator("oidc_allow_private")
+    @classmethod
+    def _issuers_networks(cls, value: str) -> str:
+        parse_networks(value)
         return value
 
     @field_validator("oidc_issuer", "oidc_keys_url")

@@ -58,5 +58,5 @@ class BucketAccess:
 
 def bucket_access(settings: StorageSettings) -> BucketAccess:
     key = settings.webhook_key.get_secret_value()
-    rules = UrlRules(addresses=AddressRules(parse_networks(settings.webhook_allow_private)))
+    rules = UrlRules(addresses=AddressRules(parse_networks(settings.bucket_allow_private)))
     return BucketAccess(SecretSealer(key) if key else None, rules)

@@ -41,6 +41,7 @@ from storage.queue.worker_slots import WorkerSlots
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import Journal
 from storage.recovery.state_guard import StateGuard
+from storage.runtime.egress.client import SafeHttp
 from storage.tenants.api_keys import ApiKeyStore
 from storage.tenants.live_streams import LiveStreamLedger
 from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
@@ -51,7 +52,7 @@ from storage.tenants.usage import UsageLedger
 from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
-from storage.webhooks.http import webhook_checker
+from storage.webhooks.http import safe_client
 from storage.webhooks.store import WebhookStore
 
 LOCAL_TENANT = TenantId("local")
@@ -92,6 +93,8 @@ REQUEST_THREADS = 40
 
 @dataclass(frozen=True, slots=True)
 class ApiServices:
+    """recordings: fetches those that callers name by address, from the internet alone. buckets: reaches theirs."""
+
     settings: ApiSettings
     redis: redis.Redis
     jobs: JobStore
@@ -126,6 +129,8 @@ class ApiServices:
     uploads: UploadLedger
     pronunciations: PronunciationStore
     webhooks: WebhookServices
+    recordings: SafeHttp
+    buckets: SafeHttp
     decoders: CapacityLimiter
     encoders: CapacityLimiter
     live_encoders: CapacityLimiter
@@ -182,7 +187,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 jobs_together=JobsTogether(jobs, positions),
                 callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
                 api_keys=ApiKeyStore(client, settings.key_prefix),
-                identities=open_identities(settings.token_rules, webhook_checker(settings.webhook_allow_private)),
+                identities=open_identities(settings.token_rules, safe_client(settings.oidc_allow_private)),
                 idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
                 quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
                 usage=UsageLedger(client, settings.key_prefix),
@@ -206,6 +211,8 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 webhooks=open_webhooks(
                     WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
                 ),
+                recordings=safe_client(),
+                buckets=safe_client(settings.bucket_allow_private),
                 decoders=CapacityLimiter(MAX_DECODERS),
                 encoders=CapacityLimiter(MAX_ENCODERS),
                 live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),

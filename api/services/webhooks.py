@@ -10,7 +10,7 @@ from storage.ids import TenantId
 from storage.runtime.egress.client import SafeHttp
 from storage.runtime.egress.errors import SafeHttpError
 from storage.webhooks.deliveries import WebhookQueue
-from storage.webhooks.http import webhook_checker
+from storage.webhooks.http import safe_client
 from storage.webhooks.sealed_secrets import SecretSealer, SecretUnreadable, new_secret
 from storage.webhooks.store import WebhookStore
 
@@ -62,7 +62,7 @@ class WebhookServices:
 def open_webhooks(store: WebhookStore, queue: WebhookQueue, settings: ApiSettings) -> WebhookServices:
     key = settings.webhook_key.get_secret_value()
     return WebhookServices(
-        store, queue, webhook_checker(settings.webhook_allow_private), SecretSealer(key) if key else None
+        store, queue, safe_client(settings.webhook_allow_private), SecretSealer(key) if key else None
     )
 
 

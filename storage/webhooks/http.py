@@ -1,4 +1,4 @@
-"""The clients that post webhooks and check receivers' URLs, as the settings have it."""
+"""The clients that go to addresses which callers or operators name. Each kind of address has networks of its own."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ CONNECT_S = 3.0
 TOTAL_S = 15.0
 
 
-def webhook_checker(allow_private: str) -> SafeHttp:
+def safe_client(allow_private: str = "") -> SafeHttp:
     """allow_private: networks of one's own, where plain http and any port will do; "" for the internet alone."""
     return SafeHttp(_rules(allow_private), AttemptTimes(CONNECT_S, TOTAL_S))
 
 
 def webhook_client(allow_private: str) -> KeptHttp:
-    """For the loop that delivers; as `webhook_checker` otherwise."""
+    """For the loop that delivers; as `safe_client` otherwise."""
     return KeptHttp(_rules(allow_private), AttemptTimes(CONNECT_S, TOTAL_S))
 
 

@@ -48,7 +48,7 @@ def try_bucket(services: ApiServices, job: JobId, bucket: Bucket | None) -> None
     if not services.bucket_trials.acquire(blocking=False):
         raise backlog_full("as many buckets as may be are being tried", TOTAL_S)
     try:
-        CallersBucket(bucket, _keys(bucket), services.webhooks.http).put(file, [marker])
+        CallersBucket(bucket, _keys(bucket), services.buckets).put(file, [marker])
     except (BucketRefused, BucketUnavailable) as error:
         detail = f"a first file could not be put there: {error}"
         fault = Violation("bucket_unusable", detail, pointer=_POINTER)

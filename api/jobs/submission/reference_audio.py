@@ -21,7 +21,7 @@ from storage.audio.recording_verdict import RecordingFacts
 from storage.audio.recordings import DecoderBroken, RecordingRefused, inspect_recording
 from storage.ids import UPLOAD_PREFIX, TenantId
 from storage.narration.voice_reference import SourceKind, VoiceSource
-from storage.runtime.egress.errors import SafeHttpError
+from storage.runtime.egress.errors import ConnectionFailed, Redirected, SafeHttpError, TimedOut, UnexpectedStatus
 from storage.webhooks.http import TOTAL_S
 
 _BASE64 = ";base64"
@@ -76,11 +76,14 @@ def _decoded(rest: str, pointer: str) -> bytes:
 
 
 def _fetched(services: ApiServices, url: str, pointer: str) -> bytes:
-    """By the client of webhooks, with all that it refuses."""
+    """From the internet alone. What the other side does is one refusal: it must not tell what listens where."""
     if not services.fetches.acquire(blocking=False):
         raise backlog_full("as many recordings as may be are being fetched", TOTAL_S)
     try:
-        return services.webhooks.http.get(url, MAX_SAMPLE_BYTES)
+        return services.recordings.get(url, MAX_SAMPLE_BYTES)
+    except (ConnectionFailed, TimedOut, Redirected, UnexpectedStatus) as error:
+        detail = "the address gave no recording; it has to answer with 200, without a redirect, within 15 s"
+        raise invalid_field(pointer, "not_fetched", detail) from error
     except SafeHttpError as error:
         raise refused_url(error, pointer) from error
     finally:

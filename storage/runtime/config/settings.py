@@ -38,6 +38,7 @@ STORAGE_SETTING_NAMES = frozenset(
         "RHAPSODE_BROKER_URL",
         "RHAPSODE_BACKLOG_AUDIO_S",
         "RHAPSODE_BACKLOG_JOBS",
+        "RHAPSODE_BUCKET_ALLOW_PRIVATE",
         "RHAPSODE_FAILPOINT",
         "RHAPSODE_KEY_PREFIX",
         "RHAPSODE_LOG_FORMAT",
@@ -173,6 +174,7 @@ class StorageSettings(BaseSettings):
         the first seals, all open; each of at least 16 random characters.
     webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
         `loopback` is this machine. Empty: the internet alone, by https.
+    bucket_allow_private: the same for buckets of callers.
     log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
     tracing: `otlp` sends every job's trace where the OTEL_ variables say, file:///folder writes it there; empty: none.
     quota_jobs, quota_audio_s, quota_voices, quota_stored_bytes: what one tenant may hold, unless an operator gave it
@@ -199,6 +201,7 @@ class StorageSettings(BaseSettings):
     key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
     webhook_key: SecretStr = SecretStr("")
     webhook_allow_private: str = ""
+    bucket_allow_private: str = ""
     quota_jobs: int = Field(default=10_000, ge=0)
     quota_audio_s: int = Field(default=500 * 3600, ge=0)
     quota_voices: int = Field(default=100_000, ge=0)
@@ -255,7 +258,7 @@ class StorageSettings(BaseSettings):
             split_keys(value.get_secret_value())
         return value
 
-    @field_validator("webhook_allow_private")
+    @field_validator("webhook_allow_private", "bucket_allow_private")
     @classmethod
     def _networks(cls, value: str) -> str:
         parse_networks(value)

@@ -36,7 +36,7 @@ def settings(api_settings: ApiSettings, issuer: Issuer) -> ApiSettings:
         oidc_issuer=issuer.url,
         oidc_audience=AUDIENCE,
         oidc_algorithms="RS256,ES256,Ed25519",
-        webhook_allow_private="loopback",
+        oidc_allow_private="loopback",
         api_keys={hashlib.sha256(KEY.encode()).hexdigest(): "ben"},
     )
 
@@ -194,7 +194,7 @@ def test_without_its_issuer_a_token_is_not_refused_but_not_known(guarded: Served
 def test_an_issuer_inside_the_network_is_reached_only_where_that_is_allowed(
     settings: ApiSettings, issuer: Issuer
 ) -> None:
-    with serve(api_settings_of(settings, webhook_allow_private="")) as api:
+    with serve(api_settings_of(settings, oidc_allow_private="")) as api:
         assert ask(api, issuer.token()).status_code == 503
     assert issuer.asked == []
 

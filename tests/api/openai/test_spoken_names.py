@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 
+from api.services import container
 from api.settings import ApiSettings
 from api.voices.upload import MAX_SAMPLE_BYTES
 from storage.narration.aliases import Aliases
 from storage.objects.keys import JOBS
+from storage.webhooks.http import safe_client
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.voices.voices import BASE, CONSENT, EMBEDDING, recording, upload_embedding
+from tests.storage.runtime.egress.listeners import answers, listener
 from tests.threads import join_in_time
 
 TEXT = {"input": "The wind and the sun were disputing."}
@@ -229,21 +232,57 @@ def shelf() -> Iterator[str]:
         join_in_time(thread)
 
 
-def test_a_recording_is_fetched_from_networks_that_the_operator_allows(api_settings: ApiSettings, shelf: str) -> None:
-    settings = api_settings.model_copy(update={"webhook_allow_private": "loopback"})
-    with serve(settings) as api:
+@pytest.fixture
+def near(api_settings: ApiSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedApi]:
+    """An API to which this machine is the internet: the client is the real one."""
+    monkeypatch.setattr(container, "safe_client", lambda allow_private="": safe_client(allow_private or "loopback"))
+    with serve(api_settings) as api:
         api.models.publish(BASE)
-        request = ordered(api, ref_audio=f"{shelf}/voice.wav", consent=CONSENT)
-        why = {
-            name: refused(api, ref_audio=f"{shelf}/{name}", consent=CONSENT)[1]
-            for name in ("moved.wav", "large.wav", "none.wav")
+        yield api
+
+
+def test_no_setting_of_another_door_opens_this_machine_to_recordings(api_settings: ApiSettings, shelf: str) -> None:
+    """The same words for a port that is open and one that is not: nobody learns what listens here."""
+    doors: dict[str, object] = dict.fromkeys(
+        ("webhook_allow_private", "bucket_allow_private", "oidc_allow_private"), "loopback"
+    )
+    with serve(api_settings.model_copy(update=doors)) as api:
+        api.models.publish(BASE)
+        said = {
+            refused(api, ref_audio=f"{address}/voice.wav", consent=CONSENT)
+            for address in (shelf, "http://127.0.0.1:1", shelf.replace("http:", "https:"))
         }
-        page = api.http.post("/v1/audio/speech", json=TEXT | {"ref_audio": f"{shelf}/page.html", "consent": CONSENT})
+        alone = refused(api, ref_audio="https://127.0.0.1/voice.wav", consent=CONSENT)
+
+    assert {param for param, _ in said} == {"ref_audio"}
+    assert not any(word in words for _, words in said for word in ("connection", "answer"))
+    assert "is not a public address" in alone[1]
+
+
+def test_whatever_the_other_side_does_is_one_sentence(near: ServedApi, shelf: str) -> None:
+    with listener(answers(b"", "500 Broken")) as broken, listener(lambda stream, _: None) as silent:
+        addresses = [
+            f"{shelf}/moved.wav",
+            f"{shelf}/none.wav",
+            f"http://127.0.0.1:{broken.port}/",
+            f"http://127.0.0.1:{silent.port}/",
+            f"https://127.0.0.1:{broken.port}/",
+            "http://127.0.0.1:1/",
+        ]
+        said = {refused(near, ref_audio=address, consent=CONSENT) for address in addresses}
+
+    (sentence,) = said
+    assert sentence[0] == "ref_audio"
+    assert "the address gave no recording" in sentence[1]
+
+
+def test_a_recording_is_fetched_by_its_address(near: ServedApi, shelf: str) -> None:
+    request = ordered(near, ref_audio=f"{shelf}/voice.wav", consent=CONSENT)
+    large = refused(near, ref_audio=f"{shelf}/large.wav", consent=CONSENT)[1]
+    page = near.http.post("/v1/audio/speech", json=TEXT | {"ref_audio": f"{shelf}/page.html", "consent": CONSENT})
 
     assert (request["model"], request["own_voice"]["mode"]) == ("base", "x_vector")
-    assert "redirect" in why["moved.wav"]
-    assert "larger" in why["large.wav"]
-    assert "404" in why["none.wav"]
+    assert "larger" in large
     assert (page.status_code, page.json()["error"]["code"]) == (422, "unsupported_media")
 
 

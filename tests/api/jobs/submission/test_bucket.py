@@ -27,7 +27,7 @@ SEALING_KEY = "a-sealing-key-for-tests"
 @pytest.fixture
 def api(storage_settings: StorageSettings) -> Iterator[ServedApi]:
     assert split_keys(SEALING_KEY)
-    settings = api_settings_of(storage_settings, webhook_key=SEALING_KEY, webhook_allow_private="loopback")
+    settings = api_settings_of(storage_settings, webhook_key=SEALING_KEY, bucket_allow_private="loopback")
     with serve(settings) as served:
         served.models.publish(SMALL)
         yield served
