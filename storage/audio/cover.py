@@ -1,21 +1,31 @@
-"""A cover picture as audio files take it: JPEG or PNG, its size read from its own header. Pure; decodes nothing."""
+"""A cover picture as audio files take it: a whole JPEG or PNG, its size from its own header. Pure; decodes nothing."""
 
 from __future__ import annotations
 
 import base64
+import re
 import struct
+import zlib
 from dataclasses import dataclass
 
 MAX_COVER_BYTES = 8 * 1024 * 1024
 MAX_SIDE = 10_000
 
+MAX_PIECES = 10_000
+"""Chunks of a PNG, or segments of a JPEG before its picture, that are looked at: in 8 MiB there could be millions."""
+
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8\xff"
 _FRONT_COVER = 3
+_PNG_HEADER_BYTES = 13
 
 # Start-of-frame markers, whose segment holds the size; C4, C8 and CC in their range are tables and extensions.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+_JPEG_FILLING = re.compile(rb"\xff+")
+_JPEG_FRAME_BYTES = 8
+_JPEG_SCAN = 0xDA
+_JPEG_END = b"\xff\xd9"
 
 
 class CoverUnusable(ValueError):
@@ -61,26 +71,47 @@ def picture_comment(cover: Cover) -> str:
 
 
 def _png_size(data: bytes) -> tuple[int, int]:
-    if data[12:16] != b"IHDR" or len(data) < 24:
-        raise CoverUnusable("it is a PNG without a header")
-    width, height = struct.unpack_from(">II", data, 16)
+    """Of a PNG whose pieces are all there, from the header over the picture to the end."""
+    at, kinds = len(_PNG), set[bytes]()
+    for _ in range(MAX_PIECES):
+        if at + 12 > len(data):
+            raise CoverUnusable("it is a PNG without an end")
+        length, kind = struct.unpack_from(">I4s", data, at)
+        end = at + 12 + length
+        if end > len(data) or zlib.crc32(data[at + 4 : end - 4]) != int.from_bytes(data[end - 4 : end], "big"):
+            raise CoverUnusable("it is a PNG with a damaged piece")
+        if (kind == b"IHDR") != (at == len(_PNG)) or (kind == b"IHDR" and length != _PNG_HEADER_BYTES):
+            raise CoverUnusable("it is a PNG without a header")
+        kinds.add(kind)
+        at = end
+        if kind == b"IEND":
+            break
+    if not {b"IDAT", b"IEND"} <= kinds:
+        raise CoverUnusable("it is a PNG without a picture")
+    width, height = struct.unpack_from(">II", data, len(_PNG) + 8)
     return width, height
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
+    """Of a JPEG that has a frame, a scan behind it, and an end."""
+    size: tuple[int, int] | None = None
     at = 2
-    while at + 9 <= len(data):
-        if data[at] != 0xFF:
+    for _ in range(MAX_PIECES):
+        filling = _JPEG_FILLING.match(data, at)
+        if filling is None or filling.end() + 3 > len(data):
             break
-        marker = data[at + 1]
-        if marker == 0xFF:
-            at += 1  # filling
-        elif marker in _JPEG_WITHOUT_LENGTH:
-            at += 2
-        elif marker in _JPEG_FRAMES:
-            height, width = struct.unpack_from(">HH", data, at + 5)
-            return width, height
-        else:
-            (length,) = struct.unpack_from(">H", data, at + 2)
-            at += 2 + length
-    raise CoverUnusable("it is a JPEG without a frame")
+        marker, at = data[filling.end()], filling.end() + 1
+        if marker in _JPEG_WITHOUT_LENGTH:
+            continue
+        (length,) = struct.unpack_from(">H", data, at)
+        if length < 2 or at + length > len(data):
+            break
+        if marker in _JPEG_FRAMES and length >= _JPEG_FRAME_BYTES:
+            height, width = struct.unpack_from(">HH", data, at + 3)
+            size = width, height
+        if marker == _JPEG_SCAN:
+            if size is None or data.find(_JPEG_END, at + length) < 0:
+                break
+            return size
+        at += length
+    raise CoverUnusable("it is a JPEG without a picture" if size else "it is a JPEG without a frame")
