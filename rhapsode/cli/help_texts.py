@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from typer import BadParameter
 from typer.core import TyperCommand
 
 _NAMES = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "datetime": "TIME", "path": "PATH", "%Y-%m-%d": "DATE"}
@@ -12,6 +14,14 @@ _NAMES = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "datetime": "TIME",
 
 class PlainCommand(TyperCommand):
     """Raises nothing of its own: what Typer cannot say better stays as it is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Raises a usage error for a second value of an option that takes one: Typer would keep the last."""
+        _, _, named = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter, times in Counter(named).items():
+            if times > 1 and parameter.param_type_name == "option" and not parameter.multiple:
+                raise BadParameter("it is given several times, and may be given once", ctx=ctx, param=parameter)
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 - of a module private to typer
         return [usage_piece(piece) for piece in super().collect_usage_pieces(ctx)]

@@ -23,7 +23,8 @@ class Subtitles(StrEnum):
 
 
 SubtitlesOption = Annotated[
-    Subtitles | None, typer.Option("--subtitles", help="Also write subtitles beside the speech.")
+    list[Subtitles] | None,
+    typer.Option("--subtitles", help="Also write subtitles beside the speech; several times for both."),
 ]
 
 

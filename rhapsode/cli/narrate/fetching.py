@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from rhapsode.cli.file_names import plain_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
     from rhapsode.cli.narrate.audio_options import Subtitles
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 TIMESTAMPS = "timestamps.json"
 
 
-def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Subtitles | None, console: Console) -> Artifact:
+def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Iterable[Subtitles], console: Console) -> Artifact:
     """The speech, downloaded with its subtitles and times; of chapters alone, their list. Who interrupts that is told
     that nothing is lost.
     """
@@ -29,8 +31,8 @@ def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Subtitles | N
         artifact = _main(job, targets)
         if targets.file is not None:
             client.download(job, artifact, targets.file)
-        if subtitles is not None:
-            client.download(job, f"narration.{subtitles}", targets.beside(f".{subtitles}"))
+        for form in dict.fromkeys(subtitles):
+            client.download(job, f"narration.{form}", targets.beside(f".{form}"))
         if any(each.name == TIMESTAMPS for each in job.artifacts):
             client.download(job, TIMESTAMPS, targets.beside(f".{TIMESTAMPS}"))
     except KeyboardInterrupt:

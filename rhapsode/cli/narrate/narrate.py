@@ -109,7 +109,7 @@ def narrate(
                     return
                 job, wall_s = _run(client, given, wishes, console)
                 job.raise_unless_succeeded()
-                artifact = fetch(client, job, targets, audio.subtitles, console)
+                artifact = fetch(client, job, targets, audio.subtitles or (), console)
                 summarise(client, job, artifact, targets, wall_s, as_json=as_json)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt

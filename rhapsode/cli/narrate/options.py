@@ -86,8 +86,8 @@ class AudioOptions:
     def wishes(self, targets: Targets) -> JobOptions:
         """Raises `Misuse` for a file of no format."""
         output: Output = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
-        if self.subtitles is not None:
-            output["subtitles"] = [self.subtitles.value]
+        if self.subtitles:
+            output["subtitles"] = [each.value for each in dict.fromkeys(self.subtitles)]
         output.pop("bucket", None)
         if (wanted := bucket(self.bucket, self.bucket_endpoint, self.bucket_region)) is not None:
             output["bucket"] = wanted

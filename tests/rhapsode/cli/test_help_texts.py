@@ -52,6 +52,21 @@ def test_no_help_names_a_type(group: TyperGroup, capsys: pytest.CaptureFixture[s
         assert "{" not in shown.splitlines()[0], name
 
 
+def test_an_option_that_takes_one_value_refuses_a_second(group: TyperGroup) -> None:
+    options = [
+        (command, option)
+        for _, command in commands(group)
+        for option in command.params
+        if option.param_type_name == "option" and not option.multiple
+    ]
+    assert len(options) > 300
+
+    for command, option in options:
+        once = [option.opts[0], *([] if option.is_flag else ["1"] * option.nargs)]
+        with pytest.raises(typer.BadParameter, match="given several times"):
+            command.parse_args(typer.Context(command), once * 2)
+
+
 @pytest.mark.parametrize(
     ("shown", "name"),
     [

@@ -30,16 +30,18 @@ def here(stack: Stack) -> dict[str, str]:
 
 def test_the_outputs_name_says_the_format(client: Rhapsode, run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "fable.txt").write_text(TEXT)
-    wishes = ("--loudness", "-20", "--sample-rate", "44100", "--bitrate", "64", "--subtitles", "vtt")
+    wishes = ("--loudness", "-20", "--sample-rate", "44100", "--bitrate", "64")
+    subtitles = ("--subtitles", "vtt", "--subtitles", "srt")
     times = ("--timestamps", "word", "--karaoke")
     kept = ("--destination", "fables/wind")
 
-    outcome = run_cli("narrate", "fable.txt", "-o", "fable.mp3", *wishes, *times, *kept, env=here)
+    outcome = run_cli("narrate", "fable.txt", "-o", "fable.mp3", *wishes, *subtitles, *times, *kept, env=here)
 
     assert outcome.returncode == 0, outcome.stderr
     info = vars(MP3(tmp_path / "fable.mp3").info)
     assert (info["sample_rate"], info["bitrate"]) == (44_100, pytest.approx(64_000, abs=10))
     assert re.search(r"The <00:00:0.*>wind <.*>and <.*>the <.*>sun", (tmp_path / "fable.vtt").read_text())
+    assert "The wind and the sun" in (tmp_path / "fable.srt").read_text()
     (segment, *_) = json.loads((tmp_path / "fable.timestamps.json").read_text())["segments"]
     words = segment["sentences"][0]["words"]
     assert [TEXT[word["start"] : word["end"]] for word in words][:5] == ["The", "wind", "and", "the", "sun"]
