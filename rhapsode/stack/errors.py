@@ -3,6 +3,8 @@
 StackError
 ├── DataFolderTaken     another stack runs on this data folder
 ├── DataFolderUnusable  the data folder cannot be made or written
+├── DataFolderUnnamable the data folder's name has a line feed, or another control character
+├── TooFewFiles         a process may not open enough files
 ├── DataFolderOutdated  the data folder was written by a version of another layout
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
@@ -39,6 +41,20 @@ class DataFolderUnusable(StackError):
 
     def __init__(self, data_dir: Path, error: OSError) -> None:
         super().__init__(f"{data_dir} cannot be used as data folder: {error.strerror}; choose another with --data-dir")
+
+
+class DataFolderUnnamable(StackError):
+    """The data folder's name has a control character."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(f"{str(data_dir)!r} has a control character in its name; choose another with --data-dir")
+
+
+class TooFewFiles(StackError):
+    """A process may not open enough files."""
+
+    def __init__(self, allowed: int, least: int) -> None:
+        super().__init__(f"a process may open {allowed} files here, and {least} are needed: raise ulimit -n")
 
 
 class DataFolderOutdated(StackError):

@@ -20,6 +20,7 @@ from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, s
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, ProcessesPlanned, StackReady, StateUnwritten, WaitingFor
 from rhapsode.stack.folder_format import claim_format
+from rhapsode.stack.ground import refuse_few_files, refuse_unnamable
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.object_server import choose_object_server
 from rhapsode.stack.options import StackOptions
@@ -62,6 +63,8 @@ class Stack:
 
     def start(self) -> None:
         """Take folder and port and begin to start the processes. Raises `StackError`; then nothing was started."""
+        refuse_unnamable(self._data_dir.root)
+        refuse_few_files()
         self._plan = plan_stack(self._options, self._environ)
         try:
             self._data_dir.create()

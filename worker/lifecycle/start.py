@@ -166,10 +166,11 @@ class WorkerProcess:
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)
             configure_tracing(self._settings, self._settings.lane.value)
+            # A port that is taken is said before minutes go into a model.
+            self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             self._come_for_model()
             self._services = self._build()
             hold_what_lost_something(StateGuard(self._redis, self._services.artifacts, self._settings.key_prefix))
-            self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             if isinstance(self._services, SpeechServices) and self._meter is not None:
                 self._live = self._started_live(self._services, self._meter)
             load = WorkerLoad(self._services, self._meter, self._live)

@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -31,12 +31,16 @@ MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """kind: missing is needed for `rhapsode up` and makes the command fail; a note is for information."""
+    """kind: missing is needed for `rhapsode up` and makes the command fail; a note is for information.
+
+    is_in_the_way: a note of what keeps `rhapsode up` from starting now.
+    """
 
     kind: Literal["ok", "missing", "note"]
     subject: str
     detail: str
     remedy: str = ""
+    is_in_the_way: bool = False
 
 
 def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:
@@ -55,14 +59,17 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, 
         _vllm,
         lambda: _checkpoint(given),
         lambda: _data_folder(folder.root),
-        lambda: _processes(folder.root, settings),
+        _files,
         lambda: _server(folder.root, settings.port),
         _settings,
+        lambda: _processes(folder.root, settings, obstacles),
     )
-    is_complete = True
+    is_complete, obstacles = True, list[str]()
     for check in checks:
         for finding in check():
             is_complete = is_complete and finding.kind != "missing"
+            if finding.kind == "missing" or finding.is_in_the_way:
+                obstacles.append(finding.subject)
             if as_json:
                 echo(json.dumps(asdict(finding)))
                 continue
@@ -198,10 +205,16 @@ def _packaged_checkpoint() -> Path | None:
 
 
 def _data_folder(folder: Path) -> Generator[Finding]:
-    from rhapsode.stack.errors import DataFolderOutdated
+    from rhapsode.stack.errors import DataFolderOutdated, DataFolderUnnamable
     from rhapsode.stack.folder_format import refuse_outdated
+    from rhapsode.stack.ground import refuse_unnamable
     from rhapsode.stack.layout import DataDir
 
+    try:
+        refuse_unnamable(folder)
+    except DataFolderUnnamable as error:
+        yield Finding("missing", "data folder", str(error))
+        return
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield Finding("missing", "data folder", f"{folder} cannot be written", "choose another with --data-dir")
@@ -220,8 +233,18 @@ def _data_folder(folder: Path) -> Generator[Finding]:
         yield Finding("ok", "disk", detail)
 
 
-def _processes(folder: Path, settings: ClientSettings) -> Generator[Finding]:
-    """What `rhapsode up` would start here, and why."""
+def _files() -> Generator[Finding]:
+    from rhapsode.stack.errors import TooFewFiles
+    from rhapsode.stack.ground import refuse_few_files
+
+    try:
+        refuse_few_files()
+    except TooFewFiles as error:
+        yield Finding("missing", "open files", str(error), "ulimit -n, or LimitNOFILE= of systemd")
+
+
+def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str]) -> Generator[Finding]:
+    """What `rhapsode up` would start here, and why. obstacles: what keeps it from starting anything."""
     from rhapsode.cli.local.plan_table import machine_line, plan_lines
     from rhapsode.stack.errors import PlanRefused
     from rhapsode.stack.options import StackOptions
@@ -240,8 +263,11 @@ def _processes(folder: Path, settings: ClientSettings) -> Generator[Finding]:
         yield Finding("missing", "processes", str(error), "correct or unset it")
         return
     yield Finding("ok", "machine", machine_line(plan.machine))
+    if obstacles:
+        subjects = ", ".join(dict.fromkeys(obstacles))
+        yield Finding("note", "would start", f"nothing now, because of: {subjects}; without that:")
     for number, line in enumerate(plan_lines(plan)):
-        yield Finding("ok", "" if number else "would start", line)
+        yield Finding("note" if obstacles else "ok", "" if number or obstacles else "would start", line)
 
 
 def _server(folder: Path, port: int) -> Generator[Finding]:
@@ -250,7 +276,7 @@ def _server(folder: Path, port: int) -> Generator[Finding]:
 
     state = read_state(DataDir(folder))
     if state is not None and state.is_alive():
-        yield Finding("ok", "server", f"runs at {state.url} (process {state.pid})")
+        yield Finding("ok", "server", f"runs at {state.url} (process {state.pid})", is_in_the_way=True)
         return
     yield Finding("note", "server", "none runs on this data folder; `rhapsode up` starts one")
     with socket.socket() as probe:
@@ -258,7 +284,8 @@ def _server(folder: Path, port: int) -> Generator[Finding]:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            yield Finding("note", "port", f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one")
+            detail = f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one"
+            yield Finding("note", "port", detail, is_in_the_way=True)
         else:
             yield Finding("ok", "port", f"{port} is free")
 

@@ -240,6 +240,26 @@ def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path:
     assert "Traceback" not in system.log("broken.log")
 
 
+def test_a_worker_asks_for_its_metrics_port_before_it_loads_a_model(system: System, tmp_path: Path) -> None:
+    """There is no model to be loaded: the port is what is said, and soon."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        worker = system.start(
+            ["-m", "celery", "-A", "worker.app", "worker", "--pool", "threads"],
+            "taken.log",
+            {
+                "RHAPSODE_LANE": "gpu",
+                "RHAPSODE_CHECKPOINT": str(tmp_path / "nothing"),
+                "RHAPSODE_METRICS_HOST": "127.0.0.1",
+                "RHAPSODE_METRICS_PORT": str(port),
+            },
+        )
+        status = worker.wait(120)
+
+    assert status == 1
+    assert f"RHAPSODE_METRICS_PORT: every port from {port} to {port} is taken" in system.log("taken.log")
+
+
 def test_the_janitor_ends_cleanly_on_sigterm(system: System) -> None:
     janitor = system.janitor()
     system.wait(lambda: "janitor ready" in system.log("janitor.log"))

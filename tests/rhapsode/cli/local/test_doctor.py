@@ -41,19 +41,55 @@ def test_doctor_names_what_is_missing_and_looks_at_all_the_rest(tmp_path: Path, 
     for part in PARTS:
         assert f"-> pip install 'rhapsode[{part.extra}]'" in outcome.stdout
     assert "ok       data folder" in outcome.stdout
-    assert outcome.stdout.splitlines()[-1].split()[1] == "port"
+    assert "port" in [line.split()[1] for line in outcome.stdout.splitlines() if len(line.split()) > 1]
+    assert "note     would start      nothing now, because of: stores and queue, API, workers" in outcome.stdout
+    assert "ok       would start" not in outcome.stdout
 
 
 def test_doctor_says_what_it_would_start_and_why_and_refuses_what_cannot_be(tmp_path: Path) -> None:
     asked = with_the_client_alone(tmp_path, "doctor", "--data-dir", "data", RHAPSODE_API_PROCESSES="1")
     absent = with_the_client_alone(tmp_path, "doctor", "--data-dir", "data", RHAPSODE_DEVICE="cuda:0")
 
-    table = asked.stdout[asked.stdout.index("would start") :].splitlines()
+    table = asked.stdout[asked.stdout.index("would start") :].splitlines()[1:]
     assert table[0].split()[-6:] == ["process", "number", "device", "cores", "threads", "why"]
     assert [line.split()[1] for line in table[1:5]] == ["gpu-worker", "api", "cpu-worker", "hooks-worker"]
     assert table[2].split()[2] == "1"
     assert table[2].endswith("as asked for")
     assert "RHAPSODE_DEVICE: cuda:0 is not here; there is no GPU (torch is not installed)" in absent.stdout
+
+
+@pytest.mark.parametrize(
+    ("folder", "limit", "subject", "sentence"),
+    [
+        ("data\nfolder", 1024, "data folder", "control character in its name"),
+        ("data", 24, "open files", "a process may open 24 files here, and 256 are needed"),
+    ],
+    ids=["line-feed", "ulimit"],
+)
+def test_what_would_stop_a_start_is_said_by_doctor_and_by_up(
+    tmp_path: Path, folder: str, limit: int, subject: str, sentence: str
+) -> None:
+    def limited(*arguments: str) -> subprocess.CompletedProcess[str]:
+        limits = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))"
+        program = f"{limits}; from rhapsode.__main__ import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments, "--data-dir", folder],
+            cwd=tmp_path,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    found, refused = limited("doctor"), limited("up", "--port", "0")
+
+    assert (found.returncode, refused.returncode) == (1, 1)
+    assert f"MISSING  {subject}" in found.stdout
+    assert sentence in found.stdout
+    assert f"nothing now, because of: {subject}" in found.stdout
+    assert refused.stderr.splitlines()[-1].startswith("rhapsode: ")
+    assert sentence in refused.stderr.splitlines()[-1]
+    assert not (tmp_path / folder).exists()
 
 
 @pytest.mark.parametrize(
