@@ -20,7 +20,8 @@ class PlainCommand(TyperCommand):
         _, _, named = self.make_parser(ctx).parse_args(args=list(args))
         for parameter, times in Counter(named).items():
             if times > 1 and parameter.param_type_name == "option" and not parameter.multiple:
-                raise BadParameter("it is given several times, and may be given once", ctx=ctx, param=parameter)
+                names = " / ".join(parameter.opts)
+                raise BadParameter("it is given several times, and may be given once", ctx=ctx, param_hint=names)
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 - of a module private to typer
