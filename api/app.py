@@ -19,6 +19,7 @@ from api.frequent_requests import FrequentRequests
 from api.http.middleware.body_limit import BodyLimit
 from api.http.middleware.connections import BEFORE_STOP, STOP_WAITING
 from api.http.middleware.cors import admit_origins, parse_origins
+from api.http.middleware.head_requests import HeadRequests
 from api.http.middleware.held_requests import HeldRequests, LateAnswers
 from api.http.middleware.request_boundary import RequestBoundary
 from api.http.middleware.request_metrics import RequestMeter, process_started
@@ -147,6 +148,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     complete_openapi(app)
     # The last one added is the outermost.
     app.add_middleware(FrequentRequests, known=app.state.addresses)
+    app.add_middleware(HeadRequests, known=app.state.addresses)
     app.add_middleware(LateAnswers)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RateLimitFields)

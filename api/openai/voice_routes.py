@@ -24,7 +24,7 @@ from rhapsode.contract.voices.caches import CacheOrder, ShownState
 from rhapsode.contract.voices.names import name_key
 from storage.ids import TenantId
 from storage.queue.model_registry import ModelCard, served_models
-from storage.voices.records import VoiceRecord
+from storage.voices.records import VoiceCacheRecord, VoiceRecord
 
 router = APIRouter(prefix="/v1/audio/voices", tags=["audio"], route_class=IdempotentRoute)
 
@@ -67,7 +67,12 @@ def get_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_sche
         if name_key(voice.name) == name_key(name):
             return audio_schemas.AudioVoice(name=voice.name, models=tuple(voice.models))
     if (record := services.voices.find(tenant, name)) is not None:
-        return audio_schemas.AudioVoice(name=record.name, models=_fitting(record, cards), uploaded=_uploaded(record))
+        return audio_schemas.AudioVoice(
+            name=record.name,
+            models=_fitting(record, cards),
+            uploaded=_uploaded(record),
+            cache=_progress(services.voices.caches(tenant, record.id), cards),
+        )
     return _stand_in(services, name, cards)
 
 
@@ -106,14 +111,20 @@ def cache_audio_voice(
     record = _by_name(services, tenant, name)
     caches = order_caches(services, tenant, record, CacheOrder(force=force))
     cards = services.models.list()
-    states = {shown_state(cache, cards) for cache in caches}
-    status: ShownState = next(state for state in _PROGRESS if state in states)
+    # One that was forgotten meanwhile is none yet.
+    status = _progress(caches, cards) or "pending"
     if status == "ready":
         response.status_code = 200
     else:
         response.headers["Retry-After"] = str(BUILD_S)
         response.headers["Location"] = links.voice_cache(record.id)
     return audio_schemas.AudioVoiceCached(voice=record.name, status=status)
+
+
+def _progress(caches: Sequence[VoiceCacheRecord], cards: Sequence[ModelCard]) -> ShownState | None:
+    """Of all together; None of none."""
+    states = {shown_state(cache, cards) for cache in caches}
+    return next((state for state in _PROGRESS if state in states), None)
 
 
 def _by_name(services: ApiServices, tenant: TenantId, name: str) -> VoiceRecord:

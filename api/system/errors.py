@@ -16,13 +16,11 @@ router = APIRouter(include_in_schema=False)
 FIELDS = {"Cache-Control": "public, max-age=3600", "Content-Security-Policy": POLICY}
 
 
-@router.head(PAGES)
 @router.get(PAGES)
 async def list_errors() -> HTMLResponse:
     return HTMLResponse(_list(), headers=FIELDS)
 
 
-@router.head(f"{PAGES}/{{code}}")
 @router.get(f"{PAGES}/{{code}}")
 async def get_error(code: str) -> HTMLResponse:
     known = BY_CODE.get(code)

@@ -28,20 +28,17 @@ STORE_WAIT_S = 2.0
 """A store that takes so long to write nothing is not one to accept jobs with."""
 
 
-@router.head("/livez", include_in_schema=False)
 @router.get("/livez", response_model=schemas.Health)
 async def is_alive() -> schemas.Health:
     return schemas.Health()
 
 
-@router.head("/health", include_in_schema=False)
 @router.get("/health", response_model=schemas.Readiness, responses={503: {"model": schemas.Readiness}})
 async def health(services: Services, response: Response) -> schemas.Readiness:
     """As `/readyz`, under the name that load balancers and clients of other speech servers ask for."""
     return await is_ready(services, response)
 
 
-@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=schemas.Readiness, responses={503: {"model": schemas.Readiness}})
 async def is_ready(services: Services, response: Response) -> schemas.Readiness:
     """200 when Redis answers, the store can be written, requests find a thread and every background task runs.

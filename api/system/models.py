@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import not_found
 from api.http.times import moment
+from api.services.container import ApiServices
+from api.voices.matching import choose_model
 from rhapsode.contract import models as schemas
 from rhapsode.contract.jobs.input import SegmentationMode
 from storage.queue.model_registry import ModelCard, served_models
@@ -24,13 +28,21 @@ def list_models(_: Tenant, services: Services) -> schemas.ModelList:
 
 @router.get("/{model_name}", response_model=schemas.Model)
 def get_model(_: Tenant, services: Services, model_name: str) -> schemas.Model:
-    """One model, by its name."""
+    """One model, by its name or by one that speech takes for it; `name` says which it is."""
     cards = services.models.list()
-    card = next((card for card in cards if card.name == model_name), None)
+    card = next((card for card in cards if card.name == model_name), None) or _meant(services, model_name, cards)
     if card is None:
         known = ", ".join(each.name for each in cards) or "none"
         raise not_found(f"there is no model {model_name[:64]!r}; there is: {known}")
     return _shown(card, available=card in served_models(cards))
+
+
+def _meant(services: ApiServices, name: str, cards: Sequence[ModelCard]) -> ModelCard | None:
+    """What `/v1/audio/speech` would speak with under this name."""
+    meant = services.settings.aliases.model(name)
+    if meant is None:
+        return choose_model(None, cards) if cards else None
+    return next((card for card in cards if card.name == meant), None)
 
 
 def _shown(card: ModelCard, *, available: bool) -> schemas.Model:

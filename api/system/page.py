@@ -32,7 +32,6 @@ def page() -> StaticFolder:
     return read_folder(FOLDER, [DOCUMENT], "page")
 
 
-@router.head("/")
 @router.get("/")
 def get_document(
     services: Services,
@@ -46,14 +45,12 @@ def get_document(
     return answer
 
 
-@router.head("/live")
 @router.get("/live")
 async def get_live() -> RedirectResponse:
     """Live speech is a section of the page, which has an address of its own to be told and remembered."""
     return RedirectResponse(LIVE)
 
 
-@router.head("/page/{version}/{name:path}")
 @router.get("/page/{version}/{name:path}")
 async def get_asset(
     version: str,

@@ -34,7 +34,6 @@ def reference() -> StaticFolder:
     return read_folder(FOLDER, [SWAGGER_UI, REDOC], "reference")
 
 
-@router.head("/docs")
 @router.get("/docs")
 def get_docs(
     services: Services,
@@ -46,7 +45,6 @@ def get_docs(
     return answer_document(reference().documents[SWAGGER_UI], policy, accept_encoding, if_none_match)
 
 
-@router.head("/redoc")
 @router.get("/redoc")
 def get_redoc(
     services: Services,
@@ -58,7 +56,6 @@ def get_redoc(
     return answer_document(reference().documents[REDOC], policy, accept_encoding, if_none_match)
 
 
-@router.head("/reference/{version}/{name:path}")
 @router.get("/reference/{version}/{name:path}")
 def get_asset(
     version: str,

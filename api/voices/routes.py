@@ -92,7 +92,6 @@ def list_voices(
     return voice_schemas.VoiceList(data=tuple(data), next_cursor=next_cursor, has_more=next_cursor is not None)
 
 
-@router.head("/{voice_id}", include_in_schema=False)
 @router.get("/{voice_id}", response_model=voice_schemas.Voice)
 def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: str) -> voice_schemas.Voice:
     """One of yours by its id, or a built-in voice by its name."""
@@ -140,7 +139,6 @@ async def put_sample(
     return await run_sync(_shown, services, links, record)
 
 
-@router.head("/{voice_id}/sample", status_code=302, include_in_schema=False)
 @router.get("/{voice_id}/sample", status_code=302, response_class=Response)
 def get_sample(tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId) -> Response:
     """Leads to what was uploaded, by a link that needs no credentials for fifteen minutes."""

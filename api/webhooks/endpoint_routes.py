@@ -63,7 +63,6 @@ def list_endpoints(tenant: Tenant, services: Services) -> schemas.WebhookEndpoin
     )
 
 
-@router.head("/{endpoint_id}", include_in_schema=False)
 @router.get("/{endpoint_id}", response_model=schemas.WebhookEndpoint)
 def get_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookEndpoint:
     return shown_endpoint(services.webhooks.store.get(tenant, endpoint_id))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rhapsode.contract.base import Answer
+from rhapsode.contract.voices.caches import ShownState
 from rhapsode.contract.voices.voices import Description, VoiceForm
 
 
@@ -34,12 +35,16 @@ class AudioVoices(Answer):
 
 
 class AudioVoice(Answer):
-    """`models`: those that speak with it. `alias_of`: the voice that this name stands for. `uploaded`: of your own."""
+    """`models`: those that speak with it. `alias_of`: the voice that this name stands for. `uploaded`: of your own.
+
+    `cache`: how far its caches are, as `POST /v1/audio/voices/{name}/cache` says it; left out where none was ordered.
+    """
 
     name: str
     models: tuple[str, ...]
     alias_of: str | None = None
     uploaded: UploadedVoice | None = None
+    cache: ShownState | None = None
 
 
 class AudioVoiceCreated(Answer):
@@ -57,7 +62,7 @@ class AudioVoiceCached(Answer):
 
     success: Literal[True] = True
     voice: str
-    status: Literal["pending", "processing", "ready", "failed", "stale"]
+    status: ShownState
 
 
 class OpenAiError(Answer):

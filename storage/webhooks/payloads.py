@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
+from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.webhook_events import TEST_EVENT
 from storage.jobs.warnings import SEGMENT_GAP
 from storage.objects.keys import DELIVERED
@@ -80,7 +81,7 @@ def _job_data(facts: Facts, api_url: str) -> Data:
             "id": job,
             "kind": facts["kind"],
             "state": facts["state"],
-            "phase": facts.get("phase"),
+            "phase": None if JobState(facts["state"]).is_terminal else facts.get("phase"),
             # Grows with every change of the job: of two events that arrive out of order, the larger is the later.
             "version": _integer(facts["version"]),
             "created_at": _moment(facts.get("created_at_ms")),

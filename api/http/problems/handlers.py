@@ -137,7 +137,9 @@ def _allowed_methods(request: Request) -> str:
     found = [method for method, place in places.items() if place is not None]
     # An address that is written out is that resource, though its last word could be an id elsewhere.
     literal = [method for method in found if not places[method]]
-    return ", ".join(literal or found)
+    allowed = {*(literal or found)}
+    # `HeadRequests` answers HEAD wherever GET is.
+    return ", ".join(method for method in METHODS if method in allowed or (method == "HEAD" and "GET" in allowed))
 
 
 def _place(scope: Scope, routes: Sequence[BaseRoute]) -> Mapping[str, object] | None:

@@ -68,7 +68,7 @@ class JobViewer:
             id=record.id,
             kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",
             state=record.state,
-            phase=record.phase,
+            phase=None if record.state.is_terminal else record.phase,
             created_at=moment(record.created_at_ms),
             started_at=optional_moment(record.started_at_ms),
             finished_at=optional_moment(record.finished_at_ms),

@@ -57,7 +57,6 @@ def list_artifacts(
     return schemas.ArtifactList(data=data, next_cursor=cursor, has_more=cursor is not None)
 
 
-@router.head("/{name}", status_code=302, include_in_schema=False)
 @router.get("/{name}", status_code=302, response_class=Response)
 def get_artifact(asked: KnownAsked, job_id: KnownJobId, name: str) -> Response:
     """Leads to the object itself, by a link that needs no credentials for fifteen minutes."""

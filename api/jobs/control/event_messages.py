@@ -59,7 +59,7 @@ class EventMessages:
         """In place of events that are not kept any more, under the id of the last one that the client had."""
         data: dict[str, str | int | float | None] = {
             "state": record.state,
-            "phase": record.phase,
+            "phase": None if record.state.is_terminal else record.phase,
             "segments_total": record.segments.total,
             "segments_done": record.segments.done,
             "chars_done": record.chars_done,
@@ -101,7 +101,7 @@ def _event_job(job_id: JobId, event: JobEvent) -> schemas.EventJob:
     return schemas.EventJob(
         id=job_id,
         state=state,
-        phase=JobPhase(str(phase)) if phase else None,
+        phase=JobPhase(str(phase)) if phase and not state.is_terminal else None,
         progress=schemas.EventProgress(
             fraction=fraction_done(state, done, total),
             segments_total=total,

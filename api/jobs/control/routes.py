@@ -85,7 +85,6 @@ def list_jobs(
     return schemas.JobList(data=tuple(data), next_cursor=cursor, has_more=page.has_more)
 
 
-@router.head("/{job_id}", include_in_schema=False)
 @router.get("/{job_id}", response_model=schemas.Job)
 async def get_job(
     asked: KnownAsked,

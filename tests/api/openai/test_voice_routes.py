@@ -43,9 +43,15 @@ def test_what_was_not_given_is_left_out(api: ServedApi) -> None:
 def test_a_cache_is_ordered_by_name(api: ServedApi) -> None:
     upload_embedding(api, "Eve")
 
+    def cache() -> str | None:
+        return api.http.get("/v1/audio/voices/eve").json().get("cache")
+
+    assert cache() is None
     answer = api.http.post("/v1/audio/voices/eve/cache")
+    assert cache() == "pending"
     assert (answer.status_code, answer.json()) == (202, {"success": True, "voice": "Eve", "status": "pending"})
     build_all(api)
+    assert cache() == "ready"
 
     answer = api.http.post("/v1/audio/voices/Eve/cache")
     assert (answer.status_code, answer.json()["status"]) == (200, "ready")

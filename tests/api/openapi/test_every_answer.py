@@ -34,7 +34,7 @@ def test_a_method_that_is_none_names_those_that_are(api: ServedApi) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
     allowed = [each.headers["allow"] for each in (answer, of_the_list, of_a_job)]
-    assert allowed == ["GET", "GET, POST", "GET, HEAD, PUT, PATCH, DELETE"]
+    assert allowed == ["GET, HEAD", "GET, HEAD, POST", "GET, HEAD, PUT, PATCH, DELETE"]
 
 
 def test_a_method_that_is_none_is_not_told_of_what_stands_where_an_id_could(api: ServedApi) -> None:

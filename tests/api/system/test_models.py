@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.api.harness import SMALL, ServedApi, claim
 
@@ -15,6 +17,17 @@ def test_a_model_is_read_by_its_name(api: ServedApi) -> None:
     missing = api.http.get("/v1/models/large")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
     assert "small" in missing.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["tts-1", "TTS-1-HD", "gpt-4o-mini-tts-2025-12-15"])
+def test_a_name_that_is_spoken_with_is_a_model(api: ServedApi, name: str) -> None:
+    told = api.http.get(f"/v1/models/{name}")
+    spoken = api.http.post(
+        "/v1/audio/speech", json={"input": "Hello.", "model": name}, headers={"Prefer": "respond-async"}
+    )
+
+    assert (told.status_code, told.json()["name"]) == (200, "small")
+    assert spoken.json()["request"]["model"] == "small"
 
 
 def test_strict_is_promised_only_where_a_worker_can_see_to_it(api: ServedApi) -> None:

@@ -52,6 +52,7 @@ def test_a_jobs_end_says_what_became_of_it() -> None:
     payload = body_of("job.failed", facts | {"flagged": "1", "warnings": json.dumps([kept, quoting])})
 
     assert payload.data.job is not None
+    assert payload.data.job.phase is None
     assert payload.data.job.progress.fraction == 0.25
     assert payload.data.job.error is not None
     assert payload.data.job.error.segment == 3

@@ -18,7 +18,7 @@ export function openFleet(main) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const refusal = h("div", { class: "notices", role: "alert" });
   const tiles = {
-    pace: tile("Speech made", "seconds of speech a second"),
+    pace: tile("Speech made now", "seconds of speech a second"),
     fill: tile("Batch fill", "of the slots there are"),
     backlog: tile("Backlog", "of speech waits"),
     jobs: tile("Narrations under way", "accepted and not over"),

@@ -58,8 +58,8 @@ function figuresOf(queue) {
     ["Slots", queue.slots ? count(queue.slots) : "–"],
     ["Ready", count(queue.ready_items)],
     ["In work", count(queue.leased_items)],
-    ["Speech a second", queue.pace === null ? "–" : `${decimal(queue.pace)} s`],
-    ["Empty in", queue.drain_s === null ? "–" : span(queue.drain_s)],
+    ["Pace, last minute", queue.pace === null ? "–" : `${decimal(queue.pace)} s`],
+    ["Empty at that pace in", queue.drain_s === null ? "–" : span(queue.drain_s)],
   ];
   return found.map((entry) => [entry[0], entry]);
 }

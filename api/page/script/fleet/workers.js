@@ -57,12 +57,15 @@ export function workerRow(onTrouble) {
   }
 
   function showSlots({ slots, leases }) {
-    setText(used, slots === null ? known(leases, count) : `${count(leases ?? 0)} of ${count(slots)}`);
+    setText(used, slots === null ? known(leases, count) : placesUsed(leases ?? 0, slots));
     setHidden(bar, !slots);
     if (slots) fill.style.setProperty("--fraction", Math.min(1, (leases ?? 0) / slots));
   }
 
   return { element, show };
 }
+
+/** A worker also holds what is checked and stored, and what it takes up next: these have no slot. */
+const placesUsed = (leases, slots) => `${count(Math.min(leases, slots))} of ${count(slots)}${leases > slots ? `, ${count(leases - slots)} more in hand` : ""}`;
 
 const known = (value, wording) => (value === null || value === undefined ? "–" : wording(value));

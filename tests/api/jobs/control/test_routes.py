@@ -140,6 +140,17 @@ def test_an_unchanged_job_is_not_sent_again(api: ServedApi) -> None:
     assert changed.json()["state"] == "cancelled"
 
 
+def test_a_job_that_has_ended_is_in_no_phase(api: ServedApi) -> None:
+    job = api.submit()["links"]
+    finish_job(api)
+
+    shown = api.http.get(job["self"]).json()
+    told = [line for line in api.http.get(job["events"]).text.splitlines() if line.startswith("data: ")]
+
+    assert (shown["state"], shown["phase"]) == ("succeeded", None)
+    assert '"state":"succeeded","phase":null' in told[-1]
+
+
 def test_head_answers_like_get_without_the_body(api: ServedApi) -> None:
     job = api.submit()
 
