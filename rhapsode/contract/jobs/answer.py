@@ -48,7 +48,8 @@ class SegmentProgress(Answer):
 
 
 class Progress(Answer):
-    """`fraction`: segments done of all. `eta_s`: seconds until all is spoken, null while nobody can know.
+    """`fraction`: segments done of all. `eta_s`: seconds until all is spoken, null while nobody can know: before the
+    first segment where none, or only single ones, were spoken lately.
 
     `eta_basis`: `fleet_rate` is the measured pace of the workers of its model, of which it gets its share among the
     jobs that wait; `job_rate` is the job's own pace since it began, where no other is known.

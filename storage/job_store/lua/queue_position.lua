@@ -61,7 +61,7 @@ register_reader('queue_position', function(call)
   local others_came, others_went = flow_of(queue, other_class)
   return answer('ok', {
     position = math.max(served_before(call, 'cpu'), served_before(call, queue)),
-    pace = throughput(queue),
+    pace = batch_throughput(queue),
     slots = worker_slots(queue),
     backlog_ms = came - went + others_came - others_went,
     tenants = length_with(class_key(K.tenants, queue, class), call.tenant),

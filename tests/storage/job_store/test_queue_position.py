@@ -148,6 +148,30 @@ def test_side_by_side_segments_add_up(store: JobStore, places: QueuePositions, c
     assert places.of_job(store.get(ALICE, job.id)).pace == pytest.approx(12, rel=0.1)
 
 
+def test_single_sentences_do_not_tell_the_pace_of_a_batch(
+    redis_client: redis.Redis, store: JobStore, places: QueuePositions, clock: Clock
+) -> None:
+    """Where one worker speaks four at a time, four spoken one by one say nothing of a job of many."""
+    slots = WorkerSlots(redis_client, clock=TEST_CLOCK)
+    job = start_job(store, num_segments=12)
+    for _ in range(4):
+        speak(store, clock, seconds=2, audio_s=4)
+    slots.announce(GPU_QUEUE, "w", 4)
+    alone = places.of_job(store.get(ALICE, job.id))
+
+    for _ in range(2):
+        items = [claim(store, GPU_QUEUE) for _ in range(4)]
+        clock.advance(2)
+        for item in items:
+            store.commit_segment(item.lease, report(num_samples=4 * 24_000, engine_ms=2_000))
+    slots.announce(GPU_QUEUE, "w", 4)
+    together = places.of_job(store.get(ALICE, job.id))
+
+    assert (alone.pace, alone.seconds_for(60.0)) == (0.0, None)
+    assert together.pace > 2
+    assert together.seconds_for(60.0) is not None
+
+
 def test_the_paces_of_two_models_do_not_mix(store: JobStore, places: QueuePositions, clock: Clock) -> None:
     start_job(store, 3)
     speak(store, clock, seconds=1, audio_s=5)

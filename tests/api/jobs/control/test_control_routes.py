@@ -219,7 +219,7 @@ def test_a_format_that_does_not_fit_is_refused_before_anything_is_made(api: Serv
 
 
 def test_waiting_is_told_before_the_first_segment(api: ServedApi) -> None:
-    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 4)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 1)
     measured = api.submit()
     finish_job(api)
 

@@ -39,7 +39,7 @@ def test_a_job_says_whether_its_model_has_a_worker(api: ServedApi) -> None:
 
 def test_a_running_job_tells_its_progress_and_an_eta_at_the_pace_of_the_fleet(api: ServedApi) -> None:
     job = api.submit()
-    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 4)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 1)
     item = start_job(api, num_segments=4)
     before = api.http.get(job["links"]["self"]).json()
     commit(api, item)
@@ -58,7 +58,7 @@ def test_a_running_job_tells_its_progress_and_an_eta_at_the_pace_of_the_fleet(ap
 
 def test_a_list_and_a_single_read_know_the_same_eta_and_place(api: ServedApi) -> None:
     ended = api.submit("This one is done.")
-    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 4)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 1)
     finish_job(api)
     running = api.submit("This one is being spoken now.")
     commit(api, start_job(api, num_segments=4))
