@@ -67,7 +67,7 @@ SINGLES = {
     "flow": "hash: queue:class:in and queue:class:out -> expected audio ms since the beginning",
     "audit": "hash: the audit under way: its epoch, and sums by name",
     "turns": "hash: queue -> claims taken while both classes had work; queue:class -> turns that tenants had in order",
-    "throughput": "hash: queue:audio_ms, queue:busy_ms, queue:engine_ms (fading sums of audio, its time and that of all segments), queue:at_ms",
+    "throughput": "hash: queue:audio_ms, :busy_ms, :engine_ms (fading sums of audio, time, all in engines), :at_ms",
     "fence": "counter: the last fence given out",
     "worker_registry": "hash: worker name -> what it last said of itself, as JSON",
     "heard": "sorted set: worker name -> when it was last heard of, in Unix ms",

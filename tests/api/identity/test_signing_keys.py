@@ -13,7 +13,7 @@ from joserfc.jwk import OctKey, RSAKey
 from api.identity.errors import KeysUnavailable
 from api.identity.rules import TokenRules
 from api.identity.signing_keys import FRESH_S, GOOD_S, PAUSE_S, SigningKeys
-from storage.webhooks.http import webhook_checker
+from storage.webhooks.http import safe_client
 from tests.api.identity.issuer import AUDIENCE, Issuer, serving_issuer
 
 SECOND = RSAKey.generate_key(2048, {"kid": "second"})
@@ -43,7 +43,7 @@ def told(issuer: Issuer, clock: Clock, story: Callable[[SigningKeys], Coroutine[
     rules = TokenRules(issuer.url, AUDIENCE, "tenant", "", ("RS256",), 60)
 
     async def run() -> None:
-        await story(SigningKeys(rules, webhook_checker("loopback"), clock))
+        await story(SigningKeys(rules, safe_client("loopback"), clock))
 
     asyncio.run(run())
     return issuer.asked.count("/keys")
