@@ -106,6 +106,7 @@ def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
     snapshot.add("rhapsode_engine_waiting_requests", now.waiting)
     snapshot.add("rhapsode_engine_batch_fill_ratio", pace.batch_fill or 0.0)
     snapshot.add("rhapsode_engine_step_seconds", pace.step_s or 0.0)
+    snapshot.add("rhapsode_longest_pause_seconds", now.longest_pause_s, process="engine")
     snapshot.add("rhapsode_engine_steps", total.steps)
     snapshot.add("rhapsode_engine_frames", total.frames)
     snapshot.add("rhapsode_engine_finished_requests", total.finished)

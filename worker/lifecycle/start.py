@@ -44,6 +44,7 @@ from storage.tenants.quotas import admission_limits
 from storage.voices.store import VoiceStore
 from worker.bucket_access import bucket_access
 from worker.engine.errors import EngineError
+from worker.engine.heap import freeze
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
@@ -172,6 +173,7 @@ class WorkerProcess:
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             if isinstance(self._services, SpeechServices) and self._meter is not None:
                 self._live = self._started_live(self._services, self._meter)
+            freeze()
             load = WorkerLoad(self._services, self._meter, self._live)
             export(load.measure)
             self._tickets.send(self._jobs.release_worker(self._services.identity))
