@@ -52,6 +52,9 @@ AT_LEAST_JOBS = 40
 """Of a row whose load is half of what others have."""
 
 AT_LEAST_WITH_BOMBS = 100
+AT_LEAST_WITH_SLEEPER = 80
+"""So that the worker has something to lose a second time."""
+
 AT_LEAST_WITH_PACKS = 80
 """So that both faults befall some of the packs that are seen at work."""
 
@@ -249,7 +252,8 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
         os.kill(sleeper, signal.SIGCONT)
 
     strike = _repeated(stops, seed, stop_for_a_while)
-    figures = _run_row("4 SIGSTOP gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
+    jobs = standard_load(max(num_jobs, AT_LEAST_WITH_SLEEPER), seed)
+    figures = _run_row("4 SIGSTOP gpu worker", system, jobs, seed, report, strike)
 
     assert figures.stale_refused >= 1
     assert figures.reruns <= stops * GPU_THREADS
