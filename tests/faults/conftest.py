@@ -18,7 +18,7 @@ PROPERTY = "fault figures"
 
 
 def _num_jobs() -> int:
-    return int(os.environ.get("RHAPSODE_TEST_FAULT_JOBS", "80"))
+    return int(os.environ.get("RHAPSODE_TEST_FAULT_JOBS", "40"))
 
 
 class StartSystem(Protocol):
