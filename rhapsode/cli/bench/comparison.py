@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_comparison(first: Path, second: Path) -> None:
-    from rhapsode.bench.server.comparison import compare
-    from rhapsode.bench.server.text_comparison import text_comparison
+    from rhapsode.bench.server.compare import compare, text_comparison
 
     typer.echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
 
