@@ -18,7 +18,6 @@ from worker.engine.interface import Engine
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
-from worker.speech.openings import Openings
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.counters import GateCounters
@@ -64,7 +63,7 @@ class SpeechServices(WorkerServices):
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
     segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. postprocessor: who judges and
-    stores what was spoken. openings: what is heard while it is spoken. packer: what is stored together.
+    stores what was spoken. packer: what is stored together.
     """
 
     engine: Engine
@@ -75,5 +74,4 @@ class SpeechServices(WorkerServices):
     norms: NormsCache
     reuse: ReuseIndex
     postprocessor: PostProcessor
-    openings: Openings
     packer: SegmentPacker

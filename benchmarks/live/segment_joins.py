@@ -26,7 +26,6 @@ from worker.engine.serving.talker_lane import LaneStep
 from worker.engine.settings import NativeEngineSettings
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
-from worker.speech.openings import Openings
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, read_calibration
 from worker.voices.resolving import VoiceResolver
 
@@ -129,7 +128,6 @@ def _parts(engine: NativeEngine, calibration: Calibration) -> LiveParts:
         engine,
         *nothing,
         lambda voice, language: calibration.bounds(language, voice),
-        Openings(),
     )
 
 

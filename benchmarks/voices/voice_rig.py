@@ -42,7 +42,6 @@ from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import HeldLease, LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
-from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.packing import PLACES_SHARE, SegmentPacker
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
@@ -164,7 +163,6 @@ def bench(folder: Path, engine_settings: NativeEngineSettings, threads: int) -> 
             norms=NormsCache(ResultSamples(client), engine.info.sample_rate_hz),
             reuse=ReuseIndex(client),
             postprocessor=InProcessPostProcessor(artifacts),
-            openings=Openings(),
             packer=SegmentPacker(engine.info.slots // PLACES_SHARE, wait_s=1.0),
         )
         leases.start()

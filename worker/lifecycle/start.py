@@ -64,7 +64,6 @@ from worker.process.state_watch import hold_what_lost_something
 from worker.process.successor import SUCCESSION
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
-from worker.speech.openings import Openings
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
@@ -310,7 +309,6 @@ class WorkerProcess:
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
             postprocessor=postprocessor,
-            openings=Openings(),
             packer=SegmentPacker(engine.info.slots // PLACES_SHARE, self._settings.pack_wait_s),
         )
 
