@@ -13,7 +13,6 @@ from storage.jobs.work_items import WorkerIdentity
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.voices.store import VoiceStore
-from worker.bucket_access import BucketAccess
 from worker.engine.interface import Engine
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import LeaseKeeper
@@ -33,7 +32,6 @@ class WorkerServices:
     queue: where this worker's items wait.
     closing: set when the process is asked to leave; from then on nothing new is claimed.
     draining: set while an operator wishes that nothing is claimed.
-    buckets: how callers' own are reached.
     """
 
     identity: WorkerIdentity
@@ -49,7 +47,6 @@ class WorkerServices:
     closing: threading.Event
     gate: QuarantineGate
     draining: threading.Event = field(default_factory=threading.Event, kw_only=True)
-    buckets: BucketAccess = field(default_factory=BucketAccess, kw_only=True)
 
     @property
     def claims(self) -> bool:

@@ -38,7 +38,7 @@ _SUBMISSION = (
     *(*_VOICE, *_MODEL, *_LANGUAGE, *_ADMISSION, *_SECRETS, *_STATE),
     *((404, "not_found"), (409, "deadline_unreachable"), (410, "gone"), (422, "text_too_long")),
     *((413, "payload_too_large"), (422, "unsupported_media"), (422, "input_too_complex")),
-    *((422, "document_without_text"), (422, "bucket_unusable")),
+    (422, "document_without_text"),
 )
 
 _SPEECH = (

@@ -76,9 +76,6 @@ MAX_PROBES = 2
 others."""
 
 
-MAX_BUCKET_TRIALS = 8
-"""Buckets of callers that are tried at the same time, each in a thread of a request for 15 s at most."""
-
 GOODBYES_S = 1.0
 """For WebSockets to be closed once nothing is spoken any more. Who reads nothing is not waited for."""
 
@@ -130,7 +127,6 @@ class ApiServices:
     encoders: CapacityLimiter
     live_encoders: CapacityLimiter
     probes: CapacityLimiter
-    bucket_trials: threading.BoundedSemaphore
     fetches: threading.BoundedSemaphore
     live: LiveSpeech
     sockets: OpenSockets
@@ -210,7 +206,6 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 encoders=CapacityLimiter(MAX_ENCODERS),
                 live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),
                 probes=CapacityLimiter(MAX_PROBES),
-                bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
                 fetches=threading.BoundedSemaphore(MAX_FETCHES),
                 live=live,
                 sockets=OpenSockets(settings.max_connections),

@@ -216,31 +216,6 @@ class Destination(TypedDict, total=False):
     prefix: Required[str]
 
 
-class Bucket(TypedDict, total=False):
-    """An S3 bucket of yours. The finished files are put there under `prefix`, called as they are, before the job has
-    succeeded; the service keeps its own as ever.
-
-    Credentials may be limited to `s3:PutObject` and `s3:GetObject` below the prefix. They are tried when the job is
-    submitted, kept sealed, and in no answer. Addresses are refused as those of webhooks are.
-
-    endpoint: of the S3 server, such as https://s3.eu-central-1.amazonaws.com; the bucket is put behind it
-    region: for which requests are signed
-    bucket: its name
-    prefix: folders, with a slash behind each: books/42/
-    access_key_id: required, and not told again
-    secret_access_key: required, and not told again
-    session_token: of credentials that are given for a time
-    """
-
-    endpoint: Required[str]
-    region: str
-    bucket: Required[str]
-    prefix: str
-    access_key_id: str
-    secret_access_key: str
-    session_token: str
-
-
 class Output(TypedDict, total=False):
     """What the audio is delivered as. All formats are made in one pass over the same samples.
 
@@ -259,7 +234,6 @@ class Output(TypedDict, total=False):
     cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
         own
     destination: absent: among the job's other objects
-    bucket: where the finished files are also sent
     """
 
     preset: Literal["acx", "podcast", "audiobook", "broadcast"]
@@ -277,7 +251,6 @@ class Output(TypedDict, total=False):
     tags: Tags
     cover: str
     destination: Destination
-    bucket: Bucket
 
 
 class JobWebhook(TypedDict, total=False):

@@ -27,7 +27,6 @@ from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.whole import WHOLE_ITEM
 from storage.jobs.work_items import (
     ASSEMBLE_ITEM,
-    DELIVER_ITEM,
     PLAN_ITEM,
     ClaimedItem,
     Lease,
@@ -261,12 +260,8 @@ class WorkLedger(JobCalls):
         artifacts: Sequence[ArtifactRecord],
         warnings: Sequence[JobWarning] = (),
         spoken_by: SpokenBy = SpokenBy(),  # noqa: B008 - frozen
-        *,
-        delivers: bool = False,
     ) -> Transitioned:
-        """All artifacts lie in the store: the job has succeeded, or `delivers` them elsewhere before it has.
-
-        Raises `LeaseLost` or `JobAborted`.
+        """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`.
 
         artifacts: among them those of earlier assemblies that stay. warnings: of this assembly, in
         place of those of an earlier one.
@@ -282,16 +277,9 @@ class WorkLedger(JobCalls):
             warnings=warning_rows(warnings),
             spoken_by=encode_spoken_by(spoken_by),
             earlier_codes=ASSEMBLY_CODES,
-            delivers=delivers,
         )
         tickets = tickets_or_lost(lease, reply)
         return Transitioned(record_of(reply), tickets)
-
-    def finish_delivery(self, lease: Lease) -> Tickets:
-        """All artifacts lie where the caller wanted them: the job has succeeded. Raises `LeaseLost` or `JobAborted`."""
-        if lease.item != DELIVER_ITEM:
-            raise ValueError(f"{lease.item!r} is not the delivery")
-        return tickets_or_lost(lease, self._settle("finish_delivery", **lease_arguments(lease)))
 
     def mend(self, lease: Lease, damages: Sequence[JobWarning], most_times: int) -> Tickets | None:
         """These segments are not in the store as they were committed: they are open again, and the assembly waits.

@@ -13,10 +13,7 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit
 
 PLAN_ITEM = "plan"
-
-
 ASSEMBLE_ITEM = "assemble"
-DELIVER_ITEM = "deliver"
 """Item names; a segment's item name is its index in decimal."""
 
 

@@ -42,7 +42,6 @@ from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import configure_tracing, end_tracing
 from storage.tenants.quotas import admission_limits
 from storage.voices.store import VoiceStore
-from worker.bucket_access import bucket_access
 from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
@@ -254,7 +253,6 @@ class WorkerProcess:
             closing=self._closing,
             gate=QuarantineGate(),
             draining=self._reporting.draining,
-            buckets=bucket_access(self._settings),
         )
         match self._settings.lane:
             case Lane.CPU:

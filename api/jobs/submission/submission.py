@@ -14,7 +14,6 @@ from api.acceptance.deadlines import future_ms, refuse_late_start, refuse_unreac
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import invalid, invalid_field, text_too_long
-from api.jobs.submission.bucket import try_bucket, with_sealed_bucket
 from api.jobs.submission.cast import Cast, choose_cast
 from api.jobs.submission.cover import copy_cover
 from api.jobs.submission.dictionaries import copy_dictionaries, find_dictionaries
@@ -82,7 +81,6 @@ def accept_narration(
         prepare_voice(services, tenant, voice)
 
     def store() -> int:
-        try_bucket(services, job, request.output.bucket)
         cover = request.output.cover
         num_bytes = copy_cover(services, tenant, job, cover) if cover is not None else 0
         num_bytes += _store_input(services, submission, request.input, resolved)
@@ -121,7 +119,7 @@ def resolve_submission(
     prepared = prepare_input(services, tenant, request.input)
     refuse_cast_without_use(request.input, request.speakers)
     cast = choose_cast(services, tenant, request, prepared, job)
-    spec = with_sealed_bucket(services, tenant, job, _spec(request, cast, prepared.source, dictionaries))
+    spec = _spec(request, cast, prepared.source, dictionaries)
     languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
     if not dictionaries:
         refuse_foreign_text(request.input, cast.lead.card)

@@ -192,7 +192,7 @@ register('finish_plan', function(call)
 end)
 
 -- call: job, fence, artifacts and spoken_by (as JSON), warnings, earlier_codes (of those that an earlier assembly may
---       have left), delivers (whether the files are sent somewhere now)
+--       have left)
 -- -> ok + record | lost | aborted
 register('finish', function(call)
   local id, fence, artifacts = call.job, call.fence, call.artifacts
@@ -207,26 +207,6 @@ register('finish', function(call)
   for _, code in ipairs(call.earlier_codes) do forget_warnings_of(job, code) end
   for _, warning in ipairs(call.warnings) do warn(job, warning) end
   tell_of_artifacts(job, created)
-  if not call.delivers then
-    succeed(job)
-  else
-    save(job, {phase = 'delivering'})
-    make_ready(job, 'deliver', 'RPUSH')
-  end
-  return answer_record(id)
-end)
-
--- call: job, fence
--- -> ok | lost | aborted
--- The files are where the caller wanted them.
-register('finish_delivery', function(call)
-  local id, fence = call.job, call.fence
-  local result = 'D' .. fence
-
-  if redis.call('HGET', K.results .. id, 'deliver') == result then return answer_again(id) end
-  local job, refusal = accept_result(id, 'deliver', fence, result)
-  if not job then return refusal end
-
   succeed(job)
-  return answer('ok')
+  return answer_record(id)
 end)
