@@ -48,7 +48,6 @@ from storage.tenants.rate_limits import CallerGate
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from storage.tenants.usage import UsageLedger
-from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.http import webhook_checker
@@ -119,7 +118,6 @@ class ApiServices:
     stored: StoredBytesAudit
     journal: Journal
     voices: VoiceStore
-    consents: ConsentStore
     uploads: UploadLedger
     pronunciations: PronunciationStore
     webhooks: WebhookServices
@@ -196,7 +194,6 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 stored=StoredBytesAudit(client, settings.key_prefix),
                 journal=journal,
                 voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
-                consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),
                 uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
                 pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
                 webhooks=open_webhooks(

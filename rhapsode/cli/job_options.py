@@ -45,7 +45,7 @@ RefAudio = Annotated[
 ]
 Consent = Annotated[
     str | None,
-    typer.Option(help="With ref_audio or speaker_embedding: the statement that the speaker agrees, or a consent's id."),
+    typer.Option(help="With ref_audio or speaker_embedding: the statement that the speaker agrees."),
     JobField("consent"),
 ]
 Language = Annotated[

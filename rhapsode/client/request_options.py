@@ -276,7 +276,7 @@ class JobOptions(TypedDict, total=False):
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
     ref_audio: in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address
-    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees
     language: a language of the model, or `auto`, the model's choice
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
@@ -391,7 +391,7 @@ class StreamOptions(TypedDict, total=False):
     x_vector_only_mode: speak from the embedding of `ref_audio`, or of a voice of yours, alone
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
-    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees
     language: a language of the model, by name or tag; absent: `auto`
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion

@@ -34,7 +34,7 @@ FAMILIES = {
     "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
     "quotas": "hash per tenant: its own limits by name, where they are not those for all",
     "quota_told": "string per tenant, limit and day (UTC, days since 1970): that it refused was told, for a day",
-    "stored": "hash per tenant: consents, dictionaries, jobs, uploads, voices -> bytes of its objects in the store",
+    "stored": "hash per tenant: dictionaries, jobs, uploads, voices -> bytes of its objects in the store",
     "stored_bytes_audit": "hash per tenant: the audit of these bytes under way: what it has reached, and its sums",
     "upload": "hash per upload: its tenant and its bytes, from the moment that its link is given out",
     "uploads": "sorted set per tenant: every upload's id, in order of the ids",

@@ -54,7 +54,7 @@ GROUPS = (
     ("webhooks/lua/endpoints.lua",),
     ("webhooks/lua/deliveries.lua",),
     (
-        *("voices/lua/lib.lua", "voices/lua/voices.lua", "voices/lua/caches.lua", "voices/lua/consents.lua"),
+        *("voices/lua/lib.lua", "voices/lua/voices.lua", "voices/lua/caches.lua"),
         "tenants/lua/stored_bytes_audit.lua",
     ),
     ("pronunciations/lua/dictionaries.lua",),

@@ -1,7 +1,7 @@
 """What tenants may hold: the same for all, but for those with limits of their own. The functions in Redis see to it.
 
 Jobs and their expected audio count until the job has ended, voices and bytes until they are deleted. Bytes are those of
-every object of a job (input, plan, segments, artifacts), of every recording and cache of a voice, of recorded consents,
+every object of a job (input, plan, segments, artifacts), of every recording and cache of a voice,
 versions of pronunciation dictionaries, and uploads; counted where they are committed and taken off where their record
 goes. `stored_bytes_audit` compares.
 """

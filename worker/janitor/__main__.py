@@ -29,7 +29,6 @@ from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.watched import watched_thread
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
-from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
 from worker.janitor.fleet import FleetRecorder
@@ -85,8 +84,7 @@ def main() -> None:
         reporting.begin()
         logger.info("janitor ready")
         artifacts = open_artifacts(settings, FOR_CHORES)
-        consents = ConsentStore(redis, settings.key_prefix)
-        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), consents, artifacts)
+        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
         stored = StoredBytesAudit(redis, settings.key_prefix)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)

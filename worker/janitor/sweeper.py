@@ -217,7 +217,6 @@ def removals_of(janitor: Janitor, voices: VoiceJanitor, files: UploadJanitor) ->
         Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
         Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
         Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
-        Chore(LEFTOVERS_INTERVAL_S, voices.report_consents),
     )
 
 

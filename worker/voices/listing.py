@@ -8,7 +8,7 @@ from typing import IO
 
 from rhapsode.contract.voices.modes import CacheMode
 from storage.audio.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
-from storage.errors import ArtifactExists, ArtifactMissing, ConsentNotFound, QuotaExceeded, VoiceNameTaken
+from storage.errors import ArtifactExists, ArtifactMissing, QuotaExceeded, VoiceNameTaken
 from storage.ids import TenantId
 from storage.jobs.work_items import Lease
 from storage.narration.voice_reference import VoiceReference, VoiceSource
@@ -128,9 +128,6 @@ def _created(
     except VoiceNameTaken as error:
         artifacts.delete(source.key)
         return _namesake(voice, source, tenant, store, error)
-    except ConsentNotFound as error:
-        artifacts.delete(source.key)
-        raise unusable("not_found", f"line {voice.line}: {error}") from error
     except QuotaExceeded as error:
         artifacts.delete(source.key)
         raise unusable("quota_exceeded", f"line {voice.line}: {error}") from error

@@ -38,7 +38,7 @@ local function follow_stored(tenant, place, id, bytes)
   end
 end
 
--- Bytes of the tenant's objects, by where they lie: consents, dictionaries, jobs, uploads or voices. id: of the record
+-- Bytes of the tenant's objects, by where they lie: dictionaries, jobs, uploads or voices. id: of the record
 -- that they go with.
 local function add_stored(tenant, place, id, bytes)
   if bytes == 0 then return end

@@ -10,7 +10,6 @@ register('stored_bytes_audit', function(call)
 
   -- Place, where its records are listed, where they are, and what comes behind all of their ids.
   local LISTS = {
-    {'consents', V.consents, V.consent, '~'},
     {'dictionaries', P.dictionaries, P.dictionary, '~'},
     {'jobs', K.batches, K.job, 'bat_~'},
     {'jobs', K.jobs, K.job, '~'},
@@ -46,7 +45,7 @@ register('stored_bytes_audit', function(call)
 
   local function compare()
     local drift, is_empty = {}, true
-    for _, place in ipairs({'consents', 'dictionaries', 'jobs', 'uploads', 'voices'}) do
+    for _, place in ipairs({'dictionaries', 'jobs', 'uploads', 'voices'}) do
       local expected = tonumber(redis.call('HGET', counter_audit, 'sum:' .. place)) or 0
       local known = tonumber(redis.call('HGET', K.stored .. tenant, place)) or 0
       is_empty = is_empty and expected == 0 and known == 0

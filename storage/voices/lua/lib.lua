@@ -1,4 +1,4 @@
--- What voices, their caches and their consents share.
+-- What voices and their caches share.
 --
 -- A build is the record of one content: what is served (`version`, the fence under which it was built, 0 for nothing)
 -- and what is being done about it (`state`). It lives as long as a voice's cache names its content, and only
@@ -149,28 +149,6 @@ end
 
 local function drop_caches(tenant, voice, delay_ms)
   for _, field in ipairs(redis.call('HKEYS', V.caches .. voice)) do drop_cache(tenant, voice, field, delay_ms) end
-end
-
--- Consents. V.cited .. consent has the voices that rest on it, and a voice's `cites` the consents, blanks between them.
-
--- The first of these consents that the tenant does not have, or nil.
-local function missing_consent(tenant, consents)
-  for consent in string.gmatch(consents, '%S+') do
-    if redis.call('HGET', V.consent .. consent, 'tenant') ~= tenant then return consent end
-  end
-  return nil
-end
-
-local function cite(voice, consents)
-  for consent in string.gmatch(redis.call('HGET', V.voice .. voice, 'cites') or '', '%S+') do
-    redis.call('SREM', V.cited .. consent, voice)
-  end
-  for consent in string.gmatch(consents, '%S+') do redis.call('SADD', V.cited .. consent, voice) end
-  if consents == '' then
-    redis.call('HDEL', V.voice .. voice, 'cites')
-  else
-    redis.call('HSET', V.voice .. voice, 'cites', consents)
-  end
 end
 
 local function is_owner(tenant, voice) return redis.call('HGET', V.voice .. voice, 'tenant') == tenant end

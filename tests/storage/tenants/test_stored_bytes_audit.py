@@ -11,23 +11,18 @@ import redis
 
 from storage.errors import AuditOvertaken
 from storage.ids import (
-    ConsentId,
     DictionaryId,
     JobId,
     UploadId,
     VoiceId,
-    new_consent_id,
     new_dictionary_id,
     new_upload_id,
 )
 from storage.job_store.counter_audit import Difference
 from storage.job_store.store import JobStore
-from storage.objects.keys import consent_recording
 from storage.pronunciations.store import NewVersion, PronunciationStore
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
-from storage.voices.consent_store import ConsentStore
-from storage.voices.consents import ConsentRecording, NewConsent
 from tests.storage.job_store.job_driver import ALICE, BOB, submission
 from tests.storage.voices.voice_world import VoiceWorld, content_of
 
@@ -43,13 +38,12 @@ class Tenant:
         self.world = VoiceWorld(client)
         self.caching = self.world.start_job()
         self.uploads = UploadLedger(client)
-        self.consents = ConsentStore(client)
         self.dictionaries = PronunciationStore(client)
-        self.there: dict[str, list[str]] = {"job": [], "upload": [], "consent": [], "dictionary": []}
+        self.there: dict[str, list[str]] = {"job": [], "upload": [], "dictionary": []}
 
     def act(self) -> None:
         acts: tuple[Callable[[], object], ...] = (
-            *(self.submit, self.end_job, self.order_upload, self.settle_upload, self.lay_down, self.withdraw),
+            *(self.submit, self.end_job, self.order_upload, self.settle_upload),
             *(self.add_rules, self.drop_rules, self.add_voice, self.cache_voice, self.cache_voice, self.drop_voice),
             *(self.replace_voice, self.drop_cache),
         )
@@ -73,16 +67,6 @@ class Tenant:
     def settle_upload(self) -> None:
         if upload := self._any("upload"):
             self.uploads.settle(ALICE, UploadId(upload), self.random.choice((0, 0, 7)))
-
-    def lay_down(self) -> None:
-        consent = new_consent_id()
-        recording = ConsentRecording(consent_recording(ALICE, consent), "0" * 64, 50, "audio/wav", 2.0)
-        self.consents.create(NewConsent(consent, ALICE, "Ada", "I agree.", "0" * 64, recording, "local"))
-        self.there["consent"].append(consent)
-
-    def withdraw(self) -> None:
-        if consent := self._any("consent"):
-            self.consents.delete(self.consents.get(ALICE, ConsentId(consent)))
 
     def add_rules(self) -> None:
         version = NewVersion(str(self.random.random()), 1, self.random.randint(1, 99), "0" * 64)

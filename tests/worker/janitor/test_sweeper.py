@@ -29,7 +29,6 @@ from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateGuard
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
-from storage.voices.consent_store import ConsentStore
 from storage.webhooks.deliveries import WebhookQueue
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import SPEC, TENANT, Studio
@@ -73,7 +72,7 @@ def files(studio: Studio, redis_client: redis.Redis) -> UploadJanitor:
 
 @pytest.fixture
 def voices(studio: Studio, redis_client: redis.Redis) -> VoiceJanitor:
-    return VoiceJanitor(studio.services.voice_store, ConsentStore(redis_client), studio.artifacts)
+    return VoiceJanitor(studio.services.voice_store, studio.artifacts)
 
 
 def age(folder: Path, by_s: float) -> None:
