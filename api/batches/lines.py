@@ -58,27 +58,21 @@ class _Checked:
     voices: set[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredBatch:
-    num_lines: int
-    num_bytes: int
-
-
-def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> StoredBatch:
-    """Check the whole file and store it as shards.
+def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> int:
+    """Check the whole file and store it as shards; returns the number of its lines.
 
     Raises the `Problem` that names the lines at fault, twenty at most, and leaves nothing stored then.
     """
     frozen = replace(services, models=_Snapshot(services.models.list()))
     checked = _Checked({}, [], set())
-    num_lines = num_bytes = 0
+    num_lines = 0
     try:
         lines = _resolved_lines(frozen, tenant, batch, pieces, checked)
         for index in itertools.count():
             shard = list(itertools.islice(lines, SHARD_LINES))
             if not shard or checked.faults:
                 break
-            num_bytes += services.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard)).bytes
+            services.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard))
             num_lines += len(shard)
         if checked.faults:
             raise invalid(checked.faults)
@@ -87,7 +81,7 @@ def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: 
     except BaseException:
         services.artifacts.delete_prefix(job_prefix(tenant, batch))
         raise
-    return StoredBatch(num_lines, num_bytes)
+    return num_lines
 
 
 def _resolved_lines(
@@ -143,7 +137,6 @@ def _resolved_line(
         resolved.submission,
         batch=batch,
         metadata={**request.metadata, CUSTOM_ID: custom_id},
-        stored_bytes=len(text),
     )
     return BatchLine(number, custom_id, text.decode(), submission, resolved.cast.lead.card.takes_whole_jobs)
 

@@ -45,8 +45,6 @@ from storage.tenants.api_keys import ApiKeyStore
 from storage.tenants.live_streams import LiveStreamLedger
 from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
 from storage.tenants.rate_limits import CallerGate
-from storage.tenants.stored_bytes_audit import StoredBytesAudit
-from storage.tenants.upload_ledger import UploadLedger
 from storage.tenants.usage import UsageLedger
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
@@ -115,10 +113,8 @@ class ApiServices:
     guard: StateGuard
     dead_letters: DeadLetters
     audit_log: AuditLog
-    stored: StoredBytesAudit
     journal: Journal
     voices: VoiceStore
-    uploads: UploadLedger
     pronunciations: PronunciationStore
     webhooks: WebhookServices
     decoders: CapacityLimiter
@@ -191,11 +187,9 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 guard=StateGuard(client, artifacts, settings.key_prefix),
                 dead_letters=DeadLetters(client, settings.key_prefix),
                 audit_log=AuditLog(client, settings.key_prefix),
-                stored=StoredBytesAudit(client, settings.key_prefix),
                 journal=journal,
-                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
-                uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
-                pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
+                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices),
+                pronunciations=PronunciationStore(client, settings.key_prefix),
                 webhooks=open_webhooks(
                     WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
                 ),

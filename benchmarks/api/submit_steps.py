@@ -96,15 +96,14 @@ def submit_in_steps(services: ApiServices, steps: Steps) -> None:
     request = steps.run("parse and validate", lambda: parse_job_request(call.body, services.settings.max_text_chars))
     resolved = steps.run("model, voice, spec (Redis)", lambda: resolve_submission(services, TENANT, request, job, []))
     submission = replace(resolved.submission, idempotency=call.idempotency)
-    stored = steps.run(
+    steps.run(
         "put the text (1 fsync)", lambda: services.artifacts.put_unread(submission.input_key, resolved.stored_input())
     )
-    complete = replace(submission, stored_bytes=stored.bytes)
     submitted = steps.run(
         "submit, place and their answers (Redis)",
-        lambda: services.jobs.submit_placed(complete, services.queue_positions),
+        lambda: services.jobs.submit_placed(submission, services.queue_positions),
     )
-    steps.run("a line for the journal", lambda: services.journal.add(complete))
+    steps.run("a line for the journal", lambda: services.journal.add(submission))
     steps.run("a ticket (broker)", lambda: services.tickets.send(submitted.tickets))
     accepted = Accepted(submitted.job, submitted.replayed, submitted.place)
     steps.run("view, JSON", lambda: accepted_answer(services, LINKS, accepted))

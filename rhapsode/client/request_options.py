@@ -428,13 +428,12 @@ class StreamOptions(TypedDict, total=False):
 class QuotaLimits(TypedDict, total=False):
     """A tenant's own limits; what is left out, or null, is as for all tenants.
 
-    `jobs` and `audio_s` are of unfinished jobs; `stored_bytes` of all its objects in the store.
+    `jobs` and `audio_s` are of unfinished jobs.
     """
 
     jobs: int | None
     audio_s: int | None
     voices: int | None
-    stored_bytes: int | None
 
 
 class Rule(TypedDict, total=False):

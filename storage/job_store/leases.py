@@ -75,12 +75,8 @@ class WholeResult:
     spoken_by: SpokenBy
 
     @property
-    def files_bytes(self) -> int:
-        return sum(each.bytes for each in self.artifacts)
-
-    @property
     def stored_bytes(self) -> int:
-        return self.report.stored_bytes + self.files_bytes
+        return self.report.stored_bytes + sum(each.bytes for each in self.artifacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +146,6 @@ class WorkLedger(JobCalls):
             estimated_audio_ms=result.estimated_audio_ms,
             window=self._window,
             input_chars=result.input_chars,
-            stored_bytes=result.stored_bytes,
             warnings=warning_rows(result.warnings),
             first_words=result.first_words,
         )
@@ -180,7 +175,6 @@ class WorkLedger(JobCalls):
             artifacts=encode_artifacts(made.artifacts),
             spoken_by=encode_spoken_by(made.spoken_by),
             warnings=warning_rows(made.warnings),
-            files_bytes=made.files_bytes,
         )
         tickets = tickets_or_lost(lease, reply)
         return WholeFinish(tickets, is_finished=reply.flag("is_finished"))
@@ -197,7 +191,6 @@ class WorkLedger(JobCalls):
             "reuse_id": report.reuse_id,
             "warning": report.warning,
             "warning_code": report.warning_code,
-            "stored_bytes": report.stored_bytes,
         }
 
     def commit_voice(self, lease: Lease, build_ms: int) -> Tickets:
@@ -318,7 +311,6 @@ class WorkLedger(JobCalls):
             max_attempts=self._max_attempts,
             rejected=error.rejected_attempts,
             rejection=encode_rejection(error.rejection) if error.rejection else "",
-            rejected_bytes=error.rejected_bytes,
         )
         return tickets_or_lost(lease, reply)
 

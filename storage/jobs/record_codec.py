@@ -60,8 +60,6 @@ def submitted_fields(submission: Submission) -> dict[str, str]:
         fields["batch"] = submission.batch
     if submission.key_id:
         fields["key_id"] = submission.key_id
-    if submission.stored_bytes:
-        fields["stored_bytes"] = str(submission.stored_bytes)
     if submission.not_before_ms is not None:
         fields["not_before_ms"] = str(submission.not_before_ms)
     if trace := submission.trace or current_trace():

@@ -138,7 +138,7 @@ CODES = (
     ProblemCode(
         "quota_exceeded",
         (429,),
-        "the tenant holds as much as it may: jobs, audio, voices or bytes",
+        "the tenant holds as much as it may: jobs, audio or voices",
         "repeat after `Retry-After`, or delete something",
         title="Your limit is reached",
         retry_helps=True,

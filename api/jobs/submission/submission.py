@@ -80,12 +80,11 @@ def accept_narration(
     for voice in resolved.cast.voices:
         prepare_voice(services, tenant, voice)
 
-    def store() -> int:
-        cover = request.output.cover
-        num_bytes = copy_cover(services, tenant, job, cover) if cover is not None else 0
-        num_bytes += _store_input(services, submission, request.input, resolved)
-        num_bytes += sum(len(voice.source or b"") for voice in resolved.cast.voices)
-        return num_bytes + copy_dictionaries(services, tenant, job, dictionaries)
+    def store() -> None:
+        if request.output.cover is not None:
+            copy_cover(services, tenant, job, request.output.cover)
+        _store_input(services, submission, request.input, resolved)
+        copy_dictionaries(services, tenant, job, dictionaries)
 
     return submit_with_input(
         services, submission, store, lambda job: _announce_builds(services, tenant, resolved.cast, job)
@@ -136,13 +135,12 @@ def _spec(request: JobRequest, cast: Cast, source: NarrationInput, dictionaries:
     return resolve_narration(request, card, voices, source, tuple(dictionaries))
 
 
-def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> int:
+def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> None:
     key = submission.input_key
     if given.document is not None:
-        return take_named_upload(
-            services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key
-        ).stored.bytes
-    return services.artifacts.put_unread(key, resolved.stored_input()).bytes
+        take_named_upload(services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key)
+    else:
+        services.artifacts.put_unread(key, resolved.stored_input())
 
 
 def _planned(submission: Submission, resolved: ResolvedSubmission) -> Submission:

@@ -79,7 +79,6 @@ def test_a_submission_is_one_document_that_lacks_its_trace_alone() -> None:
         batch=JobId("bat_1"),
         trace="00-1-1-01",
         key_id="key_1",
-        stored_bytes=7,
         not_before_ms=3,
         whole=WholePlan("{}", 1, "Once", (JobWarning("language_mismatch", "French"),)),
     )
