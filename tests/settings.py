@@ -22,7 +22,6 @@ class ApiChanges(TypedDict, total=False):
     webhook_key: str
     webhook_allow_private: str
     quota_jobs: int
-    quota_stored_bytes: int
     api_keys: dict[str, str]
     rate_limit: str
     max_connections: int

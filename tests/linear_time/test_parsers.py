@@ -237,7 +237,6 @@ OURS = frozenset(
         # Of a setting.
         "api.identity.rules.parse_algorithms",
         *("storage.jobs.record_codec.decode_submission", "storage.jobs.chapter_files.decode_chapter_files"),
-        "storage.objects.callers_bucket.decode_bucket_keys",
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
         *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),
         *("storage.segments.tried.decode_rejection",),
