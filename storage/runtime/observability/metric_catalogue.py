@@ -188,7 +188,11 @@ _WORKER = (
 
 _GPU = (
     _gauge(
-        "longest_pause_seconds", "seconds", Source.WORKER, "longest stop by the garbage collector since start", "process"
+        "longest_pause_seconds",
+        "seconds",
+        Source.WORKER,
+        "longest stop by the garbage collector since start",
+        "process",
     ),
     _counter("audio_seconds", "seconds of audio", Source.GPU, "audio of committed segments", "origin"),
     _counter("segments", "segments", Source.GPU, "committed segments", "origin"),

@@ -19,7 +19,10 @@ GIB = 1 << 30
 
 
 PROGRAM = ("-m", "rhapsode.bench.engine.measuring")
-WITH_SHORT_WINDOWS = ("-c", "from rhapsode.bench.engine import measuring as bench; bench.MOST_WINDOW_S = 0.5; bench.main()")
+WITH_SHORT_WINDOWS = (
+    "-c",
+    "from rhapsode.bench.engine import measuring as bench; bench.MOST_WINDOW_S = 0.5; bench.main()",
+)
 """Eight seconds of a busy core say no more of what is told."""
 
 
