@@ -29,7 +29,6 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId
 from storage.job_store.store import JobStore
 from storage.objects import keys
-from storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
@@ -37,6 +36,7 @@ from storage.objects.stored_segments import segment_key
 from storage.segments.packs import INDEX_BYTES
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
+from tests.storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 
 TENANT = TenantId("local")
 SENTENCE = "Long ago in a house at the edge of the wood there lived a man who mended clocks for all of the valley,"

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rhapsode.bench.statistics import percentile
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.local_store import LocalArtifactStore
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
 from tests.run_guard import guarded_run
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 
 
 @dataclass(frozen=True, slots=True)
