@@ -20,7 +20,6 @@ from pydantic import SecretStr
 
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.local_store import LocalArtifactStore
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
@@ -30,6 +29,7 @@ from tests.command_line import CommandLine, loaded_command_line
 from tests.property_tests import load_profile
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from worker.engine.serving.rounding import round_rows_alike
 
 if TYPE_CHECKING:

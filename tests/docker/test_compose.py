@@ -16,9 +16,9 @@ from compose_spec import PyCompose
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.processes import cpu_worker, gpu_worker, hooks_worker, janitor
-from storage.objects.embedded_s3 import find_weed
 from tests.docker import compose_file
 from tests.docker.conftest import DOCKER
+from tests.storage.objects.embedded_s3 import find_weed
 from worker.settings import WorkerSettings
 
 GPU_FILE = DOCKER / "compose.gpu.yaml"

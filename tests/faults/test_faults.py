@@ -29,13 +29,13 @@ from storage.ids import WorkQueue
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 from storage.objects.keys import JOBS
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
 from tests.faults.system import LOOK_S, SLOTS, RunningSystem, api_key
 from tests.process_tree import is_alive
+from tests.storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 from tests.storage.objects.faulty_proxy import Mode, faulty_proxy
 from tests.threads import BoundedExecutor, join_in_time
 from worker.engine.fake import POISON_MARKER

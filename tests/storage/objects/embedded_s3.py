@@ -1,4 +1,4 @@
-"""A real S3 server on one machine (SeaweedFS' `weed mini`): for the tests, and for trying the S3 path at home.
+"""A real S3 server on one machine (SeaweedFS' `weed mini`).
 
 It listens on the loopback interface only and asks for a signature. Data survives kill -9 of the server.
 """
@@ -44,7 +44,7 @@ _PORT_RANGE = range(20_000, 32_768)
 
 
 class EmbeddedS3(ServerProcess):
-    """Start with `start` (and `stop`), or give `command` and `environment` to a supervisor and call `wait_ready`.
+    """Start with `start`, end with `stop`.
 
     data_dir: created with mode 0700. The ports are chosen by the constructor and stay: a restart through the
     same object keeps the address.
@@ -72,7 +72,7 @@ class EmbeddedS3(ServerProcess):
         return {"AWS_ACCESS_KEY_ID": self._access_key, "AWS_SECRET_ACCESS_KEY": self._secret_key}
 
     def command(self) -> list[str]:
-        """The server as a process for a supervisor; raises `StoreUnavailable` if it is not installed."""
+        """Raises `StoreUnavailable` if the server is not installed."""
         return [
             str(find_weed()),
             "-logtostderr=true",
