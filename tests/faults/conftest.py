@@ -65,6 +65,22 @@ def start_system(data_dir: Path) -> Iterator[StartSystem]:
         system.kill_everything()
 
 
+@pytest.fixture(scope="module")
+def shared_system(run_dir: Path) -> Iterator[RunningSystem]:
+    """For rows that need no settings: to start a system takes more than what most of them do with it."""
+    system = RunningSystem(run_dir / "faults")
+    system.start()
+    yield system
+    system.kill_everything()
+
+
+@pytest.fixture
+def system(shared_system: RunningSystem) -> RunningSystem:
+    """As if it had just been started: what earlier rows did is not counted. Their jobs are known, and done."""
+    shared_system.begin_row()
+    return shared_system
+
+
 @pytest.fixture
 def report(record_property: Callable[[str, object], None]) -> Report:
     """Shows a line at the end of the run, whether the test passed or not."""

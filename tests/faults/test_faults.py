@@ -1,7 +1,8 @@
 """The system under kill -9, stop and loss: every job ends once, with exactly its bytes, and nothing is left behind.
 
 Each row of the table drives the standard load through real processes and breaks something under it. The number of
-faults grows with the number of jobs: 40 in an ordinary test run, 1,000 with `make faults`.
+faults grows with the number of jobs: 40 in an ordinary test run, 1,000 with `make faults`. Rows that need no settings
+share a system; each adds its number to the seed, since speech that another row has ordered would not be made again.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _run_load(
     strike: Strike,
 ) -> tuple[Figures, list[Outcome]]:
     begun_s = time.monotonic()
-    load, log = Load(system, jobs), FaultLog()
+    load, log = Load(system, jobs, system.rows), FaultLog()
     with load.running():
         strike(load, log)
     outcomes = load.outcomes()
@@ -148,22 +149,19 @@ def _end_engine(system: RunningSystem, how: signal.Signals, name: str, load: Loa
 
 
 def test_row_0_without_faults_nothing_runs_twice(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
-
     figures = _run_row("0 no fault", system, standard_load(num_jobs, seed), seed, report, _strike_nothing)
 
     assert figures.reruns == 0
 
 
 def test_row_1_killing_the_api_loses_and_doubles_no_job(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
     strike = _repeated(_scaled(num_jobs, 3), seed, partial(_kill, system, processes.API))
 
-    _run_row("1 kill -9 API", system, standard_load(num_jobs, seed), seed, report, strike)
+    _run_row("1 kill -9 API", system, standard_load(num_jobs, seed + 1), seed, report, strike)
 
 
 def test_row_1_an_api_that_dies_before_it_tells_anybody_has_accepted_the_job(
@@ -186,23 +184,23 @@ def test_row_1_an_api_that_dies_before_it_tells_anybody_has_accepted_the_job(
 
 
 def test_row_2_killing_the_gpu_worker_costs_only_what_it_held(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system, kills = start_system(), _scaled(num_jobs, 3)
+    kills = _scaled(num_jobs, 3)
     strike = _repeated(kills, seed, partial(_kill, system, processes.GPU_WORKER))
 
-    figures = _run_row("2 kill -9 gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("2 kill -9 gpu worker", system, standard_load(num_jobs, seed + 2), seed, report, strike)
 
     assert figures.reruns <= kills * GPU_THREADS
 
 
 def test_row_3_killing_the_engine_costs_no_item_an_attempt(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system, kills = start_system(), _scaled(num_jobs, 3)
+    kills = _scaled(num_jobs, 3)
     strike = _repeated(kills, seed, partial(_end_engine, system, signal.SIGKILL, "kill -9 engine"))
 
-    figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed + 3), seed, report, strike)
 
     assert figures.reruns <= kills * GPU_THREADS
 
@@ -260,12 +258,11 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
 
 
 def test_row_5_killing_the_database_loses_nothing(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
     strike = _repeated(_scaled(num_jobs, 2), seed, partial(_kill, system, processes.VALKEY))
 
-    _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed), seed, report, strike)
+    _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed + 5), seed, report, strike)
 
 
 def test_a_failing_object_store_fails_no_job_and_charges_no_item(
@@ -298,10 +295,8 @@ def test_a_failing_object_store_fails_no_job_and_charges_no_item(
 
 
 def test_row_9_a_flushed_broker_is_filled_again(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
-
     def flush(load: Load, log: FaultLog) -> None:
         struck_s = time.time()
         system.flush_broker()
@@ -309,15 +304,14 @@ def test_row_9_a_flushed_broker_is_filled_again(
         log.until_progress(system, load, struck_s, since_s=time.time())
 
     strike = _repeated(_scaled(num_jobs, 3), seed, flush)
-    figures = _run_row("9 FLUSHDB broker", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("9 FLUSHDB broker", system, standard_load(num_jobs, seed + 9), seed, report, strike)
 
     assert figures.reruns == 0
 
 
 def test_row_12_a_rolling_restart_runs_nothing_twice(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
     exits_s: list[float] = []
 
     def restart_workers(load: Load, log: FaultLog) -> None:
@@ -329,7 +323,7 @@ def test_row_12_a_rolling_restart_runs_nothing_twice(
             exits_s.append(time.time() - struck_s)
 
     strike = _repeated(_scaled(num_jobs, 2), seed, restart_workers)
-    figures = _run_row("12 rolling SIGTERM", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("12 rolling SIGTERM", system, standard_load(num_jobs, seed + 12), seed, report, strike)
 
     assert figures.reruns == 0
     assert max(exits_s) <= 25
