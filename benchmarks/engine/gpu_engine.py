@@ -107,9 +107,10 @@ def main() -> None:
         for running in (each for each in given.first_running if each < engine.info.slots):
             waits_ms = first_audio_ms(driver, running, given.first_samples, MOST_LOOP_S)
             tell("first audio", running=running, **_percentiles("ms", waits_ms))
-        loops = [measure_closed_loop(driver, streams, given) for streams in given.streams]
-        for row in loops:
-            tell("closed loop", **row)
+        loops: list[Row] = []
+        for streams in given.streams:
+            loops.append(measure_closed_loop(driver, streams, given))
+            tell("closed loop", **loops[-1])
         if given.poisson_window:
             fastest = max(float(str(row["audio_s_per_s"])) for row in loops)
             per_s = given.poisson_load * fastest / (statistics.mean(FRAMES) * FRAME_S)

@@ -2,18 +2,17 @@
 
     python benchmarks/queue/system.py [--checkpoint DIR] [--device cuda:0] [--slots 256] [--jobs 4] [--segments 3000]
 
-First the engine in a process of its own is given every segment at once; `--no-alone` leaves that out. Then a stack, as
-`rhapsode up` starts it, gets the text as bulk jobs over HTTP, with the same seeds. The middle is from a tenth to nine
-tenths of the segments, without start-up, filling and the last stragglers. Shares are of segments a second, that are the
-same on both sides: the system's audio lacks silent edges. It tells the CPU of each kind of process for a segment, and
-how much of one core the GPU worker's took. Prints one JSON object.
+First a stack, as `rhapsode up` starts it, gets the text as bulk jobs over HTTP. Then the engine in a process of its own
+gets the same segments at once, with the same seeds; `--no-alone` leaves that out. The middle is from a tenth to nine
+tenths of the segments, without start-up, filling and the last stragglers. Shares are of segments a second: they are the
+same on both sides, while the system's audio lacks silent edges. It prints the CPU of each kind of process for a segment
+and how much of one core the GPU worker's took, as one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -43,9 +42,8 @@ POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One job: its text, its seed and the segments that the planner makes of it."""
+    """One job: its seed and its segments, as the system planned them."""
 
-    text: str
     seed: int
     segments: tuple[str, ...]
 
@@ -71,33 +69,28 @@ def main() -> None:
     options.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="the engine by itself")
     options.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
     given = options.parse_args()
-    work = tuple(job_work(number, given.segments // given.jobs) for number in range(given.jobs))
+    system, cpu, work = measure_system(given, long_text(given.segments // given.jobs))
     facts = {"checkpoint": given.checkpoint.name, "device": given.device, "slots": given.slots, "jobs": given.jobs}
     report: dict[str, object] = {**facts, "segments": sum(len(job.segments) for job in work)}
-    alone = None
+    report |= {"whole_system": asdict(system), **cpu}
     if given.alone:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:  # its memory is free again behind it
             alone = child.submit(measure_engine, given, work).result()
         report["engine_alone"] = asdict(alone)
-    system, cpu = measure_system(given, work)
-    report |= {"whole_system": asdict(system), **cpu}
-    if alone is not None:
         middle = system.middle_segments_per_s / alone.middle_segments_per_s
         report["share"] = {"middle": round(middle, 3), "whole": round(alone.wall_s / system.wall_s, 3)}
     print(json.dumps(report, indent=1))
 
 
-def job_work(number: int, num_segments: int) -> Work:
-    """Fables told over and over until the planner makes that many segments of them."""
+def long_text(num_segments: int) -> str:
+    """Fables told over and over until they have about that many segments."""
     paragraphs = [paragraph for paragraph in FABLES.read_text(encoding="utf-8").split("\n\n") if len(paragraph) > 100]
     told: list[str] = []
     count = 0
     while count < num_segments:
         told.append(paragraphs[len(told) % len(paragraphs)])
         count += len(plan_segments(told[-1], Segmentation(), Pauses()))
-    text = "\n\n".join(told)
-    planned = plan_segments(text, Segmentation(), Pauses())
-    return Work(text, 1000 + number, tuple(" ".join(segment.text.split()) for segment in planned))
+    return "\n\n".join(told)
 
 
 def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
@@ -126,7 +119,7 @@ def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
     return _speed(wall_s, counts, total, num_frames * FRAME_S)
 
 
-def measure_system(given: argparse.Namespace, work: Sequence[Work]) -> tuple[Speed, dict[str, object]]:
+def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[str, object], list[Work]]:
     environment = fake_engine(0) | {"RHAPSODE_ENGINE_PROFILE": given.profile.value}
     del environment["RHAPSODE_ENGINE"]
     quality: Quality = {"gate": given.gate}
@@ -140,24 +133,27 @@ def measure_system(given: argparse.Namespace, work: Sequence[Work]) -> tuple[Spe
         )
         with running_stack(options, environment) as stack, Rhapsode(stack.url) as client:
             voice = client.models()[0].speakers[0]
-            client.wait(client.submit_job(work[0].segments[0], voice=voice, quality=quality))
+            client.wait(client.submit_job("The system is warm now.", voice=voice, quality=quality))
             started_s, before = time.perf_counter(), cpu_taken_ms()
-            jobs = [client.submit_job(job.text, voice=voice, seed=job.seed, quality=quality) for job in work]
+            seeds = range(1000, 1000 + given.jobs)
+            jobs = [client.submit_job(text, voice=voice, seed=seed, quality=quality) for seed in seeds]
             counts: list[tuple[float, int]] = []
             while not all(job.finished_at for job in jobs):
                 time.sleep(POLL_S)
                 jobs = [client.job(job.id) for job in jobs]
                 counts.append((time.perf_counter(), sum(job.progress.segments.done for job in jobs)))
-                print(f"{counts[-1][1]} segments", end="\r", file=sys.stderr, flush=True)
             wall_s, spent = time.perf_counter() - started_s, cpu_taken_ms() - before
-    for job, expected in zip(jobs, work, strict=True):
-        job.raise_unless_succeeded()
-        if job.progress.segments.total != len(expected.segments):
-            raise SystemExit("the system planned other segments")
+            for job in jobs:
+                job.raise_unless_succeeded()
+            work = [
+                Work(seed, tuple(each.text for each in client.segments.list(job)))
+                for seed, job in zip(seeds, jobs, strict=True)
+            ]
     total = sum(len(job.segments) for job in work)
     speed = _speed(wall_s, counts, total, sum(job.usage.audio_s for job in jobs if job.usage))
     per_segment = {kind: round(ms / total, 2) for kind, ms in spent.items()}
-    return speed, {"cpu_ms_a_segment": per_segment, "gpu_worker_cores": round(spent["gpu_worker"] / 1000 / wall_s, 2)}
+    cores = round(spent["gpu_worker"] / 1000 / wall_s, 2)
+    return speed, {"cpu_ms_a_segment": per_segment, "gpu_worker_cores": cores}, work
 
 
 def _speed(wall_s: float, counts: Sequence[tuple[float, int]], total: int, audio_s: float) -> Speed:

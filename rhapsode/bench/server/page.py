@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,10 +11,10 @@ from pathlib import Path
 from rhapsode.bench.report import Environment
 from rhapsode.bench.server.load import ClosedLoad, OpenLoad
 from rhapsode.bench.server.orders import Level
-from rhapsode.bench.server.quality import Quality, Sample
+from rhapsode.bench.server.quality import Quality
 from rhapsode.bench.server.report import ServerReport, StageReport
 from rhapsode.bench.server.text_report import failures, length_rows, load_rows, quality_rows, quality_verdicts, verdicts
-from worker.speech.judging.messages import Judged
+from rhapsode.bench.statistics import mean
 
 WIDTH, HEIGHT = 560, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 48
@@ -120,34 +120,20 @@ def quality_plots(quality: Quality) -> Iterator[Plot]:
     """By length of text: what share of its words and letters was read otherwise, and how good it sounds."""
     levels = [[each for each in quality.samples if each.level is level] for level in Level]
     found = [(sum(len(each.text) for each in samples) / len(samples), samples) for samples in levels if samples]
-    wrong = [
-        Series(name, [(chars, share) for chars, samples in found if (share := _wrong(samples, counts)) is not None])
-        for name, counts in (("words", _words), ("letters", _letters))
-    ]
-    if drawn := [each for each in wrong if each.points]:
+    shares: dict[str, list[tuple[float, float]]] = {"words": [], "letters": []}
+    scores: list[tuple[float, float]] = []
+    for chars, samples in found:
+        judged = [each.judged for each in samples if each.judged is not None]
+        if words := sum(each.words or 0 for each in judged):
+            shares["words"].append((chars, 100 * sum(each.errors or 0 for each in judged) / words))
+        if letters := sum(each.characters or 0 for each in judged):
+            shares["letters"].append((chars, 100 * sum(each.character_errors or 0 for each in judged) / letters))
+        if (score := mean(each.mos for each in judged)) is not None:
+            scores.append((chars, score))
+    if drawn := [Series(name, points) for name, points in shares.items() if points]:
         yield Plot("Read otherwise, by length", "characters", "% of them", drawn)
-    scores = [(chars, mos) for chars, samples in found if (mos := _mean_mos(samples)) is not None]
     if scores:
         yield Plot("How good it sounds, by length", "characters", "distillMOS, 1 to 5", [Series("mean", scores)])
-
-
-def _words(judged: Judged) -> tuple[int, int]:
-    return judged.errors or 0, judged.words or 0
-
-
-def _letters(judged: Judged) -> tuple[int, int]:
-    return judged.character_errors or 0, judged.characters or 0
-
-
-def _wrong(samples: Sequence[Sample], counts: Callable[[Judged], tuple[int, int]]) -> float | None:
-    counted = [counts(each.judged) for each in samples if each.judged is not None]
-    of = sum(total for _, total in counted)
-    return 100 * sum(errors for errors, _ in counted) / of if of else None
-
-
-def _mean_mos(samples: Sequence[Sample]) -> float | None:
-    known = [each.judged.mos for each in samples if each.judged is not None and each.judged.mos is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _waits(title: str, x_label: str, stages: Sequence[tuple[float, StageReport]]) -> Iterator[Plot]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rhapsode.cli.bench.comparison import read_report
 from rhapsode.cli.bench.options import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
@@ -438,3 +437,20 @@ def _names(option: str, given: str | None, known: tuple[str, ...], otherwise: tu
     names = tuple(dict.fromkeys(given.split(",")))
     check_choices(option, names, known)
     return names
+
+
+def show_comparison(first: Path, second: Path) -> None:
+    from rhapsode.bench.server.compare import compare, text_comparison
+
+    typer.echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
+
+
+def read_report(option: str, path: Path) -> ServerReport:
+    from pydantic import ValidationError
+
+    from rhapsode.bench.server.report import SCHEMA, ServerReport
+
+    try:
+        return ServerReport.read(path)
+    except (ValidationError, UnicodeDecodeError):
+        raise Misuse(f"{option}: {path} is no report of a server ({SCHEMA})") from None
