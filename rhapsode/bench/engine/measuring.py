@@ -236,9 +236,6 @@ def first_audio_ms(driver: Driver, running: int, samples: int, most_s: float) ->
 
 CARDS_GIB = (8, 16, 24, 48)
 MOST_WINDOW_S, LEAST_WINDOW_S = 8.0, 2.0
-CPU_WINDOW_S = 3.0
-"""On a CPU the small voice is measured, in short: its figures are those of no published model."""
-
 _AUDIO_SAMPLES = 20
 _GRACE_S = 45.0
 """Of a stage that stands still, beyond the time for all of them; then the process ends."""
@@ -311,8 +308,7 @@ def _first_audio(driver: Driver, running: int) -> Callable[[float], FirstAudio]:
 
 def _closed_loop(driver: Driver, streams: int, device: str) -> Callable[[float], ClosedLoop]:
     def find(most_s: float) -> ClosedLoop:
-        window_s = MOST_WINDOW_S if device.startswith("cuda") else CPU_WINDOW_S
-        window = closed_loop(driver, streams, min(window_s, most_s / 2), most_s)
+        window = closed_loop(driver, streams, min(MOST_WINDOW_S, most_s / 2), most_s)
         return ClosedLoop(
             streams=streams,
             window_s=round(window.seconds, 2),
