@@ -67,7 +67,7 @@ demo: $(VENV)/.run-installed ## narrate a public-domain text through the whole s
 up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with Ctrl-C
 	$(BIN)/rhapsode up
 
-test: test-tools ## run every test, the fault tests at 80 jobs; what fails runs again alone
+test: test-tools ## run every test, the fault tests at 40 jobs; what fails runs again alone
 	$(BIN)/python tests/tools/run_tests.py $(TEST_PROCESSES)
 
 explore: test-tools ## as test, with all examples of the property tests, and new ones in each run

@@ -55,7 +55,6 @@ from api.services.container import open_services
 from api.settings import ApiSettings
 from api.system import capabilities, errors, health, models, objects, page, reference
 from api.uploads import routes as uploads
-from api.voices import consent_routes as consents
 from api.voices import routes as voices
 from api.voices.caches import routes as voice_caches
 from api.webhooks import delivery_routes as webhook_deliveries
@@ -132,7 +131,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             usage,
             quotas,
         ),
-        *(voices, previews, voice_caches, consents, audio_voices, models),
+        *(voices, previews, voice_caches, audio_voices, models),
         *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page, reference, errors),

@@ -17,7 +17,7 @@ from api.http.own_address import address_of
 from api.http.problems.problem import not_found, unsupported_media, voice_unknown
 from api.services.container import ApiServices
 from rhapsode.contract.operators.keys import TENANT_NAME
-from storage.ids import CONSENT_ID, JOB_ID, VOICE_ID, ConsentId, JobId, TenantId, VoiceId
+from storage.ids import JOB_ID, VOICE_ID, JobId, TenantId, VoiceId
 
 
 async def services_of(request: Request) -> ApiServices:
@@ -68,15 +68,6 @@ async def _voice_id(voice_id: str) -> VoiceId:
 
 
 KnownVoiceId = Annotated[VoiceId, Depends(_voice_id)]
-
-
-async def _consent_id(consent_id: str) -> ConsentId:
-    if not CONSENT_ID.fullmatch(consent_id):
-        raise not_found(f"there is no consent {consent_id[:64]!r}; ids begin with con_")
-    return ConsentId(consent_id)
-
-
-KnownConsentId = Annotated[ConsentId, Depends(_consent_id)]
 
 
 async def _links(request: Request) -> LinkBuilder:

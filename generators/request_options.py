@@ -19,7 +19,6 @@ from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from generators.files import Files
-from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.control import JobChange, RetryRequest
 from rhapsode.contract.jobs.input import DocumentInput, JobInput, Pauses, SegmentInput
 from rhapsode.contract.jobs.options import Sampling
@@ -65,7 +64,6 @@ CLASSES = (
     Class("Loudness", Loudness),
     Class("Tags", Tags),
     Class("Destination", Destination),
-    Class("Bucket", Bucket),
     Class("Output", Output),
     Class("JobWebhook", JobWebhookRequest),
     Class(

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.component_result import ComponentResult
+from pydantic import TypeAdapter
+
+from benchmarks.results import ComponentResult
 from generators.files import ROOT, Files
-from rhapsode.bench.environment import Environment
+from rhapsode.bench.report import Environment
 from rhapsode.bench.server.report import ServerReport
-from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
-from rhapsode.bench.server.text_report import failures, load_rows, verdicts
+from rhapsode.bench.server.text_report import failures, load_rows, quality_rows, quality_verdicts, verdicts
 
 PAGE = Path("benchmarks/RESULTS.md")
 SERVERS = Path("benchmarks/results/servers")
 COMPONENTS = Path("benchmarks/results/components")
+FINDINGS = Path("benchmarks/results/findings.toml")
+
+Findings = Mapping[str, str]
+"""By the script that found it."""
 
 
 def result_page() -> Files:
     servers = {path.stem: ServerReport.read(path) for path in sorted((ROOT / SERVERS).glob("*.json"))}
     components = [ComponentResult.read(path) for path in sorted((ROOT / COMPONENTS).glob("*.json"))]
-    return {PAGE: "\n".join(lines(servers, components))}
+    return {PAGE: "\n".join(lines(servers, components, read_findings()))}
 
 
-def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult]) -> Iterator[str]:
+def read_findings() -> Findings:
+    found = tomllib.loads((ROOT / FINDINGS).read_text(encoding="utf-8"))["finding"]
+    rows = TypeAdapter(list[dict[str, str]]).validate_python(found)
+    return {each["script"]: each["finding"] for each in rows}
+
+
+def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult], findings: Findings) -> Iterator[str]:
     yield "<!-- made by `make generated` from benchmarks/results/; change those, never this -->"
     yield "# Results"
     yield ""
@@ -34,7 +46,7 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
     if servers:
         yield "## Servers"
         yield ""
-        yield "By `rhapsode bench --url`, kept by `suite/keep.py`."
+        yield "By `rhapsode bench --url`, kept by `results.py`."
         yield ""
     for name, report in servers.items():
         yield f"### {name}"
@@ -56,6 +68,13 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
         yield "```text"
         yield from result.printed
         yield "```"
+        yield ""
+    if findings:
+        yield "## Findings"
+        yield ""
+        yield "Of scripts that were removed once their question was answered. Commit `8ffd358c` has them."
+        yield ""
+        yield from (f"- `{script}`: {finding}" for script, finding in findings.items())
         yield ""
 
 

@@ -19,8 +19,6 @@ StorageError
 ├── LeaseLost              another worker holds the item now, or none; drop the work
 ├── AuditOvertaken       another audit began; its result counts
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
-├── ConsentNotFound        no such consent for this tenant
-├── ConsentInUse           voices rest on the consent; delete them first
 ├── DictionaryNotFound     no such pronunciation dictionary for this tenant
 ├── VoiceNotFound          no such voice for this tenant
 ├── VoiceGone              the voice existed and was deleted
@@ -160,23 +158,6 @@ class LeaseLost(StorageError):
 
 class JobAborted(StorageError):
     """The job ended while the work was under way."""
-
-
-class ConsentNotFound(StorageError):
-    """No such consent, or another tenant's."""
-
-    def __init__(self, consent: str) -> None:
-        super().__init__(f"there is no consent {consent}")
-        self.consent = consent
-
-
-class ConsentInUse(StorageError):
-    """Voices rest on the consent."""
-
-    def __init__(self, consent: str, num_voices: int) -> None:
-        rest = "voice rests" if num_voices == 1 else "voices rest"
-        super().__init__(f"{num_voices:,} {rest} on {consent}; delete what rests on it first")
-        self.num_voices = num_voices
 
 
 class DictionaryNotFound(StorageError):

@@ -58,7 +58,7 @@ def new_batch_id() -> JobId:
     return JobId(_new(BATCH_PREFIX))
 
 
-# Voices, their caches, and the consents they rest on.
+# Voices and their caches.
 
 VoiceId = NewType("VoiceId", str)
 VOICE_ID = re.compile(VOICE_PREFIX + _ULID)
@@ -66,19 +66,10 @@ VOICE_ID = re.compile(VOICE_PREFIX + _ULID)
 ContentKey = NewType("ContentKey", str)
 """64 hex digits: everything the bytes of a cache depend on."""
 
-ConsentId = NewType("ConsentId", str)
-CONSENT_PREFIX = "con_"
-CONSENT_ID = re.compile(CONSENT_PREFIX + _ULID)
-
 
 def new_voice_id() -> VoiceId:
     """`voc_` and a lower-case ULID."""
     return VoiceId(_new(VOICE_PREFIX))
-
-
-def new_consent_id() -> ConsentId:
-    """`con_` and a lower-case ULID."""
-    return ConsentId(_new(CONSENT_PREFIX))
 
 
 # What callers store for their jobs.

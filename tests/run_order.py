@@ -15,7 +15,7 @@ import pytest
 TESTS = Path(__file__).parent
 
 SECONDS: dict[str, int] = {
-    "faults/test_faults.py": 330,
+    "faults/test_faults.py": 260,
     "worker/engine": 220,
     "page": 190,
     "rhapsode/stack": 180,
@@ -26,7 +26,7 @@ SECONDS: dict[str, int] = {
     "rhapsode/cli": 65,
     "readmes": 65,
     "rhapsode/client": 50,
-    "faults/test_webhook_faults.py": 50,
+    "faults/test_webhook_faults.py": 40,
     "api/live": 45,
     "faults/test_reopened_jobs.py": 40,
     "docker": 40,

@@ -21,10 +21,8 @@ class ApiChanges(TypedDict, total=False):
     s3_endpoint_url: str
     webhook_key: str
     webhook_allow_private: str
-    bucket_allow_private: str
     oidc_allow_private: str
     quota_jobs: int
-    quota_stored_bytes: int
     api_keys: dict[str, str]
     rate_limit: str
     max_connections: int

@@ -9,7 +9,7 @@ from typing import Self
 from rhapsode.contract.jobs.states import JobClass
 from storage.ids import WorkQueue
 from storage.jobs.batches import BatchSpec
-from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, ClaimedItem
+from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.metrics import Snapshot, counter, histogram
@@ -27,7 +27,7 @@ _SEGMENTS = counter("rhapsode_segments")
 
 def kind_of(item: ClaimedItem) -> str:
     """plan, assemble, voice, chunk or segment."""
-    if item.lease.item in (PLAN_ITEM, ASSEMBLE_ITEM, DELIVER_ITEM):
+    if item.lease.item in (PLAN_ITEM, ASSEMBLE_ITEM):
         return item.lease.item
     match item.spec:
         case VoiceCacheSpec():
@@ -106,6 +106,7 @@ def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
     snapshot.add("rhapsode_engine_waiting_requests", now.waiting)
     snapshot.add("rhapsode_engine_batch_fill_ratio", pace.batch_fill or 0.0)
     snapshot.add("rhapsode_engine_step_seconds", pace.step_s or 0.0)
+    snapshot.add("rhapsode_longest_pause_seconds", now.longest_pause_s, process="engine")
     snapshot.add("rhapsode_engine_steps", total.steps)
     snapshot.add("rhapsode_engine_frames", total.frames)
     snapshot.add("rhapsode_engine_finished_requests", total.finished)

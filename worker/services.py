@@ -13,12 +13,10 @@ from storage.jobs.work_items import WorkerIdentity
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.voices.store import VoiceStore
-from worker.bucket_access import BucketAccess
 from worker.engine.interface import Engine
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
-from worker.speech.openings import Openings
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.counters import GateCounters
@@ -34,7 +32,6 @@ class WorkerServices:
     queue: where this worker's items wait.
     closing: set when the process is asked to leave; from then on nothing new is claimed.
     draining: set while an operator wishes that nothing is claimed.
-    buckets: how callers' own are reached.
     """
 
     identity: WorkerIdentity
@@ -50,7 +47,6 @@ class WorkerServices:
     closing: threading.Event
     gate: QuarantineGate
     draining: threading.Event = field(default_factory=threading.Event, kw_only=True)
-    buckets: BucketAccess = field(default_factory=BucketAccess, kw_only=True)
 
     @property
     def claims(self) -> bool:
@@ -64,7 +60,7 @@ class SpeechServices(WorkerServices):
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
     segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. postprocessor: who judges and
-    stores what was spoken. openings: what is heard while it is spoken. packer: what is stored together.
+    stores what was spoken. packer: what is stored together.
     """
 
     engine: Engine
@@ -75,5 +71,4 @@ class SpeechServices(WorkerServices):
     norms: NormsCache
     reuse: ReuseIndex
     postprocessor: PostProcessor
-    openings: Openings
     packer: SegmentPacker

@@ -34,27 +34,27 @@ class Accepted:
 
 def submit_stored(services: ApiServices, submission: Submission, data: bytes) -> Accepted:
     """Store what the job works on, make the job, send its tickets. Raises a `StorageError`."""
-    return submit_with_input(services, submission, lambda: services.artifacts.put(submission.input_key, data).bytes)
+    return submit_with_input(services, submission, lambda: services.artifacts.put(submission.input_key, data))
 
 
 def submit_with_input(
     services: ApiServices,
     submission: Submission,
-    store: Callable[[], int],
+    store: Callable[[], object],
     on_accepted: Callable[[JobId], None] | None = None,
 ) -> Accepted:
     """As `submit_stored`. Raises a `StorageError`, or the `Problem` that `store` raises.
 
-    store: puts what the job works on under the job's own keys and says how many bytes that is. on_accepted: called when
+    store: puts what the job works on under the job's own keys. on_accepted: called when
     the job is there and its work has not been handed out.
     """
     try:
-        num_bytes = store()
+        store()
     except Problem:
         _delete_input(services, submission)
         raise
     failpoint("submit.after_put")
-    complete = replace(submission, stored_bytes=num_bytes, key_id=caller_key())
+    complete = replace(submission, key_id=caller_key())
     submitted = _submit(services, complete)
     if submitted.replayed:
         # Another request with this key came between the look-up and the call.

@@ -41,7 +41,6 @@ _SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
     ("/v1/admin", Scope.ADMIN),
     ("/v1/voices", Scope.VOICES),
     ("/v1/voice-caches", Scope.VOICES),
-    ("/v1/consents", Scope.VOICES),
     ("/v1/audio/voices", Scope.VOICES),
     ("/v1/webhook-endpoints", Scope.WEBHOOKS),
     ("/v1/webhook-deliveries", Scope.WEBHOOKS),

@@ -12,11 +12,9 @@ from pydantic_core import PydanticCustomError
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field, payload_too_large
-from api.jobs.submission.bucket import try_bucket
 from api.jobs.submission.submission import resolve_submission
 from api.jobs.submission.voice_choice import prepare_voice
 from api.services.container import ApiServices
-from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.speakable_text import check_label
 from storage.ids import JobId, TenantId
@@ -28,9 +26,6 @@ from storage.queue.model_registry import ModelCard, ModelRegistry
 MAX_LINES = 100_000
 MAX_LINE_BYTES = 1024 * 1024
 MAX_CUSTOM_ID_CHARS = 128
-MAX_BUCKETS = 8
-"""Of callers, with their credentials and without their folders: each is tried before the batch is accepted."""
-
 CUSTOM_ID = "custom_id"
 
 _OF_A_JOB_ALONE = (
@@ -56,46 +51,37 @@ class _Snapshot(ModelRegistry):
 
 @dataclass(slots=True)
 class _Checked:
-    """What has been found in the file so far. buckets: by all but their folders, each as the first line has it."""
+    """What has been found in the file so far."""
 
     seen: dict[str, int]
     faults: list[Violation]
     voices: set[tuple[str, str]]
-    buckets: dict[tuple[str | None, ...], tuple[Bucket, JobId]]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredBatch:
-    num_lines: int
-    num_bytes: int
-
-
-def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> StoredBatch:
-    """Check the whole file and store it as shards.
+def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> int:
+    """Check the whole file and store it as shards; returns the number of its lines.
 
     Raises the `Problem` that names the lines at fault, twenty at most, and leaves nothing stored then.
     """
     frozen = replace(services, models=_Snapshot(services.models.list()))
-    checked = _Checked({}, [], set(), {})
-    num_lines = num_bytes = 0
+    checked = _Checked({}, [], set())
+    num_lines = 0
     try:
         lines = _resolved_lines(frozen, tenant, batch, pieces, checked)
         for index in itertools.count():
             shard = list(itertools.islice(lines, SHARD_LINES))
             if not shard or checked.faults:
                 break
-            num_bytes += services.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard)).bytes
+            services.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard))
             num_lines += len(shard)
         if checked.faults:
             raise invalid(checked.faults)
         if num_lines == 0:
             raise invalid_field("", "missing", "the file has no line")
-        for bucket, job in checked.buckets.values():
-            try_bucket(services, job, bucket)
     except BaseException:
         services.artifacts.delete_prefix(job_prefix(tenant, batch))
         raise
-    return StoredBatch(num_lines, num_bytes)
+    return num_lines
 
 
 def _resolved_lines(
@@ -141,8 +127,6 @@ def _resolved_line(
         raise invalid_field(f"/metadata/{CUSTOM_ID}", "not_allowed", "is set to the line's own")
     job = JobId(child_id(batch, number))
     resolved = resolve_submission(services, tenant, request, job, [])
-    if request.output.bucket is not None:
-        _note_bucket(request.output.bucket, job, checked)
     for voice in resolved.cast.voices:
         name = ("" if voice.own is None else voice.own.voice, request.if_cache_missing)
         if name not in checked.voices:
@@ -153,17 +137,8 @@ def _resolved_line(
         resolved.submission,
         batch=batch,
         metadata={**request.metadata, CUSTOM_ID: custom_id},
-        stored_bytes=len(text),
     )
     return BatchLine(number, custom_id, text.decode(), submission, resolved.cast.lead.card.takes_whole_jobs)
-
-
-def _note_bucket(bucket: Bucket, job: JobId, checked: _Checked) -> None:
-    """It is tried once, in the folders of the first line that names it."""
-    keys = (bucket.access_key_id, bucket.secret_access_key, bucket.session_token)
-    checked.buckets.setdefault((bucket.endpoint, bucket.region, bucket.bucket, *keys), (bucket, job))
-    if len(checked.buckets) > MAX_BUCKETS:
-        raise invalid_field("/output/bucket", "too_many", f"the lines of a batch name at most {MAX_BUCKETS} buckets")
 
 
 def _custom_id(value: JsonValue, number: int, checked: _Checked) -> str:

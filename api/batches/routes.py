@@ -163,11 +163,11 @@ def _accept(
         return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
     order, pieces = _file(services, tenant, media_type, body)
     batch = new_batch_id()
-    stored = store_shards(services, tenant, batch, pieces)
+    num_lines = store_shards(services, tenant, batch, pieces)
     submission = Submission(
         id=batch,
         tenant=tenant,
-        spec=BatchSpec(stored.num_lines, num_shards(stored.num_lines)),
+        spec=BatchSpec(num_lines, num_shards(num_lines)),
         priority=Priority.LOW,
         input_key=keys.batch_shard(tenant, batch, 0),
         input_chars=0,
@@ -176,7 +176,6 @@ def _accept(
         metadata={} if order is None else dict(order.metadata),
         idempotency=key,
         key_id=caller_key(),
-        stored_bytes=stored.num_bytes,
     )
     try:
         submitted = services.jobs.submit(submission)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from storage.ids import ConsentId, JobId, UploadId, VoiceId
+from storage.ids import JobId, UploadId, VoiceId
 
 URL_TTL_S = 900
 
@@ -65,12 +65,6 @@ class LinkBuilder:
 
     def voice_embedding(self, voice: VoiceId) -> str:
         return f"{self.voice(voice)}/embedding"
-
-    def consent(self, consent: ConsentId) -> str:
-        return f"{self.base}/v1/consents/{consent}"
-
-    def consent_recording(self, consent: ConsentId) -> str:
-        return f"{self.consent(consent)}/recording"
 
     def absolute(self, url: str) -> str:
         """A store's link: S3's are whole, the local store's are paths on this API."""

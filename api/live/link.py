@@ -11,7 +11,7 @@ import asyncio
 import logging
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -23,7 +23,6 @@ from storage.live.messages import (
     Cancel,
     FromWorker,
     Hello,
-    Listen,
     Load,
     MessageMalformed,
     ToWorker,
@@ -63,12 +62,8 @@ class Passenger(Protocol):
 class WorkerLink:
     """For the event loop. free: places as far as is known here; step_ms: what a frame takes there."""
 
-    def __init__(
-        self, name: str, address: LiveAddress, tls: ssl.SSLContext, on_hello: Callable[[WorkerLink], None]
-    ) -> None:
-        """on_hello: called whenever the worker has introduced itself, on every connection anew."""
+    def __init__(self, name: str, address: LiveAddress, tls: ssl.SSLContext) -> None:
         self.name = name
-        self._on_hello = on_hello
         self.address = address
         self.is_draining = False
         self.hello: Hello | None = None
@@ -106,11 +101,6 @@ class WorkerLink:
         self._passengers[wire_id] = passenger
         self.free -= 1
         self._post(message)
-
-    def listen(self, head: Listen, passenger: Passenger) -> None:
-        """To a job, which takes no place; `leave` it as a stream."""
-        self._passengers[head.stream] = passenger
-        self.say(head)
 
     def leave(self, wire_id: str, *, is_over: bool) -> None:
         """Nothing more of this stream is taken; unless it is over, the worker is told to stop."""
@@ -218,7 +208,6 @@ class WorkerLink:
         match received.head:
             case Hello() as hello:
                 self.hello, self.free = hello, hello.live_slots
-                self._on_hello(self)
             case Load() as load:
                 self.free, self.step_ms = load.free, load.step_ms or 0.0
             case head:

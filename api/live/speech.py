@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
 
 from ulid import ULID
 
@@ -18,13 +17,12 @@ from api.live.accounts import Account, Accounts
 from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal, server_late, server_stopping
 from api.live.lateness import Lateness
 from api.live.link import WorkerLink
-from api.live.opening import HeardOpening
 from api.live.patience import LivePatience
 from api.live.shares import PlaceShares
 from api.live.stream import Answer, LiveStream, Place, StreamEvents, Unanswered
 from api.live.workers import LiveWorkers
 from storage.errors import StoreUnavailable
-from storage.ids import JobId, TenantId
+from storage.ids import TenantId
 from storage.live.messages import FULL, WORKER_LEAVING, Opened, Refused
 from storage.live.orders import LiveOrder
 from storage.queue.recent_models import RecentModels
@@ -74,7 +72,6 @@ class LiveSpeech:
         self._resuming: set[asyncio.Task[None]] = set()
         self._accounting: set[asyncio.Task[None]] = set()
         self._events = StreamEvents(on_lost=self._lost, on_over=self._over)
-        self._num_listeners = itertools.count(1)
 
     async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> LiveStream:
         """A stream that a worker has taken; leave it as a context manager. key: the caller's API key, for its usage.
@@ -122,17 +119,6 @@ class LiveSpeech:
         if not accounting.cancelled():
             # Looked at here, as a caller who has gone, or whom no worker takes, does not.
             accounting.exception()
-
-    @contextmanager
-    def listening(self, job: JobId, model: str) -> Generator[HeardOpening]:
-        """To a job's first segment while it is spoken, wherever that is, as long as this is entered."""
-        opening = HeardOpening(f"opening_{next(self._num_listeners)}", job, model)
-        self._workers.watch(opening.listen_at)
-        try:
-            yield opening
-        finally:
-            self._workers.unwatch(opening.listen_at)
-            opening.leave()
 
     @property
     def is_stopping(self) -> bool:

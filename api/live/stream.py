@@ -26,11 +26,9 @@ from storage.live.messages import (
     Failed,
     FromWorker,
     Hello,
-    JobOpening,
     Load,
     Open,
     Opened,
-    OpeningOver,
     Refused,
     Segment,
     Spoken,
@@ -301,7 +299,7 @@ class LiveStream:
                 self._finish(place, "done")
             case Failed():
                 self._take_failure(place, head)
-            case Opened() | Refused() | Hello() | Load() | JobOpening() | OpeningOver():
+            case Opened() | Refused() | Hello() | Load():
                 pass
             case _:
                 assert_never(head)

@@ -11,7 +11,7 @@ import logging
 import random
 import ssl
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from anyio import CapacityLimiter
@@ -51,7 +51,6 @@ class LiveWorkers:
         self._thread = CapacityLimiter(1)
         self._is_store_away = False
         self._asked_store_s: float | None = None
-        self._watchers: set[Callable[[WorkerLink], None]] = set()
 
     @property
     def is_store_away(self) -> bool:
@@ -63,16 +62,6 @@ class LiveWorkers:
     @property
     def links(self) -> Iterable[WorkerLink]:
         return self._links.values()
-
-    def watch(self, watcher: Callable[[WorkerLink], None]) -> None:
-        """Called for every worker that is there, and for every one that comes, or comes back."""
-        self._watchers.add(watcher)
-        for link in self._links.values():
-            if link.is_open:
-                watcher(link)
-
-    def unwatch(self, watcher: Callable[[WorkerLink], None]) -> None:
-        self._watchers.discard(watcher)
 
     async def run(self) -> None:
         """Keep the table, until cancelled. Links go on until `close`."""
@@ -156,15 +145,11 @@ class LiveWorkers:
                 self._tasks.pop(key).cancel()
                 del self._links[key]
 
-    def _greeted(self, link: WorkerLink) -> None:
-        for watcher in tuple(self._watchers):
-            watcher(link)
-
     def _add(self, key: tuple[str, str], worker: ListedWorker) -> None:
         address = worker.report.live
         if address is None:
             raise ValueError(f"{worker.report.name} does not speak live")
-        link = self._links[key] = WorkerLink(worker.report.name, address, self._tls, self._greeted)
+        link = self._links[key] = WorkerLink(worker.report.name, address, self._tls)
         self._tasks[key] = watched_task("live-link", link.run)
 
 

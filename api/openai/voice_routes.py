@@ -142,7 +142,7 @@ def _renamed(upload: Upload) -> Upload:
 def _uploaded(record: VoiceRecord) -> audio_schemas.UploadedVoice:
     return audio_schemas.UploadedVoice(
         name=record.name,
-        consent=(record.consent.statement or " ".join(record.consent.ids)) if record.consent else "",
+        consent=record.consent.statement if record.consent else "",
         created_at=record.created_at_ms // 1000,
         file_size=record.source.bytes,
         mime_type=record.source.media_type,

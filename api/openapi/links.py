@@ -61,7 +61,6 @@ WAYS = (
     Way("post_voice", "201", {"voice_id": _ID}, _VOICE),
     Way("post_audio_voice", "200", {"name": "$response.body#/voice/name"}, ("cache_audio_voice", "delete_audio_voice")),
     Way("blend", "201", {"voice_id": _ID}, ("get_voice", "delete_voice")),
-    Way("post_consent", "201", {"consent_id": _ID}, ("get_consent", "get_consent_recording", "delete_consent")),
     Way("post_dictionary", "201", {"dictionary_id": _ID}, ("get_dictionary", "post_version", "delete_dictionary")),
     Way(
         "post_version",

@@ -38,7 +38,7 @@ _SUBMISSION = (
     *(*_VOICE, *_MODEL, *_LANGUAGE, *_ADMISSION, *_SECRETS, *_STATE),
     *((404, "not_found"), (409, "deadline_unreachable"), (410, "gone"), (422, "text_too_long")),
     *((413, "payload_too_large"), (422, "unsupported_media"), (422, "input_too_complex")),
-    *((422, "document_without_text"), (422, "bucket_unusable")),
+    (422, "document_without_text"),
 )
 
 _SPEECH = (
@@ -85,8 +85,6 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "patch_voice": ((409, "name_taken"), *_STATE),
     "delete_voice": _STATE,
     "blend": (*_VOICE, *_MODEL, (409, "name_taken"), *_ADMISSION, *_GONE, *_STATE),
-    "post_consent": (*_ADMISSION, (422, "unsupported_media"), (503, "decoder_unavailable")),
-    "delete_consent": _STATE,
     "get_embedding": (*_VOICE, *_MODEL),
     "get_sample": ((404, "not_found"),),
     "order_voice_cache": (*_MODEL, *_ADMISSION, *_STATE),

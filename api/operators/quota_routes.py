@@ -32,7 +32,7 @@ def put_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTe
     """Give a tenant limits of its own, in place of those it had. They count for what is accepted from now on."""
     order = parse_body(QuotaOrder, body)
     audio_ms = None if order.audio_s is None else order.audio_s * 1000
-    own = OwnQuotas(jobs=order.jobs, audio_ms=audio_ms, voices=order.voices, stored_bytes=order.stored_bytes)
+    own = OwnQuotas(jobs=order.jobs, audio_ms=audio_ms, voices=order.voices)
     services.quotas.set_own(tenant_name, own)
     return _view(services, tenant_name)
 
@@ -54,5 +54,4 @@ def _amounts(quotas: Quotas | OwnQuotas | Held) -> QuotaAmounts:
         jobs=quotas.jobs,
         audio_s=None if quotas.audio_ms is None else quotas.audio_ms / 1000,
         voices=quotas.voices,
-        stored_bytes=quotas.stored_bytes,
     )

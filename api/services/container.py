@@ -46,10 +46,7 @@ from storage.tenants.api_keys import ApiKeyStore
 from storage.tenants.live_streams import LiveStreamLedger
 from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
 from storage.tenants.rate_limits import CallerGate
-from storage.tenants.stored_bytes_audit import StoredBytesAudit
-from storage.tenants.upload_ledger import UploadLedger
 from storage.tenants.usage import UsageLedger
-from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.http import safe_client
@@ -77,9 +74,6 @@ MAX_PROBES = 2
 others."""
 
 
-MAX_BUCKET_TRIALS = 8
-"""Buckets of callers that are tried at the same time, each in a thread of a request for 15 s at most."""
-
 GOODBYES_S = 1.0
 """For WebSockets to be closed once nothing is spoken any more. Who reads nothing is not waited for."""
 
@@ -93,7 +87,7 @@ REQUEST_THREADS = 40
 
 @dataclass(frozen=True, slots=True)
 class ApiServices:
-    """recordings: fetches those that callers name by address, from the internet alone. buckets: reaches theirs."""
+    """recordings: fetches those that callers name by address, from the internet alone."""
 
     settings: ApiSettings
     redis: redis.Redis
@@ -122,20 +116,15 @@ class ApiServices:
     guard: StateGuard
     dead_letters: DeadLetters
     audit_log: AuditLog
-    stored: StoredBytesAudit
     journal: Journal
     voices: VoiceStore
-    consents: ConsentStore
-    uploads: UploadLedger
     pronunciations: PronunciationStore
     webhooks: WebhookServices
     recordings: SafeHttp
-    buckets: SafeHttp
     decoders: CapacityLimiter
     encoders: CapacityLimiter
     live_encoders: CapacityLimiter
     probes: CapacityLimiter
-    bucket_trials: threading.BoundedSemaphore
     fetches: threading.BoundedSemaphore
     live: LiveSpeech
     sockets: OpenSockets
@@ -202,22 +191,17 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 guard=StateGuard(client, artifacts, settings.key_prefix),
                 dead_letters=DeadLetters(client, settings.key_prefix),
                 audit_log=AuditLog(client, settings.key_prefix),
-                stored=StoredBytesAudit(client, settings.key_prefix),
                 journal=journal,
-                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
-                consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),
-                uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
-                pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
+                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices),
+                pronunciations=PronunciationStore(client, settings.key_prefix),
                 webhooks=open_webhooks(
                     WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
                 ),
                 recordings=safe_client(),
-                buckets=safe_client(settings.bucket_allow_private),
                 decoders=CapacityLimiter(MAX_DECODERS),
                 encoders=CapacityLimiter(MAX_ENCODERS),
                 live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),
                 probes=CapacityLimiter(MAX_PROBES),
-                bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
                 fetches=threading.BoundedSemaphore(MAX_FETCHES),
                 live=live,
                 sockets=OpenSockets(settings.max_connections),

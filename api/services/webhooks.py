@@ -29,10 +29,6 @@ class WebhookServices:
         secret = new_secret()
         return secret, self._sealer().seal(secret, owner)
 
-    def seal_given(self, secret: str, owner: str) -> str:
-        """A secret that the caller has given us to keep. Raises a `Problem`."""
-        return self._sealer().seal(secret, owner)
-
     def open(self, sealed: str, owner: str) -> str:
         """Raises a `Problem`."""
         try:

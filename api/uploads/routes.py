@@ -32,16 +32,11 @@ KnownUploadId = Annotated[UploadId, Depends(_upload_id)]
 
 @router.post("", status_code=201, response_model=NewUpload, openapi_extra=json_body(UploadOrder))
 def post_upload(tenant: Tenant, services: Services, links: Links, body: JsonBytes, response: Response) -> NewUpload:
-    """A place for one file: an id for later, and a link to PUT the file to.
-
-    Its bytes count against the tenant's from now on, until it is deleted or over; those of a link that nothing came by,
-    for up to three hours.
-    """
+    """A place for one file: an id for later, and a link to PUT the file to."""
     order = parse_body(UploadOrder, body)
     if order.bytes > services.settings.max_upload_bytes:
         raise upload_too_large(services.settings.max_upload_bytes)
     upload = new_upload_id()
-    services.uploads.order(tenant, upload, order.bytes)
     link = services.artifacts.upload_url(keys.upload(tenant, upload), LINK_TTL_S, order.bytes)
     now_ms = round(time.time() * 1000)
     response.headers["Location"] = links.upload(upload)
@@ -72,4 +67,3 @@ def delete_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) 
     if services.artifacts.stat(upload_key) is None:
         raise not_found(f"no file has arrived as {upload_id}, or it was removed")
     services.artifacts.delete(upload_key)
-    services.uploads.settle(tenant, upload_id, 0)

@@ -14,7 +14,6 @@ from api.http.problems.problem import (
     invalid_field,
     name_taken,
     not_ready,
-    state_conflict,
     voice_unknown,
 )
 from api.services.container import ApiServices
@@ -25,7 +24,7 @@ from api.voices.embedding_input import pack_embedding
 from api.voices.matching import find_own_voice
 from api.voices.names import built_in_speaker
 from rhapsode.contract.voices.voices import BlendOrder
-from storage.errors import AdmissionRefused, ConsentNotFound, VoiceNameTaken
+from storage.errors import AdmissionRefused, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
 from storage.queue.model_registry import ModelCard
 from storage.voices.records import Consent, NewVoice, VoiceRecord
@@ -66,10 +65,6 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     except (VoiceNameTaken, AdmissionRefused):
         services.artifacts.delete(source.key)
         raise
-    except ConsentNotFound as error:
-        # A voice of the blend was deleted, and then the consent that it rested on.
-        services.artifacts.delete(source.key)
-        raise state_conflict(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +157,7 @@ def _inherited(parts: Sequence[_Part], tenant: TenantId) -> Consent:
     statements = [
         f"{part.name}: {part.consent.statement if part.consent else 'comes with the model'}" for part in parts
     ]
-    ids = dict.fromkeys(each for part in parts if part.consent for each in part.consent.ids)
-    return Consent("; ".join(statements)[:4_000], actor_of(tenant), round(time.time() * 1000), tuple(ids))
+    return Consent("; ".join(statements)[:4_000], actor_of(tenant), round(time.time() * 1000))
 
 
 def _share(part: _Part, weight: float) -> str:

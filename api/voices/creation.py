@@ -24,7 +24,7 @@ from api.http.problems.problem import (
 )
 from api.services.container import ApiServices
 from api.voices.caches.submission import order_caches
-from api.voices.consent import consent_of, consent_unknown
+from api.voices.consent import consent_of
 from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
 from api.voices.matching import cloning_models
 from api.voices.names import built_in_speaker
@@ -35,7 +35,6 @@ from rhapsode.contract.voices.voices import RecordingForm, VoiceForm
 from storage.audio.recordings import DecoderBroken, RecordingRefused, inspect_recording
 from storage.errors import (
     AdmissionRefused,
-    ConsentNotFound,
     QuotaExceeded,
     StoreUnavailable,
     VoiceChanged,
@@ -71,7 +70,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
     form = parse_fields(VoiceForm, fields)
     _require_one_source(upload, embedding_text)
-    consent = await run_sync(consent_of, services.consents, form.consent, tenant)
+    consent = consent_of(form.consent, tenant)
     await run_sync(_require_free_name, services, tenant, form.name)
     is_prepared = form.precompute == "true"
     if is_prepared:
@@ -105,7 +104,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
     form = parse_fields(RecordingForm, upload.fields)
     if SAMPLE_FIELD not in upload.files:
         raise _missing_source()
-    consent = await run_sync(consent_of, services.consents, form.consent, tenant)
+    consent = consent_of(form.consent, tenant)
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
     source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
@@ -197,10 +196,6 @@ def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data:
 def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
     try:
         return call()
-    except ConsentNotFound as error:
-        # It was deleted since it was looked up.
-        services.artifacts.delete(source.key)
-        raise consent_unknown(error.consent) from error
     except _REFUSALS:
         # Only after an answer: when Redis was not heard, the voice may exist and needs its source.
         services.artifacts.delete(source.key)

@@ -22,9 +22,7 @@ from rhapsode.contract.voices.names import name_key
 from rhapsode.contract.voices.voices import Description, Language, Statement, VoiceName
 from storage.ids import UPLOAD_ID, TenantId, UploadId, new_voice_id
 from storage.queue.model_registry import ModelCard
-from storage.voices.consent_store import ConsentStore
 from storage.voices.plan import ListedVoice
-from storage.voices.records import Consent
 
 POINTER = "/manifest"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
@@ -53,7 +51,6 @@ def listed_voices(
 ) -> list[ListedVoice]:
     """Raises the `Problem` that names the lines at fault, twenty at most."""
     data = read_named_upload(services, tenant, order.upload_id, f"{POINTER}/upload_id", MAX_MANIFEST_BYTES)
-    consents = _Consents(services.consents, tenant)
     lines = _csv_lines(data) if order.format == "csv" else _json_lines(data)
     voices: list[ListedVoice] = []
     faults: list[Violation] = []
@@ -64,7 +61,7 @@ def listed_voices(
         try:
             line = ManifestLine.model_validate(fields)
             _check(line, number, holders, cards)
-            voices.append(_listed(line, number, order, card, mode, consents))
+            voices.append(_listed(line, number, order, card, mode, tenant))
         except ValidationError as error:
             faults += [_at_line(number, fault) for fault in body_violations(error)]
         except Problem as problem:
@@ -76,21 +73,6 @@ def listed_voices(
     if not voices:
         raise invalid_field(POINTER, "missing", "the manifest lists no voice")
     return voices
-
-
-class _Consents:
-    """Most lines say the same, and each consent that they name is looked up once."""
-
-    def __init__(self, store: ConsentStore, tenant: TenantId) -> None:
-        self._store = store
-        self._tenant = tenant
-        self._known: dict[str | None, Consent] = {}
-
-    def of(self, said: str | None) -> Consent:
-        """Raises a `Problem`."""
-        if said not in self._known:
-            self._known[said] = consent_of(self._store, said, self._tenant)
-        return self._known[said]
 
 
 def _check(line: ManifestLine, number: int, holders: dict[str, int], cards: Sequence[ModelCard]) -> None:
@@ -110,7 +92,7 @@ def _listed(
     order: ManifestOrder,
     card: ModelCard,
     mode: CacheMode | None,
-    consents: _Consents,
+    tenant: TenantId,
 ) -> ListedVoice:
     return ListedVoice(
         voice=new_voice_id(),
@@ -119,7 +101,7 @@ def _listed(
         line=number,
         model=card.name,
         mode=_mode(line, card, mode),
-        consent=consents.of(line.consent or order.consent),
+        consent=consent_of(line.consent or order.consent, tenant),
         ref_text=line.ref_text.strip(),
         language=line.language,
         description=line.description,

@@ -33,9 +33,7 @@ def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard
             url=links.voice_sample(record.id),
         ),
         consent=consent
-        and voice_schemas.VoiceConsent(
-            ids=tuple(consent.ids), statement=consent.statement, actor=consent.actor, at=moment(consent.at_ms)
-        ),
+        and voice_schemas.VoiceConsent(statement=consent.statement, actor=consent.actor, at=moment(consent.at_ms)),
         created_at=moment(record.created_at_ms),
         updated_at=moment(record.updated_at_ms),
         metadata=record.metadata,

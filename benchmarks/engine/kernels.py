@@ -1,25 +1,25 @@
-"""Every kernel of the CUDA talker on its own: its error against float32 torch, and its time against the bytes it moves.
+"""Every kernel of the CUDA talker on its own: its time against the bytes that it moves.
 
     python benchmarks/engine/kernels.py --size 0.6B --rows 1,8,64,256 --json kernels.json
 
-Inputs are random bf16. An error is the norm of the difference over the norm of the float32 result. A time is the
-median replay of a CUDA graph of many launches over different weights and histories, so that none is read from the
-cache, divided by their number. The floor is the bytes that must be moved over what a copy reaches on an H200.
+Inputs are random bf16. A time is the median replay of a CUDA graph of many launches over different weights and
+histories, so that none is read from the cache, divided by their number. The floor is the bytes that must be moved over
+what a copy reaches on an H200. Errors against float32 are looked at by `tests/gpu` and in Triton's interpreter.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from benchmarks.rig import numbers, parser
 from worker.engine.cuda.kernels.code_embedding import gather_codes
 from worker.engine.cuda.kernels.decode_attention import decode_attention
 from worker.engine.cuda.kernels.few_row_products import MAX_ROWS, linear_add, norm_gate_up, norm_linear
@@ -38,28 +38,17 @@ H200_BYTES_PER_S = 4.3e12
 HEADS, KV_HEADS, HEAD_DIM, CODEBOOKS, CODEBOOK_SIZE, EPS = 16, 8, 128, 16, 2048, 1e-6
 QKV_WIDTH = (HEADS + 2 * KV_HEADS) * HEAD_DIM
 WIDTHS = {"0.6B": (1024, 3072), "1.7B": (2048, 6144)}
-HISTORY = 200
+HISTORY, PROMPT = 200, 150
 COPIES = 28
 
 
 @dataclass(frozen=True)
 class Case:
-    """run(i) launches once on the i-th copy of the data; error() compares with float32 torch."""
+    """run(i) launches once on the i-th copy of the data. num_bytes: that it has to move."""
 
     name: str
-    rows: int
     num_bytes: int
     run: Callable[[int], object]
-    error: Callable[[], float] | None = None
-
-
-@dataclass(frozen=True)
-class Measurement:
-    name: str
-    rows: int
-    microseconds: float
-    floor_microseconds: float
-    relative_error: float | None
 
 
 class Data:
@@ -75,204 +64,94 @@ class Data:
         return torch.stack([self.normal(outputs, inputs, scale=inputs**-0.5) for _ in range(COPIES)])
 
 
-def relative_error(found: Tensor, expected: Tensor) -> float:
-    return float((found.float() - expected).norm() / expected.norm())
-
-
 def row_cases(data: Data) -> Iterator[Case]:
     rows, hidden = data.rows, data.hidden
     update, residual, norm = data.normal(rows, hidden), data.normal(rows, hidden), data.normal(hidden)
     gate_up = data.normal(rows, 2 * data.intermediate)
-
-    def norm_error() -> float:
-        total = update.float() + residual.float()
-        return relative_error(
-            add_rms_norm(update, residual.clone(), norm, EPS), F.rms_norm(total, (hidden,), norm.float(), EPS)
-        )
-
-    def silu_error() -> float:
-        gate, up = gate_up.float().chunk(2, dim=1)
-        return relative_error(silu_multiply(gate_up), F.silu(gate) * up)
-
     # The residual grows with every launch: the time does not depend on its values.
-    yield Case("add_rms_norm", rows, 8 * rows * hidden, lambda _: add_rms_norm(update, residual, norm, EPS), norm_error)
-    yield Case("silu_multiply", rows, 6 * rows * data.intermediate, lambda _: silu_multiply(gate_up), silu_error)
+    yield Case("add_rms_norm", 8 * rows * hidden, lambda _: add_rms_norm(update, residual, norm, EPS))
+    yield Case("silu_multiply", 6 * rows * data.intermediate, lambda _: silu_multiply(gate_up))
 
 
-def few_row_cases(data: Data) -> Iterator[Case]:
-    rows, hidden, wide = data.rows, data.hidden, data.intermediate
-    residual, norm = data.normal(rows, hidden), data.normal(hidden)
-    qkv, gate_up = data.weights(QKV_WIDTH, hidden), data.weights(2 * wide, hidden)
-    output, down = data.weights(hidden, HEADS * HEAD_DIM), data.weights(hidden, wide)
-    attended, gated = data.normal(rows, HEADS * HEAD_DIM), data.normal(rows, wide)
-    head = data.weights(CODEBOOK_SIZE, hidden)
-
-    def normed() -> Tensor:
-        return F.rms_norm(residual.float(), (hidden,), norm.float(), EPS)
-
-    def gate_error() -> float:
-        gate, up = (normed() @ gate_up[0].float().T).chunk(2, dim=1)
-        return relative_error(norm_gate_up(residual, norm, EPS, gate_up[0]), F.silu(gate) * up)
-
-    def add_error(x: Tensor, weight: Tensor) -> float:
-        found = residual.clone()
-        linear_add(x, weight, found)
-        return relative_error(found, residual.float() + x.float() @ weight.float().T)
-
-    def layer(i: int) -> None:
-        norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16)
-        linear_add(attended, output[i], residual)
-        norm_gate_up(residual, norm, EPS, gate_up[i])
-        linear_add(gated, down[i], residual)
-
-    yield Case(
-        "norm_linear qkv",
-        rows,
-        qkv[0].nbytes,
-        lambda i: norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16),
-        lambda: relative_error(norm_linear(residual, norm, EPS, qkv[0], torch.bfloat16), normed() @ qkv[0].float().T),
-    )
-    yield Case(
-        "norm_linear head",
-        rows,
-        head[0].nbytes,
-        lambda i: norm_linear(residual, norm, EPS, head[i], torch.float32),
-        lambda: relative_error(norm_linear(residual, norm, EPS, head[0], torch.float32), normed() @ head[0].float().T),
-    )
-    yield Case(
-        "linear_add output",
-        rows,
-        output[0].nbytes,
-        lambda i: linear_add(attended, output[i], residual),
-        lambda: add_error(attended, output[0]),
-    )
-    yield Case(
-        "norm_gate_up",
-        rows,
-        gate_up[0].nbytes,
-        lambda i: norm_gate_up(residual, norm, EPS, gate_up[i]),
-        gate_error,
-    )
-    yield Case(
-        "linear_add down",
-        rows,
-        down[0].nbytes,
-        lambda i: linear_add(gated, down[i], residual),
-        lambda: add_error(gated, down[0]),
-    )
-    layer_bytes = sum(weight[0].nbytes for weight in (qkv, output, gate_up, down))
-    yield Case("layer of the four, no attention", rows, layer_bytes, layer)
-    yield Case("cuBLAS: qkv alone", rows, qkv[0].nbytes, lambda i: F.linear(residual, qkv[i]))
-
-
-def skinny_cases(data: Data) -> Iterator[Case]:
+def layer_cases(data: Data) -> Iterator[Case]:
+    """The products of a layer, by the kernels that take so many rows, and by cuBLAS."""
     rows, hidden, wide = data.rows, data.hidden, data.intermediate
     x, gated, attended = data.normal(rows, hidden), data.normal(rows, wide), data.normal(rows, HEADS * HEAD_DIM)
     residual, norm = data.normal(rows, hidden), data.normal(hidden)
     qkv, gate_up = data.weights(QKV_WIDTH, hidden), data.weights(2 * wide, hidden)
     output, down = data.weights(hidden, HEADS * HEAD_DIM), data.weights(hidden, wide)
+    head = data.weights(CODEBOOK_SIZE, hidden)
+    layer_bytes = sum(weight[0].nbytes for weight in (qkv, output, gate_up, down))
 
-    def layer(i: int) -> None:
+    def few_rows(i: int) -> None:
+        norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16)
+        linear_add(attended, output[i], residual)
+        norm_gate_up(residual, norm, EPS, gate_up[i])
+        linear_add(gated, down[i], residual)
+
+    def skinny(i: int) -> None:
         add_rms_norm(None, residual, norm, EPS)
         skinny_linear(x, qkv[i], torch.bfloat16)
         add_rms_norm(skinny_parts(attended, output[i]), residual, norm, EPS)
         skinny_gate_up(x, gate_up[i])
         skinny_parts(gated, down[i])
 
-    def library_layer(i: int) -> None:
+    def library(i: int) -> None:
         add_rms_norm(None, residual, norm, EPS)
         F.linear(x, qkv[i])
         add_rms_norm(F.linear(attended, output[i]), residual, norm, EPS)
         silu_multiply(F.linear(x, gate_up[i]))
         F.linear(gated, down[i])
 
-    def gate_error() -> float:
-        gate, up = (x.float() @ gate_up[0].float().T).chunk(2, dim=1)
-        return relative_error(skinny_gate_up(x, gate_up[0]), F.silu(gate) * up)
-
-    yield Case(
-        "skinny qkv",
-        rows,
-        qkv[0].nbytes,
-        lambda i: skinny_linear(x, qkv[i], torch.bfloat16),
-        lambda: relative_error(skinny_linear(x, qkv[0], torch.bfloat16), x.float() @ qkv[0].float().T),
-    )
-    yield Case("skinny gate up", rows, gate_up[0].nbytes, lambda i: skinny_gate_up(x, gate_up[i]), gate_error)
-    yield Case(
-        "skinny down, parts",
-        rows,
-        down[0].nbytes,
-        lambda i: skinny_parts(gated, down[i]),
-        lambda: relative_error(skinny_parts(gated, down[0]).sum(0), gated.float() @ down[0].float().T),
-    )
-    yield Case("skinny output, parts", rows, output[0].nbytes, lambda i: skinny_parts(attended, output[i]))
-    layer_bytes = sum(weight[0].nbytes for weight in (qkv, output, gate_up, down))
-    yield Case("skinny layer, no attention", rows, layer_bytes, layer)
-    yield Case("cuBLAS layer, no attention", rows, layer_bytes, library_layer)
+    if rows <= MAX_ROWS:
+        yield Case("norm_linear qkv", qkv[0].nbytes, lambda i: norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16))
+        yield Case("norm_linear head", head[0].nbytes, lambda i: norm_linear(x, norm, EPS, head[i], torch.float32))
+        yield Case("linear_add output", output[0].nbytes, lambda i: linear_add(attended, output[i], residual))
+        yield Case("norm_gate_up", gate_up[0].nbytes, lambda i: norm_gate_up(residual, norm, EPS, gate_up[i]))
+        yield Case("linear_add down", down[0].nbytes, lambda i: linear_add(gated, down[i], residual))
+        yield Case("layer of few rows, no attention", layer_bytes, few_rows)
+    if rows <= MAX_TOKENS:
+        yield Case("skinny qkv", qkv[0].nbytes, lambda i: skinny_linear(x, qkv[i], torch.bfloat16))
+        yield Case("skinny gate up", gate_up[0].nbytes, lambda i: skinny_gate_up(x, gate_up[i]))
+        yield Case("skinny down, parts", down[0].nbytes, lambda i: skinny_parts(gated, down[i]))
+        yield Case("skinny output, parts", output[0].nbytes, lambda i: skinny_parts(attended, output[i]))
+        yield Case("skinny layer, no attention", layer_bytes, skinny)
+    yield Case("cuBLAS layer, no attention", layer_bytes, library)
 
 
 def attention_cases(data: Data) -> Iterator[Case]:
-    rows = data.rows
-    capacity = 2 * HISTORY
+    rows, capacity, kv_bytes = data.rows, 2 * HISTORY, KV_HEADS * HEAD_DIM * 4
     positions = torch.arange(rows, device="cuda", dtype=torch.int32) % 64 + HISTORY - 32
     slots = torch.arange(rows, device="cuda", dtype=torch.int32).flip(0).contiguous()
     copies = max(1, min(COPIES, 4096 // rows))
-    keys = data.normal(copies, rows, KV_HEADS, capacity, HEAD_DIM)
-    values = data.normal(copies, rows, KV_HEADS, capacity, HEAD_DIM)
+    keys, values = (data.normal(copies, rows, KV_HEADS, capacity, HEAD_DIM) for _ in range(2))
     queries, qkv = data.normal(rows, HEADS * HEAD_DIM), data.normal(rows, QKV_WIDTH)
-    weights = (data.normal(HEAD_DIM), data.normal(HEAD_DIM))
     angles = torch.outer(torch.arange(capacity, device="cuda"), 1e6 ** (-torch.arange(64, device="cuda") / 64))
-    factors = (*weights, EPS, angles.cos(), angles.sin())
+    factors = (data.normal(HEAD_DIM), data.normal(HEAD_DIM), EPS, angles.cos(), angles.sin())
     arrivals = torch.zeros(rows * KV_HEADS, dtype=torch.int32, device="cuda")
+    frame, pair = data.normal(2, COPIES, rows, KV_HEADS, CODEBOOKS, HEAD_DIM), data.normal(2 * rows, QKV_WIDTH)
 
-    def expected() -> Tensor:
-        mask = torch.arange(capacity, device="cuda") <= positions.unsqueeze(1)
-        return F.scaled_dot_product_attention(
-            queries.float().view(rows, HEADS, 1, HEAD_DIM),
-            keys[0, slots].float().repeat_interleave(HEADS // KV_HEADS, 1),
-            values[0, slots].float().repeat_interleave(HEADS // KV_HEADS, 1),
-            attn_mask=mask.view(rows, 1, 1, capacity),
-        ).flatten(1)
-
-    history_bytes = int(positions.sum() + rows) * KV_HEADS * HEAD_DIM * 4
-    for num_splits in (1, 2, 4, 8, 16):
-        yield Case(
-            f"decode_attention, {num_splits} splits",
-            rows,
-            history_bytes,
-            lambda i, n=num_splits: decode_attention(
-                queries, keys[i % copies], values[i % copies], slots, positions, n, arrivals
-            ),
-            lambda n=num_splits: relative_error(
-                decode_attention(queries, keys[0], values[0], slots, positions, n, arrivals), expected()
-            ),
+    def decode(splits: int) -> Callable[[int], object]:
+        return lambda i: decode_attention(
+            queries, keys[i % copies], values[i % copies], slots, positions, splits, arrivals
         )
-    yield Case(
-        "rotate_and_store",
-        rows,
-        4 * rows * QKV_WIDTH,
-        lambda i: rotate_and_store(qkv, *factors, slots, positions, keys[i % copies], values[i % copies]),
-    )
-    frame = data.normal(2, COPIES, rows, KV_HEADS, CODEBOOKS, HEAD_DIM)
-    pair = data.normal(2 * rows, QKV_WIDTH)
-    frame_bytes = rows * (2 * QKV_WIDTH + 10 * KV_HEADS * HEAD_DIM * 4)
-    yield Case(
-        "attend_position 9", rows, frame_bytes, lambda i: attend_position(qkv, *factors, frame[0, i], frame[1, i], 9)
-    )
-    yield Case(
-        "attend_first_pair",
-        rows,
-        8 * rows * QKV_WIDTH,
-        lambda i: attend_first_pair(pair, *factors, frame[0, i], frame[1, i]),
-    )
+
+    def store(i: int) -> None:
+        rotate_and_store(qkv, *factors, slots, positions, keys[i % copies], values[i % copies])
+
+    for splits in (1, 2, 4, 8, 16):
+        yield Case(f"decode_attention, {splits} splits", int(positions.sum() + rows) * kv_bytes, decode(splits))
+    yield Case("rotate_and_store", 4 * rows * QKV_WIDTH, store)
+    frame_bytes = rows * (2 * QKV_WIDTH + 10 * kv_bytes)
+    yield Case("attend_position 9", frame_bytes, lambda i: attend_position(qkv, *factors, frame[0, i], frame[1, i], 9))
+    pair_bytes = 8 * rows * QKV_WIDTH
+    yield Case("attend_first_pair", pair_bytes, lambda i: attend_first_pair(pair, *factors, frame[0, i], frame[1, i]))
     if rows <= 64:
-        length = 150
-        tokens = data.normal(rows * length, HEADS * HEAD_DIM)
-        starts = torch.arange(rows + 1, device="cuda", dtype=torch.int32) * length
+        tokens = data.normal(rows * PROMPT, HEADS * HEAD_DIM)
+        starts = torch.arange(rows + 1, device="cuda", dtype=torch.int32) * PROMPT
         yield Case(
-            "prompt_attention, 150 tokens each",
-            rows,
-            rows * length * (2 * HEADS + 2 * KV_HEADS) * HEAD_DIM * 2,
+            f"prompt_attention, {PROMPT} tokens each",
+            rows * PROMPT * (2 * HEADS + 2 * KV_HEADS) * HEAD_DIM * 2,
             lambda i: prompt_attention(tokens, keys[i % copies], values[i % copies], slots, starts, 256),
         )
 
@@ -290,33 +169,22 @@ def frame_cases(data: Data) -> Iterator[Case]:
     slots = torch.arange(rows, device="cuda", dtype=torch.int32)
     codes = torch.zeros(rows, CODEBOOKS, dtype=torch.int32, device="cuda")
     finite = torch.ones(rows, CODEBOOKS, dtype=torch.int8, device="cuda")
-    logits, first = 3 * data.normal(rows, CODEBOOK_SIZE).float(), 3 * data.normal(rows, CODEBOOK_SIZE + 64).float()
-    tables = FrameTables(
-        data.normal(CODEBOOK_SIZE, hidden), data.normal(CODEBOOKS - 1, CODEBOOK_SIZE, hidden), data.normal(64, hidden)
-    )
-    yield Case(
-        "draw_first",
-        rows,
-        rows * 5 * CODEBOOK_SIZE,
-        lambda _: draw_first(first[:, : CODEBOOK_SIZE + 1], slots, state, 2, codes, finite),
-    )
-    yield Case(
-        "draw_residual",
-        rows,
-        rows * 4 * CODEBOOK_SIZE,
-        lambda i: draw_residual(logits, i % 15 + 1, slots, state, codes, finite),
-    )
-    yield Case("gather_codes", rows, 4 * rows * hidden, lambda _: gather_codes(codes, 1, tables.first))
-    yield Case(
-        "finish_frame",
-        rows,
-        rows * (CODEBOOKS + 2) * 2 * hidden,
-        lambda _: finish_frame(codes, finite, slots, state, tables),
-    )
+    logits, first = (3 * data.normal(rows, CODEBOOK_SIZE + extra).float() for extra in (0, 64))
+    residual = data.normal(CODEBOOKS - 1, CODEBOOK_SIZE, hidden)
+    tables = FrameTables(data.normal(CODEBOOK_SIZE, hidden), residual, data.normal(64, hidden))
+
+    def draw(i: int) -> None:
+        draw_residual(logits, i % 15 + 1, slots, state, codes, finite)
+
+    first = first[:, : CODEBOOK_SIZE + 1]
+    yield Case("draw_first", rows * 5 * CODEBOOK_SIZE, lambda _: draw_first(first, slots, state, 2, codes, finite))
+    yield Case("draw_residual", rows * 4 * CODEBOOK_SIZE, draw)
+    yield Case("gather_codes", 4 * rows * hidden, lambda _: gather_codes(codes, 1, tables.first))
+    frame_bytes = rows * (CODEBOOKS + 2) * 2 * hidden
+    yield Case("finish_frame", frame_bytes, lambda _: finish_frame(codes, finite, slots, state, tables))
 
 
-def measure(case: Case) -> Measurement:
-    error = case.error() if case.error else None
+def microseconds(case: Case) -> float:
     case.run(0)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -331,41 +199,26 @@ def measure(case: Case) -> Measurement:
         end.record()
         end.synchronize()
         times.append(start.elapsed_time(end))
-    microseconds = statistics.median(times[2:]) * 1e3 / COPIES
-    return Measurement(case.name, case.rows, microseconds, case.num_bytes / H200_BYTES_PER_S * 1e6, error)
+    return statistics.median(times[2:]) * 1e3 / COPIES
 
 
 @torch.inference_mode()
-def measurements(size: str, rows: Sequence[int]) -> Iterator[Measurement]:
-    for count in rows:
-        data = Data(size, count)
-        makers = [row_cases, attention_cases, frame_cases]
-        if count <= MAX_TOKENS:
-            makers.insert(0, skinny_cases)
-        if count <= MAX_ROWS:
-            makers.insert(0, few_row_cases)
-        for make in makers:
-            for case in make(data):
-                yield measure(case)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--size", default="0.6B", choices=list(WIDTHS))
-    parser.add_argument("--rows", default="1,8,64,256")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    results: list[Measurement] = []
-    for found in measurements(arguments.size, [int(count) for count in arguments.rows.split(",")]):
-        results.append(found)
-        error = "" if found.relative_error is None else f"{found.relative_error:.1e}"
-        print(
-            f"{found.name:36} {found.rows:4d} rows {found.microseconds:8.2f} us"
-            f"  floor {found.floor_microseconds:7.2f} us  error {error}",
-            flush=True,
-        )
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(found) for found in results], indent=1))
+    options = parser(__doc__)
+    options.add_argument("--size", default="0.6B", choices=list(WIDTHS))
+    options.add_argument("--rows", type=numbers, default=[1, 8, 64, 256])
+    options.add_argument("--json", type=Path)
+    given = options.parse_args()
+    found: list[dict[str, object]] = []
+    for rows in given.rows:
+        data = Data(given.size, rows)
+        for make in (layer_cases, row_cases, attention_cases, frame_cases):
+            for case in make(data):
+                took_us, floor_us = microseconds(case), case.num_bytes / H200_BYTES_PER_S * 1e6
+                print(f"{case.name:36} {rows:4d} rows {took_us:8.2f} us  floor {floor_us:7.2f} us", flush=True)
+                found.append({"name": case.name, "rows": rows, "microseconds": took_us, "floor": floor_us})
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,74 +1,304 @@
-"""Listeners in real time, one stream after the other, and what all of them heard."""
+"""Listeners who hear live speech over HTTP as fast as it plays, alone, while workers are killed, or beside a crowd.
+
+    python -m benchmarks.live.listeners [--listeners 64] [--minutes 3] [--kill-every 30]
+    python -m benchmarks.live.listeners --listeners 8 --crowd 10000 [--every 10]
+
+An API and GPU workers are processes of their own, on the engine without a model unless a checkpoint is given. Each
+listener asks for one text after the other with the same seed, and reads no faster than it plays, with half a second of
+buffer. `--kill-every`: one of two workers gets kill -9 in turn and starts again; a stream counts as wrong where its
+bytes are not those that the text had before. `--crowd`: so many WebSockets, each with a request under way that sends a
+piece of text every so many seconds, which takes no place at an engine. Prints a line of JSON for each part.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
+import json
+import random
+import subprocess
+import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
-from benchmarks.api.served_api import ServedApi
-from benchmarks.live.listening import Playback, hear, seconds_of
+import psutil
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
+from benchmarks.rig import ROOT, ServedApi, as_environment, fake_engine, parser, served_api
+from rhapsode.bench.server.connections import connected, read_origin
+from rhapsode.bench.server.listening import BYTES_PER_SAMPLE, Playback, RequestFailed
+from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
+from rhapsode.stack import commands
+from storage.queue.model_registry import ModelRegistry
+from storage.queue.worker_registry import WorkerRegistry
+from tests.run_guard import guarded_run
+
+BUFFER_S = 0.5
+RATE_HZ = 24_000
+START_S = 600.0
 APART_S = 0.1
-"""Between the first words of two listeners."""
+OPENING_AT_ONCE = 50
+TRY_LATER = 1013
+SENTENCES = (
+    "The harbour was quiet, and nobody had lit the lamps along the wall.",
+    "A boat came in with its sail half down, as if it had been told to wait.",
+    "What the fishermen said to each other did not reach the window.",
+    "Later there was a light on the water, and then there were two of them.",
+    "She closed the book and counted the bells until they had stopped.",
+)
+TEXTS = tuple(" ".join((*SENTENCES[first:], *SENTENCES[:first])) for first in range(len(SENTENCES)))
+Order = dict[str, object]
 
 
 @dataclass
 class Heard:
-    """Of all listeners together. wrong: streams whose bytes were not those of the undisturbed one."""
+    """Of all listeners together. dry: streams in which the buffer ran empty, longest_gap_s at most."""
 
     streams: int = 0
     audio_s: float = 0.0
+    dry: int = 0
     longest_gap_s: float = 0.0
-    gaps: int = 0
     wrong: int = 0
     broken: Counter[str] = field(default_factory=Counter[str])
 
-    def row(self) -> dict[str, object]:
-        return {
-            "streams": self.streams,
-            "audio_h": round(self.audio_s / 3600, 2),
-            "broken": dict(self.broken),
-            "gaps": self.gaps,
-            "longest_gap_ms": round(1000 * self.longest_gap_s),
-            "wrong_bytes": self.wrong,
-        }
+
+@dataclass
+class Crowd:
+    """refused: by a status, or told to come later (1013). lost: connections that ended otherwise."""
+
+    open: int = 0
+    acknowledged: int = 0
+    refused: int = 0
+    lost: int = 0
+
+    @property
+    def settled(self) -> int:
+        return self.open + self.refused + self.lost
 
 
-@dataclass(frozen=True)
-class Listening:
-    """What is listened to, until when on the monotonic clock. digests: of each order's bytes; none: not looked at."""
+class Worker:
+    def __init__(self, environment: dict[str, str], log: Path) -> None:
+        self._environment, self._log = environment, log
+        self._process: subprocess.Popen[bytes] | None = None
 
-    api: ServedApi
-    orders: Sequence[dict[str, object]]
-    until_s: float
-    heard: Heard
-    digests: Sequence[str] = ()
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            command = commands.gpu_worker()
+            self._process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
 
-    async def run(self, number: int) -> None:
-        """So many listeners, to their ends."""
-        await asyncio.gather(*(self._listener(first) for first in range(number)))
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
 
-    async def _listener(self, first: int) -> None:
-        await asyncio.sleep(APART_S * first)
-        number = first
-        while time.monotonic() < self.until_s:
-            await self._one(number % len(self.orders))
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+def main() -> None:
+    given = _arguments()
+    room = str(4 * (given.crowd or 1_000))
+    with (
+        guarded_run() as folder,
+        served_api(folder, given.apis, RHAPSODE_MAX_CONNECTIONS=room) as api,
+        _workers(api, folder, given) as workers,
+    ):
+        asyncio.run(_measure(api, workers, given))
+
+
+def _arguments() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("--listeners", type=int, default=64)
+    options.add_argument("--minutes", type=float, default=3, help="of each part")
+    options.add_argument("--apis", type=int, default=1, help="processes of the API")
+    options.add_argument("--kill-every", type=float, default=0, help="seconds between two kills")
+    options.add_argument("--crowd", type=int, default=0, help="WebSockets")
+    options.add_argument("--every", type=float, default=10, help="seconds between two pieces of text on each of them")
+    options.add_argument("--step-ms", type=float, default=20, help="of the engine without a model: a frame of 80 ms")
+    options.add_argument("--checkpoint", type=Path, help="of a real engine")
+    options.add_argument("--device", default="cpu")
+    return options.parse_args()
+
+
+@contextmanager
+def _workers(api: ServedApi, folder: Path, given: argparse.Namespace) -> Generator[list[Worker]]:
+    """Two where one is killed. Each has a place for every listener."""
+    environment = fake_engine(given.step_ms / 1000) | as_environment(api.settings)
+    environment |= {"RHAPSODE_LANE": "gpu", "RHAPSODE_SLOTS": "1", "RHAPSODE_LIVE_HOST": "127.0.0.1"}
+    environment |= {"RHAPSODE_LIVE_SLOTS": str(given.listeners), "RHAPSODE_DEVICE": given.device}
+    if given.checkpoint is not None:
+        del environment["RHAPSODE_ENGINE"]
+        environment |= {"RHAPSODE_CHECKPOINT": str(given.checkpoint.resolve()), "RHAPSODE_ENGINE_PROFILE": "latency"}
+        environment |= {"RHAPSODE_ENGINE_REPRODUCIBILITY": "strict"}
+    names = ("gpu-0", "gpu-1") if given.kill_every else ("gpu-0",)
+    workers = [Worker(environment | {"RHAPSODE_WORKER_NAME": name}, folder / f"{name}.log") for name in names]
+    with ExitStack() as stack:
+        for worker in workers:
+            worker.start()
+            stack.callback(worker.kill)
+        yield workers
+
+
+async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Namespace) -> None:
+    model, voice = await _spoken_names(api, workers)
+    orders = [_order(model, voice, text) for text in TEXTS]
+    digests = [await _digest(api, order) for order in orders]
+    kills = asyncio.create_task(_kill(api, workers, given))
+    _tell(api, "while workers are killed" if given.kill_every else "alone", await _listen(api, orders, digests, given))
+    print(json.dumps({"kills": await kills}), flush=True)
+    if given.crowd:
+        crowd, gate = Crowd(), asyncio.Semaphore(OPENING_AT_ONCE)
+        members = [
+            asyncio.create_task(_belong(api, {"model": model, "voice": voice}, crowd, gate, given.every))
+            for _ in range(given.crowd)
+        ]
+        while crowd.settled < given.crowd:
+            await asyncio.sleep(0.5)
+        before = crowd.acknowledged
+        _tell(api, "beside a crowd", await _listen(api, orders, digests, given))
+        per_s = (crowd.acknowledged - before) / (60 * given.minutes)
+        print(json.dumps({**asdict(crowd), "pieces_per_s": round(per_s)}), flush=True)
+        for member in members:
+            member.cancel()
+        await asyncio.gather(*members, return_exceptions=True)
+
+
+def _tell(api: ServedApi, what: str, heard: Heard) -> None:
+    memory_mib = sum(psutil.Process(pid).memory_info().rss for pid in api.pids) >> 20
+    print(json.dumps({"listeners": what, **asdict(heard), "api_mib": memory_mib}), flush=True)
+
+
+async def _spoken_names(api: ServedApi, workers: Sequence[Worker]) -> tuple[str, str]:
+    """A model that every worker speaks, and the API has found them; and a voice of it."""
+    give_up_s = time.monotonic() + START_S
+    while time.monotonic() < give_up_s:
+        cards = [card for card in ModelRegistry(api.state).list() if card.name != "small" and card.speakers]
+        if cards and _all_speak(api, workers):
+            order = _order(cards[0].name, cards[0].speakers[0], TEXTS[0])
+            if isinstance(await _hear(api, order, None), bytes):
+                return cards[0].name, cards[0].speakers[0]
+        await asyncio.sleep(0.2)
+    sys.exit("not every worker speaks")
+
+
+def _all_speak(api: ServedApi, workers: Sequence[Worker]) -> bool:
+    """Each of them as it was started last."""
+    live = {each.report.pid for each in WorkerRegistry(api.state).list() if each.report.live is not None}
+    return live.issuperset(worker.pid for worker in workers)
+
+
+async def _kill(api: ServedApi, workers: Sequence[Worker], given: argparse.Namespace) -> int:
+    until_s, kills = time.monotonic() + 60 * given.minutes, 0
+    while given.kill_every and time.monotonic() + given.kill_every < until_s:
+        await asyncio.sleep(given.kill_every)
+        if _all_speak(api, workers):
+            worker = workers[kills % len(workers)]
+            worker.kill()
+            worker.start()
+            kills += 1
+    return kills
+
+
+async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str], given: argparse.Namespace) -> Heard:
+    heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
+
+    async def listener(number: int) -> None:
+        await asyncio.sleep(APART_S * number)
+        while time.monotonic() < until_s:
+            which, playback = number % len(orders), Playback()
+            told = await _hear(api, orders[which], playback)
+            heard.streams += 1
+            heard.dry += playback.buffer_s > BUFFER_S
+            heard.longest_gap_s = max(heard.longest_gap_s, playback.buffer_s - BUFFER_S)
+            if isinstance(told, bytes):
+                heard.audio_s += playback.audio_s
+                heard.wrong += hashlib.sha256(told).hexdigest() != digests[which]
+            else:
+                heard.broken[told] += 1
+                await asyncio.sleep(0.5)
             number += 1
 
-    async def _one(self, which: int) -> None:
-        playback = Playback()
-        told = await hear(self.api, self.orders[which], playback)
-        heard = self.heard
-        heard.streams += 1
-        heard.gaps += playback.gaps
-        heard.longest_gap_s = max(heard.longest_gap_s, playback.gap_s)
-        if isinstance(told, str):
-            heard.broken[told] += 1
-            await asyncio.sleep(0.5)
-            return
-        heard.audio_s += seconds_of(told)
-        heard.wrong += bool(self.digests) and hashlib.sha256(told).hexdigest() != self.digests[which]
+    await asyncio.gather(*map(listener, range(given.listeners)))
+    return heard
+
+
+async def _digest(api: ServedApi, order: Order) -> str:
+    told = await _hear(api, order, None)
+    if isinstance(told, str):
+        sys.exit(told)
+    return hashlib.sha256(told).hexdigest()
+
+
+def _order(model: str, voice: str, text: str) -> Order:
+    """A stream of 20 s at most: random weights never end by themselves."""
+    fields = {"model": model, "voice": voice, "input": text, "seed": 7, "max_new_tokens": 250}
+    return {**fields, "stream": True, "response_format": "pcm", "reproducibility": "strict"}
+
+
+async def _hear(api: ServedApi, order: Order, playback: Playback | None) -> bytes | str:
+    """Its bytes, read as fast as they play where there is a playback; or why it was not whole."""
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {api.key}"}
+    whole = bytearray()
+    try:
+        async with connected(read_origin(api.url)) as connection:
+            answer = await connection.ask("POST", "/v1/audio/speech", headers, json.dumps(order).encode())
+            if not answer.is_success:
+                return f"refused: {answer.status}"
+            async for piece in connection.pieces():
+                whole += piece
+                if playback is not None:
+                    now_s = time.monotonic()
+                    playback.add(len(piece) / BYTES_PER_SAMPLE / RATE_HZ, now_s)
+                    await asyncio.sleep(playback.audio_s - (now_s - (playback.first_s or now_s)) - BUFFER_S)
+    except RequestFailed as error:
+        return f"broken off: {error}"
+    return bytes(whole)
+
+
+async def _belong(api: ServedApi, named: Order, crowd: Crowd, gate: asyncio.Semaphore, every_s: float) -> None:
+    """One connection of the crowd."""
+    is_open = False
+    try:
+        async with gate:
+            connection = await connect(
+                api.url.replace("http", "ws") + SOCKET_PATH,
+                subprotocols=[NARI],  # pyright: ignore[reportArgumentType] - a NewType of theirs
+                additional_headers={"Authorization": f"Bearer {api.key}"},
+                compression=None,
+                ping_interval=None,
+                open_timeout=None,
+                proxy=None,
+            )
+            await _say(connection, {"type": "request.start", **named}, "request.configured")
+        crowd.open, is_open = crowd.open + 1, True
+        await asyncio.sleep(every_s * random.random())
+        for sequence in range(sys.maxsize):
+            await _say(connection, {"type": "input_text.append", "sequence": sequence, "text": " "}, "input_text.ack")
+            crowd.acknowledged += 1
+            await asyncio.sleep(every_s)
+    except InvalidStatus:
+        crowd.refused += 1
+    except (OSError, WebSocketException) as error:
+        came_too_early = isinstance(error, ConnectionClosed) and error.rcvd is not None and error.rcvd.code == TRY_LATER
+        if came_too_early and not is_open:
+            crowd.refused += 1
+        else:
+            crowd.lost, crowd.open = crowd.lost + 1, crowd.open - is_open
+
+
+async def _say(connection: ClientConnection, message: Order, answer: str) -> None:
+    """Until the event of that type has come."""
+    await connection.send(json.dumps(message))
+    while json.loads(await connection.recv())["type"] != answer:
+        pass
+
+
+if __name__ == "__main__":
+    main()

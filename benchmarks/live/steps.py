@@ -1,25 +1,40 @@
-"""When a request for live speech passes each step on its way to the engine and back, on the clock of the machine.
+"""The way of a request for live speech to the engine and back, step by step, on the clock of the machine.
 
-    python -m benchmarks.live.steps FILE MODULE [ARGUMENTS]
+    python benchmarks/live/steps.py [--requests 50] [--step-ms 10]
 
-runs a module of ours that notes in the file, a line each, which step it passes when. Only a process that is started so
-does anything of this.
+API and worker (the engine without a model) are processes of their own and note in a file which step they pass when.
+Requests come one after the other. Told as medians: when each step is passed, then HTTP's first sample, the engine's,
+and the difference. `python -m benchmarks.live.steps --note FILE MODULE ARGUMENTS...` runs a module that notes.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import functools
 import importlib
 import inspect
+import json
 import os
 import runpy
+import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from benchmarks.rig import ROOT, START_S, ServedApi, parser, served_api
+from rhapsode.bench.server.connections import connected, read_origin
+from rhapsode.bench.server.listening import RequestFailed
+from rhapsode.bench.statistics import percentile
+from tests.run_guard import guarded_run
+
+TEXT = "A sentence of four to six seconds is what everybody is asked for here."
+SLOTS = 16
 
 
 @dataclass(frozen=True)
@@ -51,79 +66,136 @@ STEPS = (
     Step("first bytes framed", "api.http.middleware.framing:StrictConnection", "send", is_end=True, time=2),
 )
 LAST = "heard"
-ENGINE_BEGIN, ENGINE_END = "at the engine", "the engine's first sound"
-"""What lies between them is the engine's own."""
-
-TIMES = {step.name: step.time for step in STEPS}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file")
-    parser.add_argument("module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    given = parser.parse_args()
-    _run(given.file, given.module, given.arguments)
+    if sys.argv[1:2] == ["--note"]:
+        _run_noting(sys.argv[2], sys.argv[3], sys.argv[4:])
+        return
+    options = parser(__doc__)
+    options.add_argument("--requests", type=int, default=50)
+    options.add_argument("--step-ms", type=float, default=10, help="of the engine: a frame of 80 ms of speech")
+    given = options.parse_args()
+    with guarded_run() as folder:
+        files = [folder / "api.steps", folder / "worker.steps"]
+        with (
+            served_api(folder, module=("benchmarks.live.steps", "--note", str(files[0]), "api.server")) as api,
+            _worker(api, files[1], given),
+        ):
+            ways = asyncio.run(_ways(api, files, given.requests))
+    _tell(ways)
 
 
-def _run(file: str, module: str, arguments: Sequence[str]) -> None:
+@contextmanager
+def _worker(api: ServedApi, notes: Path, given: argparse.Namespace) -> Generator[None]:
+    urls = [each.get_secret_value() for each in (api.settings.redis_url, api.settings.broker_url)]
+    noting = ["-m", "benchmarks.live.steps", "--note", str(notes), "tests.api.live.speaking_worker", "gpu-0"]
+    arguments = [*urls, str(api.settings.store_path), str(SLOTS), str(given.step_ms / 1000)]
+    with notes.with_suffix(".log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, *noting, *arguments], cwd=ROOT, stdout=log, stderr=log)
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+async def _ways(api: ServedApi, files: Sequence[Path], count: int) -> list[dict[str, float]]:
+    """By request, the milliseconds since it was sent at which each step was passed."""
+    give_up_s = time.monotonic() + START_S
+    while isinstance(refusal := await _first_ms(api), str):
+        if time.monotonic() > give_up_s:
+            sys.exit(f"nothing speaks: {refusal}")
+        await asyncio.sleep(0.2)
+    ways: list[dict[str, float]] = []
+    for _ in range(count):
+        began_ns = _now_ns()
+        first_ms = await _first_ms(api)
+        if isinstance(first_ms, str):
+            sys.exit(f"not heard: {first_ms}")
+        notes = [(at - began_ns, name) for at, name in _read_notes(files) if at >= began_ns]
+        passed = {step.name: [at for at, name in notes if name == step.name][step.time - 1] for step in STEPS}
+        ways.append({LAST: first_ms, **{name: at / 1e6 for name, at in passed.items()}})
+    return ways
+
+
+async def _first_ms(api: ServedApi) -> float | str:
+    """To the first bytes of the answer, which is read to its end; or what was refused."""
+    order = {"model": "fake", "voice": "ada", "input": TEXT, "stream": True, "response_format": "pcm"}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {api.key}"}
+    try:
+        async with connected(read_origin(api.url)) as connection:
+            began_ns = _now_ns()
+            answer = await connection.ask("POST", "/v1/audio/speech", headers, json.dumps(order).encode())
+            if not answer.is_success:
+                return str(await connection.refused(answer))
+            moments = [_now_ns() async for _ in connection.pieces()]
+    except RequestFailed as error:
+        return str(error)
+    return (moments[0] - began_ns) / 1e6
+
+
+def _tell(ways: Sequence[dict[str, float]]) -> None:
+    medians = {name: statistics.median(way[name] for way in ways) for name in ways[0]}
+    print(f"{'step':<28} {'ms':>7} {'since the one before':>22}")
+    before_ms = 0.0
+    for name, at_ms in sorted(medians.items(), key=lambda step: step[1]):
+        print(f"{name:<28} {at_ms:>7.2f} {at_ms - before_ms:>22.2f}")
+        before_ms = at_ms
+    engine = [way["the engine's first sound"] - way["at the engine"] for way in ways]
+    http = [way[LAST] for way in ways]
+    between = [heard - made for heard, made in zip(http, engine, strict=True)]
+    print(f"{'':<28} {'p10':>7} {'p50':>7} {'p95':>7} ms")
+    for name, times in (("HTTP's first sample", http), ("the engine's", engine), ("between them", between)):
+        print(f"{name:<28}", *(f"{percentile(times, share):>7.2f}" for share in (0.1, 0.5, 0.95)))
+
+
+def _run_noting(file: str, module: str, arguments: Sequence[str]) -> None:
     notes = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    package = "api" if module.startswith("api.") else "worker"
     for step in STEPS:
         owner, _, name = step.owner.partition(":")
-        if owner.split(".")[0] == _package(module):
-            _follow(step, importlib.import_module(owner), name, functools.partial(_note, notes, step.name))
+        if owner.split(".")[0] == package:
+            found: Any = importlib.import_module(owner)
+            place = getattr(found, name) if name else found
+            note = functools.partial(_note, notes, step.name)
+            setattr(place, step.function, _noting(getattr(place, step.function), note, is_end=step.is_end))
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def now_ns() -> int:
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-
-
-def read_notes(files: Sequence[Path]) -> list[tuple[int, str]]:
-    """All of them, by time."""
-    lines = [line for file in files if file.exists() for line in file.read_text().splitlines()]
-    return sorted((int(at), name) for at, _, name in (line.partition(" ") for line in lines))
-
-
-def _package(module: str) -> str:
-    """Of the process: the API's, or else a worker's."""
-    return "api" if module.startswith("api.") else "worker"
-
-
-def _note(notes: int, name: str) -> None:
-    os.write(notes, f"{now_ns()} {name}\n".encode())
-
-
-def _follow(step: Step, module: Any, name: str, note: Callable[[], None]) -> None:  # noqa: ANN401 - any module of ours
-    owner = getattr(module, name) if name else module
-    setattr(owner, step.function, _noting(getattr(owner, step.function), note, is_end=step.is_end))
-
-
 def _noting(function: Callable[..., Any], note: Callable[[], None], *, is_end: bool) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(function):
+    before, after = (lambda: None, note) if is_end else (note, lambda: None)
 
-        @functools.wraps(function)
-        async def noting_coroutine(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it is
-            if not is_end:
-                note()
-            result = await function(*given, **named)
-            if is_end:
-                note()
-            return result
-
-        return noting_coroutine
+    @functools.wraps(function)
+    async def noting_coroutine(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it is
+        before()
+        result = await function(*given, **named)
+        after()
+        return result
 
     @functools.wraps(function)
     def noting(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it is
-        if not is_end:
-            note()
+        before()
         result = function(*given, **named)
-        if is_end:
-            note()
+        after()
         return result
 
-    return noting
+    return noting_coroutine if inspect.iscoroutinefunction(function) else noting
+
+
+def _note(notes: int, name: str) -> None:
+    os.write(notes, f"{_now_ns()} {name}\n".encode())
+
+
+def _now_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def _read_notes(files: Sequence[Path]) -> list[tuple[int, str]]:
+    """All of them, by time."""
+    lines = [line.partition(" ") for file in files if file.exists() for line in file.read_text().splitlines()]
+    return sorted((int(at), name) for at, _, name in lines)
 
 
 if __name__ == "__main__":

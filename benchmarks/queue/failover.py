@@ -3,18 +3,16 @@
     python -m benchmarks.queue.failover [--failovers 24] [--jobs 1000]
 
 Primary, replica and Sentinel (`down-after-milliseconds 1000`) on this machine. So many jobs are accepted before the
-first blow, of which a segment of each is never spoken: all of them are under way at every blow. Clients submit all
+first failover, of which a segment of each is never spoken: all of them are under way at every one. Clients submit all
 the time, and do not wait for the replica; a worker of its own process takes tickets, claims, works for a while and
 commits, as ours do. The primary is killed (kill -9) and frozen (SIGSTOP, as a host that stands still: nothing answers
-and nothing is closed, and it comes back when all is over) in turns. Told for each: seconds from the blow until
-Sentinel has chosen, until a job is accepted, and until an item is committed that was claimed afterwards; then the
-median and the longest, and how many accepted jobs Redis does not know any more: those the journal would have to bring
-back.
+and nothing is closed, and it comes back when all is over) in turns. Told for each: seconds until Sentinel has chosen,
+until a job is accepted, and until an item is committed that was claimed afterwards; then the median and the longest,
+and how many accepted jobs Redis does not know any more: those that the journal would have to bring back.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -25,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.rig import parser
 from storage.database.connections import connect_redis
 from storage.errors import LeaseLost, StoreUnavailable
 from storage.ids import JobId
@@ -48,34 +47,25 @@ SWEEP_EVERY_S = 1.0
 BETWEEN_S = 2.0
 LONGEST_S = 120.0
 FATES = ("killed", "frozen")
-
-
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """Seconds from the blow."""
-
-    fate: str
-    chosen_s: float
-    accepted_s: float
-    committed_s: float
+HEADS = ("chosen", "accepted", "committed")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--failovers", type=int, default=24, help="of both kinds together")
-    parser.add_argument("--jobs", type=int, default=0, help="accepted before the first one")
-    parser.add_argument("--worker", nargs=2, metavar=("URL", "FILE"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.worker:
-        work(*arguments.worker)
+    options = parser(__doc__)
+    options.add_argument("--failovers", type=int, default=24, help="of both kinds together")
+    options.add_argument("--jobs", type=int, default=0, help="accepted before the first one")
+    options.add_argument("--worker", nargs=2, metavar=("URL", "FILE"), help="the worker's part, in its own process")
+    given = options.parse_args()
+    if given.worker:
+        work(*given.worker)
     else:
         with guarded_run() as folder, watched_servers(folder) as servers:
-            measure(servers, folder / "committed", arguments.failovers, arguments.jobs)
+            measure(servers, folder / "committed", given.failovers, given.jobs)
 
 
 def work(url: str, committed: str) -> None:
-    """The worker's process: one line for each item that it commits, with the moment at which it claimed it."""
-    settings = _settings(url)
+    """One line for each item that is committed, with the moment at which it was claimed."""
+    settings = StorageSettings.model_validate({"redis_url": url, "store": "s3://nowhere"})
     jobs = JobStore(connect_redis(settings))
     app = create_celery(settings, "worker", (CPU_QUEUE,))
 
@@ -94,8 +84,8 @@ def work(url: str, committed: str) -> None:
         with Path(committed).open("a") as lines:
             lines.write(f"{claimed_s} {time.monotonic()}\n")
 
-    options = ("--pool", "threads", "--concurrency", str(HANDS), "--without-gossip", "--without-mingle")
-    app.worker_main(["worker", *options])
+    threads = ("--pool", "threads", "--concurrency", str(HANDS))
+    app.worker_main(["worker", *threads, "--without-gossip", "--without-mingle"])
 
 
 @dataclass
@@ -145,7 +135,7 @@ def measure(servers: WatchedServers, committed: Path, failovers: int, jobs: int)
             for _ in range(jobs):
                 clients.accept(submission(ALICE))
             _until(lambda: committed.exists())
-            recoveries = [_recovery(servers, clients, committed, FATES[number % 2]) for number in range(failovers)]
+            took_s = [_recovery(servers, clients, committed, FATES[number % 2]) for number in range(failovers)]
         finally:
             clients.over.set()
             for thread in threads:
@@ -153,51 +143,41 @@ def measure(servers: WatchedServers, committed: Path, failovers: int, jobs: int)
             worker.kill()
             worker.wait()
             tickets.close()
-        _tell(recoveries, clients)
+        for which, fate in enumerate(FATES[:failovers]):
+            for name, column in zip(HEADS, zip(*took_s[which::2], strict=True), strict=True):
+                middle, most = statistics.median(column), max(column)
+                print(f"{len(column)} {fate}, {name}: median {middle:.1f}, longest {most:.1f}")
+        known = clients.jobs.get_many(ALICE, [job for job, _ in clients.accepted])
+        under_way = sum(record is not None and not record.state.is_terminal for record in known)
+        print(f"accepted {len(known)}, of them lost {sum(record is None for record in known)}, under way {under_way}")
 
 
-def _recovery(servers: WatchedServers, clients: Clients, committed: Path, fate: str) -> Recovery:
+def _recovery(servers: WatchedServers, clients: Clients, committed: Path, fate: str) -> tuple[float, float, float]:
+    """Seconds until each of `HEADS`."""
     time.sleep(BETWEEN_S)
     lost, struck_s = servers.primary(), time.monotonic()
     servers.freeze(lost) if fate == "frozen" else servers.kill(lost)
     _until(lambda: servers.primary() != lost)
     chosen_s = time.monotonic()
     _until(lambda: any(at_s > chosen_s for _, at_s in clients.accepted[-50:]))
-    _until(lambda: _first_commit_s(committed, chosen_s) is not None)
-    recovery = Recovery(
-        fate,
-        chosen_s - struck_s,
-        next(at_s for _, at_s in clients.accepted if at_s > chosen_s) - struck_s,
-        (_first_commit_s(committed, chosen_s) or 0.0) - struck_s,
-    )
-    print(f"{fate} {recovery.chosen_s:>6.1f} {recovery.accepted_s:>6.1f} {recovery.committed_s:>6.1f}", flush=True)
+    accepted_s = next(at_s for _, at_s in clients.accepted if at_s > chosen_s)
+    _until(lambda: _first_commit_s(committed, chosen_s) < float("inf"))
+    moments = (chosen_s, accepted_s, _first_commit_s(committed, chosen_s))
+    took_s = chosen, accepted, done = moments[0] - struck_s, moments[1] - struck_s, moments[2] - struck_s
+    print(f"{fate} {chosen:>6.1f} {accepted:>6.1f} {done:>6.1f}", flush=True)
     servers.thaw(lost) if fate == "frozen" else servers.start_server(lost, of=servers.primary())
     eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1, LONGEST_S)
-    return recovery
+    return took_s
 
 
-def _first_commit_s(committed: Path, since_s: float) -> float | None:
+def _first_commit_s(committed: Path, since_s: float) -> float:
+    """Endless where there is none yet."""
     rows = (line.split() for line in committed.read_text().split("\n")[:-1])
-    return next((float(done_s) for claimed_s, done_s in rows if float(claimed_s) > since_s), None)
-
-
-def _tell(recoveries: list[Recovery], clients: Clients) -> None:
-    for fate in FATES:
-        of_fate = [each for each in recoveries if each.fate == fate]
-        for name in ("chosen_s", "accepted_s", "committed_s"):
-            took = [getattr(each, name) for each in of_fate]
-            print(f"{len(took)} {fate}, {name}: median {statistics.median(took):.1f}, longest {max(took):.1f}")
-    known = clients.jobs.get_many(ALICE, [job for job, _ in clients.accepted])
-    under_way = sum(record is not None and not record.state.is_terminal for record in known)
-    print(f"accepted {len(known)}, of them lost {sum(record is None for record in known)}, under way {under_way}")
+    return next((float(done_s) for claimed_s, done_s in rows if float(claimed_s) > since_s), float("inf"))
 
 
 def _until(is_so: Callable[[], bool]) -> None:
     eventually(is_so, LONGEST_S)
-
-
-def _settings(url: str) -> StorageSettings:
-    return StorageSettings.model_validate({"redis_url": url, "store": "s3://nowhere"})
 
 
 if __name__ == "__main__":

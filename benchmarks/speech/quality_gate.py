@@ -1,79 +1,95 @@
-"""What checking and reusing cost for each segment: CPU time of the gate, calls of the index, bytes in Redis.
+"""What the quality gate costs, how often it calls good speech bad, and what it catches of each kind of bad speech.
 
-CPU time is of this process and hardly changes with what else the machine does; wall time of the calls does.
+    python benchmarks/speech/quality_gate.py [--checkpoint worker/small_voice] [--lines 160] [--as-written]
+
+Cost is CPU of a segment, beside a product of fixed size in turns with it. Then every speaker of the checkpoint says
+lines that made neither rule nor bound, numbers as words unless `--as-written`. An alarm is surely false where the
+recogniser (Moonshine tiny) hears every word as it is written; it mishears a quarter of the single words that are right,
+so the truth lies between that column and the alarms. What passes is damaged in every kind and strength of
+`tests/worker/speech/quality/probes`. With the recogniser, the text has a word that the speech lacks.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import redis
 import soundfile
 
-from rhapsode.contract.jobs.narration import Narration
+from benchmarks.rig import ROOT, SMALL_VOICE, parser
+from reading.segmenting.lengths import Segmentation
 from rhapsode.contract.jobs.quality import Gate
-from rhapsode.contract.jobs.states import Priority
-from storage.database.embedded_valkey import EmbeddedRedis
-from storage.ids import JobId, TenantId, new_job_id
-from storage.job_store.segment_reads import ResultSamples
-from storage.job_store.segment_reuse import ReuseIndex, SegmentContent
-from storage.job_store.store import JobStore
-from storage.jobs.submissions import Submission
-from storage.jobs.work_items import PlanResult, WorkerIdentity
-from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.narration.spec import NarrationSpec
-from storage.segments.results import SegmentReport
-from tests.run_guard import guarded_run
-from worker.engine.interface import FinishReason, Speech
-from worker.speech.quality.calibration.calibration_file import FILE_NAME, UNCALIBRATED, read_calibration
+from tests.worker.speech.quality.probes import content, sounds
+from tests.worker.speech.quality.probes.given import Given
+from worker.engine.interface import FinishReason, Speech, TextFrontEnd
+from worker.engine.native import NativeEngine
+from worker.engine.settings import NativeEngineSettings
+from worker.speech.quality.calibration.calibrate import Example, as_spoken, speak
+from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, read_calibration
+from worker.speech.quality.checks import basic_findings
+from worker.speech.quality.findings import Finding
 from worker.speech.quality.gate import QualityGate
-from worker.speech.quality.listening import RecogniserPool
-from worker.speech.quality.norms_cache import SAMPLE
+from worker.speech.quality.listening import RecogniserPool, compared, spoken_words, word_findings
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
 from worker.speech.quality.verdict import Utterance, measured_verdict
+from worker.speech.quality.words.word_errors import word_errors
+
+LINES = (Path(__file__).with_name("everyday.txt"), ROOT / "tests/listening/unseen_sentences.txt")
+LANGUAGE = "english"
+LENGTHS = ((1, 3), (4, 8), (9, 15), (16, 30), (31, 99))
+"""Of texts, in words: both ends belong to it."""
 
 RATE_HZ, SAMPLES_PER_FRAME, NUM_CODEBOOKS = 24_000, 1_920, 16
-TENANT, WORKER, MODEL = TenantId("local"), WorkerIdentity("w", "1"), "small"
 SECONDS = (5, 10, 15)
 ROUNDS = 40
-SMALL_VOICE = Path(__file__).resolve().parents[2] / "worker/small_voice"
-SENTENCES = "Nobody had told her about the bridge; she had walked from the mill, and the tide was high. " * 3
+TEXT = "Nobody had told her about the bridge; she had walked from the mill, and the tide was high. " * 3
 YARDSTICK = np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32)
+
+Judge = Callable[[Example], Sequence[Finding]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--segments", type=int, default=2_000, help="of the job whose bytes are counted")
-    arguments = parser.parse_args()
-    measure_gate()
-    measure_recogniser()
-    with guarded_run() as folder, EmbeddedRedis(folder) as server:
-        client = redis.Redis.from_url(server.url, decode_responses=True)
-        measure_index(client, arguments.segments)
-        client.close()
+    options = parser(__doc__)
+    options.add_argument("--checkpoint", type=Path, default=SMALL_VOICE)
+    options.add_argument("--lines", type=int, default=160, help="spread evenly over all lengths")
+    options.add_argument("--as-written", action="store_true", help="digits as digits")
+    options.add_argument("--heard", type=int, default=100, help="utterances that are read back")
+    given = options.parse_args()
+    calibration, pool = read_calibration(given.checkpoint / FILE_NAME), RecogniserPool(MoonshineTiny)
+    print_cost(calibration, pool)
+    every = [line for path in LINES for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [every[number] for number in np.linspace(0, len(every) - 1, min(given.lines, len(every))).astype(int)]
+    front_end = TextFrontEnd.RAW if given.as_written else TextFrontEnd.WORDS
+    whole = Segmentation(1_000, 1_000)
+    texts = [text for line in lines for text in as_spoken(line, whole, LANGUAGE, front_end)]
+    engine = NativeEngine(NativeEngineSettings(given.checkpoint, slots=16))
+    examples = speak(engine, texts, LANGUAGE)
+    engine.close()
+    judge: Judge = lambda one: basic_findings(one.speech, one.text, calibration.bounds(LANGUAGE, one.speaker))  # noqa: E731
+    print_alarms(examples, judge, pool)
+    passing = [each for each in givens(examples) if not judge(each.example)]
+    print_kinds(passing, judge)
+    spread = np.linspace(0, len(passing) - 1, min(given.heard, len(passing))).astype(int)
+    print_words([each for number in spread if content.is_long_enough(each := passing[number])], pool)
 
 
-def measure_gate() -> None:
-    """Beside a product of fixed size, run in turns with it: what company on the machine costs, it costs both."""
-    gates = {
-        "no calibration": QualityGate(UNCALIBRATED, {}, measured_verdict),
-        "small voice": QualityGate(read_calibration(SMALL_VOICE / FILE_NAME), {}, measured_verdict),
-    }
-    print(f"{'basic gate':<28}{'audio s':>9}{'CPU ms':>9}{'x real time':>13}{'x yardstick':>13}")
-    for name, gate in gates.items():
-        for seconds in SECONDS:
-            utterance = Utterance(spoken(seconds), SENTENCES[: 15 * seconds], "slt", "english")
-            cpu_s, yardstick_s = cpu_beside(partial(gate.judge, utterance, Gate.BASIC, None), yardstick)
-            ratio = cpu_s / yardstick_s
-            print(f"{name:<28}{seconds:>9}{cpu_s * 1e3:>9.2f}{seconds / cpu_s:>13,.0f}{ratio:>13.1f}")
+def print_cost(calibration: Calibration, pool: RecogniserPool) -> None:
+    gate = QualityGate(calibration, {}, measured_verdict)
+    print("| cost | audio s | CPU ms | yardsticks |\n|---|---:|---:|---:|")
+    for seconds in SECONDS:
+        utterance = Utterance(sample_speech(seconds), TEXT[: 15 * seconds], "slt", LANGUAGE)
+        judged = partial(gate.judge, utterance, Gate.BASIC, None)
+        spent = [(cpu_s(judged), cpu_s(yardstick)) for _ in range(ROUNDS)]
+        cost_s, yardstick_s = (statistics.median(column) for column in zip(*spent, strict=True))
+        print(f"| basic gate | {seconds} | {cost_s * 1e3:.2f} | {cost_s / yardstick_s:.1f} |")
+    heard = partial(pool.transcribe, sample_speech(10))
+    heard()
+    print(f"| recogniser | 10 | {1e3 * statistics.median(cpu_s(heard) for _ in range(5)):.0f} | |\n")
 
 
 def yardstick() -> None:
@@ -82,103 +98,88 @@ def yardstick() -> None:
     np.sort(np.square(spectra.real) + np.square(spectra.imag), axis=1)
 
 
-def measure_recogniser() -> None:
-    """On the recording of a person that comes with the recogniser."""
-    spec = importlib.util.find_spec("moonshine_voice")
-    if spec is None or spec.origin is None:
-        raise SystemExit("the recogniser is not installed: pip install 'rhapsode[listening]'")
-    pcm, rate_hz = soundfile.read(Path(spec.origin).parent / "assets" / "two_cities.wav", dtype="float32")
-    pool = RecogniserPool(MoonshineTiny)
-    heard = np.asarray(pcm[: 10 * rate_hz], np.float32)
-    speech = Speech(heard, np.zeros((125, NUM_CODEBOOKS), np.int16), rate_hz, FinishReason.EOS, 0.0)
-    pool.transcribe(speech)
-    cpu_s = cpu_seconds(lambda: pool.transcribe(speech), rounds=5)
-    print(f"{'asr, Moonshine tiny':<28}{10:>9}{cpu_s * 1e3:>9.0f}{10 / cpu_s:>13,.0f}")
-
-
-def measure_index(client: redis.Redis, num_segments: int) -> None:
-    contents = [content(number) for number in range(num_segments)]
-    lines, _ = stored_bytes(client, num_segments, [""] * num_segments)
-    both, job = stored_bytes(client, num_segments, [each.id for each in contents])
-    print(f"\nRedis, {num_segments:,} segments: {lines:.0f} B a result, {both - lines:.0f} B more for its hint")
-    index, samples = ReuseIndex(client), ResultSamples(client)
-    other = content(-1).id
-    for name, call in (
-        ("find, none has it", lambda: index.find(TENANT, other)),
-        ("find, an earlier job has it", lambda: index.find(TENANT, contents[7].id)),
-        (f"{SAMPLE} results of a job", lambda: samples.read(job, SAMPLE)),
-    ):
-        wall_ms = statistics.median(wall_seconds(call) for _ in range(ROUNDS)) * 1e3
-        print(f"{name:<28}{wall_ms:>9.2f} ms wall, {cpu_seconds(call) * 1e3:.2f} ms CPU")
-
-
-def stored_bytes(client: redis.Redis, num_segments: int, reuse_ids: list[str]) -> tuple[float, JobId]:
-    """What a segment adds to Redis when its job has finished speaking; and the job."""
-    client.flushdb()
-    jobs = JobStore(client)
-    job = new_job_id()
-    spec = NarrationSpec(Narration(model=MODEL, voice="alice"))
-    jobs.submit(Submission(job, TENANT, spec, Priority.LOW, "input", 1, num_segments * 10_000, 3_600))
-    plan = jobs.claim(CPU_QUEUE, WORKER, 60).item
-    assert plan is not None
-    jobs.commit_plan(plan.lease, PlanResult("plan", num_segments, num_segments * 10_000))
-    before = used_memory(client)
-    for reuse_id in reuse_ids:
-        item = jobs.claim(speech_queue(MODEL), WORKER, 60).item
-        assert item is not None
-        jobs.commit_segment(item.lease, replace(finished(), reuse_id=reuse_id, seed=int(item.lease.item) << 40))
-    return (used_memory(client) - before) / num_segments, job
-
-
-def used_memory(client: redis.Redis) -> int:
-    """Without what is kept for a short while only: the answers of claims, and the log of events."""
-    for pattern in ("*:claims:*", "*:events:*"):
-        for key in client.scan_iter(pattern, count=1_000):
-            client.delete(key)
-    return int(client.info("memory")["used_memory"])
-
-
-def finished() -> SegmentReport:
-    return SegmentReport(240_000, RATE_HZ, 160, "ab" * 32, "eos", 900, loudness_lufs=-21.37)
-
-
-def content(number: int) -> SegmentContent:
-    spec = NarrationSpec(Narration(model=MODEL, voice="alice"))
-    return SegmentContent(
-        TENANT, f"sentence {number}", "alice", MODEL, "r", "english", "", spec.request.sampling, None, 0, Gate.BASIC
-    )
-
-
-def spoken(seconds: int) -> Speech:
+def sample_speech(seconds: int) -> Speech:
     """A sentence of the small voice as often as it takes, and codec frames that hardly repeat, as those of speech."""
     sentence, _ = soundfile.read(SMALL_VOICE / "samples" / "moon-slt.wav", dtype="float32")
-    pcm = np.resize(np.asarray(sentence, np.float32), seconds * RATE_HZ)
     num_frames = seconds * RATE_HZ // SAMPLES_PER_FRAME
     frames = np.random.default_rng(seconds).integers(0, 2_048, (num_frames, NUM_CODEBOOKS), dtype=np.int16)
+    pcm = np.resize(np.asarray(sentence, np.float32), seconds * RATE_HZ)
     return Speech(pcm, frames, RATE_HZ, FinishReason.EOS, 0.0)
 
 
-def cpu_seconds(call: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Median of one call."""
+def cpu_s(call: Callable[[], object]) -> float:
+    begun_s = time.process_time()
     call()
-    spent: list[float] = []
-    for _ in range(rounds):
-        begun = time.process_time()
-        call()
-        spent.append(time.process_time() - begun)
-    return statistics.median(spent)
+    return time.process_time() - begun_s
 
 
-def cpu_beside(call: Callable[[], object], other: Callable[[], object]) -> tuple[float, float]:
-    """Medians of both, run in turns."""
-    spent = [(cpu_seconds(call, rounds=1), cpu_seconds(other, rounds=1)) for _ in range(ROUNDS)]
-    return statistics.median(each[0] for each in spent), statistics.median(each[1] for each in spent)
+def print_alarms(examples: Sequence[Example], judge: Judge, pool: RecogniserPool) -> None:
+    """By length and speaker, then each by itself: speech that goes on behind its text is no false alarm."""
+    groups: dict[tuple[str, str], list[Example]] = defaultdict(list)
+    for one in examples:
+        count = len(one.text.split())
+        low, high = next(each for each in LENGTHS if each[0] <= count <= each[1])
+        for key in ((f"{low} to {high}", one.speaker), ("all", one.speaker), ("all", "all")):
+            groups[key].append(one)
+    heard = {id(one): pool.transcribe(one.speech) for one in examples if judge(one)}
+    print("| words | speaker | utterances | alarms | surely false | findings |\n|---|---|---:|---:|---:|---|")
+    for (words, speaker), group in sorted(groups.items()):
+        alarms = [one for one in group if id(one) in heard]
+        kinds = Counter(found.defect.value for one in alarms for found in judge(one))
+        false = sum(word_errors(one.text, heard[id(one)], spoken_words).errors == 0 for one in alarms)
+        share = f"{len(alarms)} ({len(alarms) / len(group):.2%})"
+        print(f"| {words} | {speaker} | {len(group)} | {share} | {false} | {named(kinds)} |")
+    print("\n| speaker | text | read back | found |\n|---|---|---|---|")
+    for one in examples:
+        if id(one) in heard:
+            found = ", ".join(f"{each.defect.value} {each.measured:.2f} ({each.bound:.2f})" for each in judge(one))
+            print(f"| {one.speaker} | {one.text} | {heard[id(one)]} | {found} |")
 
 
-def wall_seconds(call: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    call()
-    return time.perf_counter() - begun
+def givens(examples: Sequence[Example]) -> list[Given]:
+    """Each with the same text by the next speaker, and another text by its own."""
+    by_text: dict[str, dict[str, Example]] = defaultdict(dict)
+    for one in examples:
+        by_text[one.text][one.speaker] = one
+    texts = [text for text, voices in by_text.items() if len(voices) > 1]
+    found: list[Given] = []
+    for number, text in enumerate(texts):
+        names = sorted(voices := by_text[text])
+        # Half of the texts away, so that it is of another length as well.
+        other = by_text[texts[(number + len(texts) // 2) % len(texts)]]
+        nexts = dict(zip(names, [*names[1:], names[0]], strict=True))
+        found += [Given(voices[name], voices[nexts[name]], other[name]) for name in names if name in other]
+    return found
+
+
+def print_kinds(probed: Sequence[Given], judge: Judge) -> None:
+    print("\n| kind | strength | caught | by |\n|---|---|---:|---|")
+    for probe in (*content.PROBES, *sounds.PROBES):
+        for strength in probe.strengths:
+            dice = np.random.default_rng(7)
+            found = [judge(probe.damage(each, strength, dice)) for each in probed]
+            kinds = Counter(findings[0].defect.value for findings in found if findings)
+            share = np.mean([bool(findings) for findings in found])
+            print(f"| {probe.name} | {strength:g} {probe.unit} | {share:.1%} | {named(kinds)} |", flush=True)
+
+
+def print_words(probed: Sequence[Given], pool: RecogniserPool) -> None:
+    heard = [(each, pool.transcribe(each.example.speech)) for each in probed]
+    alarms = sum(bool(word_findings(compared(each.example.text, words, LANGUAGE))) for each, words in heard)
+    print(f"\nread back: {len(heard)} utterances, alarms {alarms}\n")
+    print("| with the recogniser | utterances | caught |\n|---|---:|---:|")
+    for probe in content.WORD_PROBES:
+        dice = np.random.default_rng(7)
+        changed = [
+            bool(word_findings(compared(text, words, LANGUAGE)))
+            for each, words in heard
+            if (text := probe.damage(each, probe.strengths[0], dice).text) != each.example.text
+        ]
+        print(f"| {probe.name} | {len(changed)} | {np.mean(changed) if changed else 0:.1%} |")
+
+
+def named(kinds: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in kinds.most_common(3))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from rhapsode.bench.server.listening.ear import Ear, Window
+from rhapsode.bench.server.listening import Ear, Window
 from rhapsode.bench.statistics import percentile
 
 _MEASURED = "measurement"

@@ -3,32 +3,26 @@
     python benchmarks/suite/books.py [--hours 1 10] [--url URL]
 
 Without `--url` a stack of its own, with the engine without a model. A book is paragraphs of the texts of
-`rhapsode bench`, as long as is thought to be so many hours; what was spoken is told beside it. The edit is of the
-segment in the middle, until the new file can be fetched. The kill (-9) is of the GPU worker, when half of a second book
-as long as the first is spoken: how many seconds more that one takes. Each is one job alone on the stack.
+`rhapsode bench`, estimated to last so many hours; what was spoken is told beside it. The edit is of the segment in the
+middle, until the new file can be fetched. The kill (-9) is of the GPU worker, when half of a second book as long as the
+first is spoken: how many seconds more that one takes. Each is one job alone on the stack.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
-from benchmarks.queue.system import PROCESSES
+from benchmarks.rig import fake_engine, kind_of, parser, running_stack
 from rhapsode import Job, Rhapsode
-from rhapsode.bench.server.orders import Language, Level
-from rhapsode.bench.server.texts.bank import TextBank, TextChoice
+from rhapsode.bench.server.orders import Language, Level, TextBank, TextChoice
 from rhapsode.stack.options import StackOptions
-from rhapsode.stack.stack import Stack
-from tests.environment import without_settings
 from tests.run_guard import guarded_run
 
 CHARS_PER_HOUR = 54_000
@@ -36,6 +30,7 @@ SLOTS = 64
 STEP_S = 0.001
 TIMEOUT_S = 4 * 3600.0
 POLL_S = 0.2
+HEADS = ("hours asked", "spoken", "segments", "accepted s", "finished s", "audio s/s", "an edit s", "a kill s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +43,16 @@ class Book:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hours", type=float, nargs="+", default=[1.0])
-    parser.add_argument("--url", help="of a running server; then no worker is killed")
-    arguments = parser.parse_args()
-    names = ("hours asked", "spoken", "segments", "accepted s", "finished s", "audio s/s", "an edit s", "a kill s")
-    print(*(f"{name:>11}" for name in names), flush=True)
-    if arguments.url is not None:
-        _tell(arguments.url, arguments.hours, None)
+    options = parser(__doc__)
+    options.add_argument("--hours", type=float, nargs="+", default=[1.0])
+    options.add_argument("--url", help="of a running server; then no worker is killed")
+    given = options.parse_args()
+    print(*(f"{name:>11}" for name in HEADS), flush=True)
+    if given.url is not None:
+        _tell(given.url, given.hours, None)
         return
-    with guarded_run() as folder, _stack(folder) as url:
-        _tell(url, arguments.hours, _kill_worker)
+    with guarded_run() as folder, running_stack(StackOptions(folder, slots=SLOTS), fake_engine(STEP_S)) as stack:
+        _tell(stack.url, given.hours, _kill_worker)
 
 
 def _tell(url: str, hours: list[float], kill: Callable[[], None] | None) -> None:
@@ -88,11 +82,9 @@ def book_text(hours: float, seed: int) -> str:
     bank = TextBank(TextChoice(seed, (Level.MEDIUM, Level.LONG), (Language.ENGLISH,)))
     chance = random.Random(seed)
     paragraphs: list[str] = []
-    number = chars = 0
-    while chars < hours * CHARS_PER_HOUR:
-        paragraph = " ".join(bank.order(number + each).text for each in range(chance.randint(1, 4)))
-        paragraphs.append(paragraph)
-        number, chars = number + 4, chars + len(paragraph)
+    while sum(map(len, paragraphs)) < hours * CHARS_PER_HOUR:
+        first = 4 * len(paragraphs)
+        paragraphs.append(" ".join(bank.order(first + each).text for each in range(chance.randint(1, 4))))
     return "\n\n".join(paragraphs)
 
 
@@ -122,19 +114,10 @@ def _edited(client: Rhapsode, job: Job) -> float:
 
 def _kill_worker() -> None:
     for process in psutil.Process().children(recursive=True):
-        if PROCESSES["gpu_worker"] in process.cmdline():
+        if kind_of(process) == "gpu_worker":
             os.kill(process.pid, signal.SIGKILL)
             return
     raise SystemExit("there is no GPU worker to kill")
-
-
-@contextmanager
-def _stack(folder: Path) -> Generator[str]:
-    environment = without_settings(os.environ)
-    environment |= {"RHAPSODE_ENGINE": "fake", "RHAPSODE_FAKE_STEP_S": str(STEP_S)}
-    with Stack(StackOptions(folder, slots=SLOTS), environment, lambda _: None) as stack:
-        stack.wait_ready()
-        yield stack.url
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Ten thousand voices made ready by one job, and what a short job notices of it.
 
-    python benchmarks/voices/voice_bulk.py [--voices 10000] [--slots 16] [--seconds 0]
+    python benchmarks/voices/voice_bulk.py [--voices 10000] [--slots 16] [--seconds 0] [--checkpoint DIR]
 
-A real stack (Valkey, API, workers, janitor, a folder store) with the fake engine, so that the queue is what is
-measured. The voices are embeddings, written straight into the stores; with `--seconds`, recordings of that length,
-each of a content of its own, which the workers decode. Prints one JSON object:
+A real stack (Valkey, API, workers, janitor, a folder store), with the engine without a model unless a checkpoint is
+given. The voices are embeddings, written straight into the stores; with `--seconds`, recordings of that length, each of
+a content of its own, which the workers decode. Prints one JSON object:
 
     order_s            from the order over HTTP to its answer
     planned_s          until every cache is pending and the first items may be claimed
@@ -18,202 +18,156 @@ each of a content of its own, which the workers decode. Prints one JSON object:
 
 from __future__ import annotations
 
-import argparse
+import io
 import json
-import os
-import platform
 import statistics
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import redis
-from pydantic import SecretStr
+import soundfile
 
-from benchmarks.voices.voice_rig import recording_of
-from rhapsode import Job, Rhapsode
+from benchmarks.rig import as_environment, fake_engine, parser, running_stack, settings_of
+from rhapsode import Rhapsode
 from rhapsode.client.voices.cache_calls import BulkOrder
 from rhapsode.stack.options import StackOptions
-from rhapsode.stack.stack import Stack
+from rhapsode.stack.planning.devices import parse_devices
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, new_voice_id
 from storage.job_store.events import EventLog
-from storage.job_store.following.event import JobEvent
 from storage.job_store.store import JobStore
 from storage.narration.voice_reference import SourceKind, VoiceSource
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelCard, ModelRegistry
-from storage.runtime.config.settings import StorageSettings
 from storage.voices.records import Consent, NewVoice
 from storage.voices.store import VoiceStore
-from tests.environment import without_settings
 from tests.run_guard import guarded_run
-from worker.engine.cores import usable_cores
 
 TENANT = TenantId("local")
 SENTENCE = "A short sentence is spoken."
-SIGNING = "signs-links-of-a-benchmark"
 NUM_IDLE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    kind: SourceKind
-    data: bytes
-    media_type: str
-    model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    jobs: int
-    median_s: float
-    slowest_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    order_s: float
-    planned_s: float
-    wall_s: float
-    voices_per_s: float
-    last_hundred_s: float
-    most_open: int
-    short_meanwhile_s: Latency
+RATE_HZ = 24_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--voices", type=int, default=10_000)
-    parser.add_argument("--slots", type=int, default=16)
-    parser.add_argument("--seconds", type=float, default=0.0, help="length of the recordings; 0 for embeddings")
-    arguments = parser.parse_args()
-    with _system(arguments.slots) as (settings, stack), Rhapsode(stack.url) as client, connect_redis(settings) as state:
-        card = ModelRegistry(state, settings.key_prefix).list()[0]
-        idle = _latency([_speak_s(client) for _ in range(NUM_IDLE)])
-        empty = _used_bytes(state)
-        started_s = time.perf_counter()
-        create_voices(VoiceStore(state), open_artifacts(settings), sources(arguments.voices, arguments.seconds, card))
-        created_s = time.perf_counter() - started_s
-        with_voices = _used_bytes(state)
-        bulk = measure_bulk(client, JobStore(state), EventLog(state), arguments.voices)
-        with_caches = _used_bytes(state)
-        report = {
-            "machine": f"{platform.machine()}, {usable_cores()} cores",
-            "voices": arguments.voices,
-            "recording_s": arguments.seconds,
-            "slots": arguments.slots,
-            "created_s": round(created_s, 1),
-            "short_idle_s": asdict(idle),
-            **asdict(bulk),
-            "redis_bytes": {
-                "voice": round((with_voices - empty) / arguments.voices),
-                "cache": round((with_caches - with_voices) / arguments.voices),
-            },
-        }
-    print(json.dumps(report, indent=1))
+    options = parser(__doc__)
+    options.add_argument("--voices", type=int, default=10_000)
+    options.add_argument("--slots", type=int, default=16)
+    options.add_argument("--seconds", type=float, default=0.0, help="length of the recordings; 0 for embeddings")
+    options.add_argument("--checkpoint", type=Path, help="of a real engine")
+    options.add_argument("--device", default="cpu")
+    given = options.parse_args()
+    with guarded_run() as folder, EmbeddedRedis(folder / "valkey") as server:
+        settings = settings_of(server, f"file://{folder}/store")
+        environment = fake_engine(0) | as_environment(settings)
+        stack_options = StackOptions(folder / "data", slots=given.slots)
+        if given.checkpoint is not None:
+            del environment["RHAPSODE_ENGINE"]
+            devices = parse_devices("--device", given.device)
+            stack_options = replace(stack_options, checkpoint=given.checkpoint.resolve(), devices=devices)
+        with (
+            running_stack(stack_options, environment) as stack,
+            Rhapsode(stack.url) as client,
+            connect_redis(settings) as state,
+        ):
+            card = ModelRegistry(state, settings.key_prefix).list()[0]
+            idle = [speak_s(client) for _ in range(NUM_IDLE)]
+            empty = used_bytes(state)
+            create_voices(VoiceStore(state), open_artifacts(settings), sources(given.voices, given.seconds, card))
+            with_voices = used_bytes(state)
+            bulk = measure_bulk(client, state, given.voices)
+            cache_bytes = (used_bytes(state) - with_voices) / given.voices
+    facts = {"voices": given.voices, "recording_s": given.seconds, "slots": given.slots}
+    of_redis = {"voice": round((with_voices - empty) / given.voices), "cache": round(cache_bytes)}
+    print(json.dumps({**facts, "short_idle_s": latency(idle), **bulk, "redis_bytes": of_redis}, indent=1))
 
 
-def sources(count: int, seconds: float, card: ModelCard) -> Iterator[Source]:
-    """Each of a content of its own."""
+def sources(count: int, seconds: float, card: ModelCard) -> Iterator[tuple[SourceKind, bytes, str, str]]:
+    """Kind, content (each its own), media type and model."""
     generator = np.random.default_rng(0)
-    if not seconds:
-        draws = generator.standard_normal((count, card.speaker_dim)).astype("<f4")
-        return (
-            Source(SourceKind.EMBEDDING, values.tobytes(), "application/octet-stream", card.name) for values in draws
-        )
-    recording = recording_of(seconds, 0)
-    return (Source(SourceKind.RECORDING, recording + b"%d" % number, "audio/flac") for number in range(count))
+    recording = recording_of(seconds) if seconds else b""
+    for number in range(count):
+        if seconds:
+            yield SourceKind.RECORDING, recording + b"%d" % number, "audio/flac", ""
+        else:
+            values = generator.standard_normal(card.speaker_dim).astype("<f4")
+            yield SourceKind.EMBEDDING, values.tobytes(), "application/octet-stream", card.name
 
 
-def create_voices(voices: VoiceStore, objects: ArtifactStore, wanted: Iterable[Source]) -> None:
+def recording_of(seconds: float) -> bytes:
+    """A voice-like buzz as FLAC."""
+    t = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
+    buzz = sum(np.sin(2 * np.pi * 90 * n * t + 3 * np.sin(2 * np.pi * 4 * t)) / n for n in range(1, 12))
+    file = io.BytesIO()
+    pcm = np.clip(0.15 * buzz * (0.6 + 0.4 * np.sin(2 * np.pi * 3 * t)), -1, 1)
+    soundfile.write(file, pcm, RATE_HZ, format="FLAC", subtype="PCM_16")
+    return file.getvalue()
+
+
+def create_voices(
+    voices: VoiceStore, objects: ArtifactStore, wanted: Iterator[tuple[SourceKind, bytes, str, str]]
+) -> None:
     """As `POST /v1/voices` leaves them."""
     consent = Consent("a benchmark", TENANT, 0)
-    for number, source in enumerate(wanted):
+    for number, (kind, data, media_type, model) in enumerate(wanted):
         voice = new_voice_id()
-        stored = objects.put(keys.voice_source(TENANT, voice, "1"), source.data)
-        kept = VoiceSource(source.kind, stored.key, stored.sha256, stored.bytes, source.media_type, source.model)
+        stored = objects.put(keys.voice_source(TENANT, voice, "1"), data)
+        kept = VoiceSource(kind, stored.key, stored.sha256, stored.bytes, media_type, model)
         voices.create(NewVoice(voice, TENANT, f"voice {number}", kept, consent=consent))
 
 
-def measure_bulk(client: Rhapsode, jobs: JobStore, events: EventLog, count: int) -> Bulk:
-    started_s = time.perf_counter()
-    ordered = client.voices.prepare_many(BulkOrder())
+def measure_bulk(client: Rhapsode, state: redis.Redis, count: int) -> dict[str, object]:
+    jobs, started_s = JobStore(state), time.perf_counter()
+    job = client.voices.prepare_many(BulkOrder())
     order_s = time.perf_counter() - started_s
-    planned_s = 0.0
-    most_open = 0
-    meanwhile: list[float] = []
-    job = ordered
+    planned_s, most_open, meanwhile = 0.0, 0, list[float]()
     while not job.finished_at:
-        most_open = max(most_open, _open_items(jobs, job))
+        # Claimable items of every queue; those under lease are at most as many as there are threads.
+        open_items = max(jobs.ready_counts().values(), default=0) + (job.progress.segments.running or 0)
+        most_open = max(most_open, open_items)
         if not planned_s and job.progress.segments.total:
             planned_s = time.perf_counter() - started_s
-        meanwhile.append(_speak_s(client))
+        meanwhile.append(speak_s(client))
         job = client.job(job.id)
     wall_s = time.perf_counter() - started_s
     job.raise_unless_succeeded()
-    assert job.progress.segments.done == count, "some voices are missing"
-    return Bulk(
-        order_s=round(order_s, 3),
-        planned_s=round(planned_s, 3),
-        wall_s=round(wall_s, 1),
-        voices_per_s=round(count / wall_s, 1),
-        last_hundred_s=round(last_hundred_s(events.read(JobId(job.id))), 2),
-        most_open=most_open,
-        short_meanwhile_s=_latency(meanwhile),
-    )
-
-
-def last_hundred_s(events: Sequence[JobEvent]) -> float:
+    if job.progress.segments.done != count:
+        raise SystemExit("some voices are missing")
+    events = EventLog(state).read(JobId(job.id))
     ended_ms = [event.at_ms for event in events if event.type == "job.segment.completed"]
-    return (ended_ms[-1] - ended_ms[-min(101, len(ended_ms))]) / 1000
+    return {
+        "order_s": round(order_s, 3),
+        "planned_s": round(planned_s, 3),
+        "wall_s": round(wall_s, 1),
+        "voices_per_s": round(count / wall_s, 1),
+        "last_hundred_s": round((ended_ms[-1] - ended_ms[-min(101, len(ended_ms))]) / 1000, 2),
+        "most_open": most_open,
+        "short_meanwhile_s": latency(meanwhile),
+    }
 
 
-def _open_items(jobs: JobStore, job: Job) -> int:
-    """Claimable items of every queue; those under lease are at most as many as there are threads."""
-    return max(jobs.ready_counts().values(), default=0) + (job.progress.segments.running or 0)
-
-
-def _speak_s(client: Rhapsode) -> float:
+def speak_s(client: Rhapsode) -> float:
     """Seconds from the submission of one sentence to its finished file."""
     started_s = time.perf_counter()
     client.wait(client.submit_job(SENTENCE)).raise_unless_succeeded()
     return time.perf_counter() - started_s
 
 
-def _latency(samples: list[float]) -> Latency:
-    return Latency(len(samples), round(statistics.median(samples), 3), round(max(samples), 3))
+def latency(samples: list[float]) -> dict[str, float]:
+    return {
+        "jobs": len(samples),
+        "median_s": round(statistics.median(samples), 3),
+        "slowest_s": round(max(samples), 3),
+    }
 
 
-def _used_bytes(state: redis.Redis) -> int:
+def used_bytes(state: redis.Redis) -> int:
     return int(state.info("memory")["used_memory"])
-
-
-@contextmanager
-def _system(slots: int) -> Generator[tuple[StorageSettings, Stack]]:
-    with guarded_run() as folder, EmbeddedRedis(folder / "valkey") as server:
-        store = f"file://{folder}/store"
-        environment = without_settings(os.environ)
-        environment |= {
-            "RHAPSODE_ENGINE": "fake",
-            "RHAPSODE_REDIS_URL": server.url,
-            "RHAPSODE_BROKER_URL": server.broker_url,
-            "RHAPSODE_STORE": store,
-            "RHAPSODE_URL_SECRET": SIGNING,
-        }
-        settings = StorageSettings(
-            redis_url=SecretStr(server.url),
-            broker_url=SecretStr(server.broker_url),
-            store=store,
-            url_secret=SecretStr(SIGNING),
-        )
-        with Stack(StackOptions(folder / "data", slots=slots), environment, lambda event: None) as stack:
-            stack.wait_ready()
-            yield settings, stack
 
 
 if __name__ == "__main__":

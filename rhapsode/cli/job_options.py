@@ -45,7 +45,7 @@ RefAudio = Annotated[
 ]
 Consent = Annotated[
     str | None,
-    typer.Option(help="With ref_audio or speaker_embedding: the statement that the speaker agrees, or a consent's id."),
+    typer.Option(help="With ref_audio or speaker_embedding: the statement that the speaker agrees."),
     JobField("consent"),
 ]
 Language = Annotated[
@@ -338,29 +338,6 @@ OutputDestinationPrefix = Annotated[
         "other objects.",
     ),
     JobField("output.destination.prefix"),
-]
-OutputBucketEndpoint = Annotated[
-    str | None,
-    typer.Option(help="Of the S3 server, such as https://s3.eu-central-1.amazonaws.com; the bucket is put behind it."),
-    JobField("output.bucket.endpoint"),
-]
-OutputBucketRegion = Annotated[
-    str | None, typer.Option(help="For which requests are signed; else us-east-1."), JobField("output.bucket.region")
-]
-OutputBucketBucket = Annotated[str | None, typer.Option(help="Its name."), JobField("output.bucket.bucket")]
-OutputBucketPrefix = Annotated[
-    str | None,
-    typer.Option(metavar="FOLDERS", help="Folders, with a slash behind each: books/42/."),
-    JobField("output.bucket.prefix"),
-]
-OutputBucketAccessKeyId = Annotated[
-    str | None, typer.Option(help="Required, and not told again."), JobField("output.bucket.access_key_id")
-]
-OutputBucketSecretAccessKey = Annotated[
-    str | None, typer.Option(help="Required, and not told again."), JobField("output.bucket.secret_access_key")
-]
-OutputBucketSessionToken = Annotated[
-    str | None, typer.Option(help="Of credentials that are given for a time."), JobField("output.bucket.session_token")
 ]
 Priority = Annotated[
     Literal["high", "normal", "low"] | None, typer.Option(help="Who goes first; else normal."), JobField("priority")

@@ -69,7 +69,6 @@ COMMANDS = {
     "jobs": "jobs.jobs:app",
     "batches": "jobs.batches:app",
     "voices": "voices.voices:app",
-    "consents": "voices.consents:app",
     "dictionaries": "voices.dictionaries:app",
     "webhooks": "webhooks.webhooks:app",
     "keys": "operators.keys:app",

@@ -216,31 +216,6 @@ class Destination(TypedDict, total=False):
     prefix: Required[str]
 
 
-class Bucket(TypedDict, total=False):
-    """An S3 bucket of yours. The finished files are put there under `prefix`, called as they are, before the job has
-    succeeded; the service keeps its own as ever.
-
-    Credentials may be limited to `s3:PutObject` and `s3:GetObject` below the prefix. They are tried when the job is
-    submitted, kept sealed, and in no answer. Addresses are refused as those of webhooks are.
-
-    endpoint: of the S3 server, such as https://s3.eu-central-1.amazonaws.com; the bucket is put behind it
-    region: for which requests are signed
-    bucket: its name
-    prefix: folders, with a slash behind each: books/42/
-    access_key_id: required, and not told again
-    secret_access_key: required, and not told again
-    session_token: of credentials that are given for a time
-    """
-
-    endpoint: Required[str]
-    region: str
-    bucket: Required[str]
-    prefix: str
-    access_key_id: str
-    secret_access_key: str
-    session_token: str
-
-
 class Output(TypedDict, total=False):
     """What the audio is delivered as. All formats are made in one pass over the same samples.
 
@@ -259,7 +234,6 @@ class Output(TypedDict, total=False):
     cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
         own
     destination: absent: among the job's other objects
-    bucket: where the finished files are also sent
     """
 
     preset: Literal["acx", "podcast", "audiobook", "broadcast"]
@@ -277,7 +251,6 @@ class Output(TypedDict, total=False):
     tags: Tags
     cover: str
     destination: Destination
-    bucket: Bucket
 
 
 class JobWebhook(TypedDict, total=False):
@@ -303,7 +276,7 @@ class JobOptions(TypedDict, total=False):
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
     ref_audio: in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address
-    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees
     language: a language of the model, or `auto`, the model's choice
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
@@ -418,7 +391,7 @@ class StreamOptions(TypedDict, total=False):
     x_vector_only_mode: speak from the embedding of `ref_audio`, or of a voice of yours, alone
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
-    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees
     language: a language of the model, by name or tag; absent: `auto`
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
@@ -455,13 +428,12 @@ class StreamOptions(TypedDict, total=False):
 class QuotaLimits(TypedDict, total=False):
     """A tenant's own limits; what is left out, or null, is as for all tenants.
 
-    `jobs` and `audio_s` are of unfinished jobs; `stored_bytes` of all its objects in the store.
+    `jobs` and `audio_s` are of unfinished jobs.
     """
 
     jobs: int | None
     audio_s: int | None
     voices: int | None
-    stored_bytes: int | None
 
 
 class Rule(TypedDict, total=False):

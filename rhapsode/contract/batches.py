@@ -18,9 +18,7 @@ class BatchOrder(RequestBody):
     """Many jobs at once: an upload with one in each line, as JSON.
 
     A line is a `JobRequest` with a `custom_id` beside it. What needs a job of its own is not taken: documents,
-    dictionaries, speaker embeddings, webhooks, covers, plans alone. `output.bucket` is taken, of up to 8 buckets in
-    all, with credentials in each line; each is tried once before the batch is accepted, in the folders of its first
-    line.
+    dictionaries, speaker embeddings, webhooks, covers, plans alone.
 
     `sha256`: of the file; a file that arrived otherwise is refused. Under an Idempotency-Key it stands for the file, so
     that a repeat may name another upload of it.

@@ -98,7 +98,7 @@ class WebhookCache(Answer):
 class WebhookQuota(Answer):
     """A limit of `GET /v1/quotas` that has refused something: told once a day (UTC), which is `period`."""
 
-    name: Literal["jobs", "audio_s", "voices", "stored_bytes"]
+    name: Literal["jobs", "audio_s", "voices"]
     held: float
     limit: float
     period: date

@@ -26,9 +26,6 @@ _VALKEY = re.compile(
 )
 _VALKEY_LEVELS = {".": "debug", "-": "debug", "*": "info", "#": "warning"}
 
-_GLOG = re.compile(r"(?P<level>[IWEF])\d{4} [\d:.]{1,40} {1,8}(?P<event>.*)")
-_GLOG_LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "critical"}
-
 
 def valkey_line(text: str) -> dict[str, object]:
     """Without a head come the reasons for which it does not start, and the report of a crash."""
@@ -44,15 +41,7 @@ def valkey_line(text: str) -> dict[str, object]:
     }
 
 
-def weed_line(text: str) -> dict[str, object]:
-    """Its times have no year, so the line gets the time of its reading. Without a head comes its greeting."""
-    head = _GLOG.fullmatch(text)
-    if head is None:
-        return {"event": text, "level": "info"}
-    return {"event": head["event"], "level": _GLOG_LEVELS[head["level"]]}
-
-
-DIALECTS = {"valkey": valkey_line, "object-server": weed_line}
+DIALECTS = {"valkey": valkey_line}
 """By the name of the process."""
 
 

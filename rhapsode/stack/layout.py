@@ -24,10 +24,6 @@ class DataDir:
         return self.root / "objects"
 
     @property
-    def object_server(self) -> Path:
-        return self.root / "s3"
-
-    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from pathlib import Path
 
 from rhapsode.stack.state_file import Lifetime
-
-
-class ObjectStore(enum.StrEnum):
-    """Where artifacts lie: where RHAPSODE_STORE says, else a folder; or an S3 server that the stack runs."""
-
-    CONFIGURED = "configured"
-    EMBEDDED_S3 = "embedded_s3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +25,5 @@ class StackOptions:
     devices: tuple[str, ...] = ()
     api_processes: int | None = None
     cpu_workers: int | None = None
-    object_store: ObjectStore = ObjectStore.CONFIGURED
     lifetime: Lifetime = Lifetime.COMMAND
     has_local_webhooks: bool = False

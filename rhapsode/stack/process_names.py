@@ -8,7 +8,6 @@ GPU_WORKER = "gpu-worker"
 CPU_WORKER = "cpu-worker"
 HOOKS_WORKER = "hooks-worker"
 JANITOR = "janitor"
-OBJECT_SERVER = "object-server"
 
 CPU_WORKER_THREADS = 4
 

@@ -12,7 +12,7 @@ from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
 from rhapsode.stack.planning.wishes import DEVICE_SETTING
-from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR, OBJECT_SERVER, VALKEY
+from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR, VALKEY
 from rhapsode.stack.supervision.child import ProcessSpec
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CLIENT_ONLY = frozenset(
 )
 """The command line's own settings: the processes neither need nor know them."""
 
-STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKEY, OBJECT_SERVER))
+STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKEY,))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
 

@@ -22,7 +22,6 @@ from rhapsode.stack.events import Observer, OrphansEnded, ProcessesPlanned, Stac
 from rhapsode.stack.folder_format import claim_format
 from rhapsode.stack.ground import refuse_few_files, refuse_unnamable
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.object_server import choose_object_server
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.plan import PlannedProcess
 from rhapsode.stack.planning.this_machine import plan_stack
@@ -152,9 +151,7 @@ class Stack:
     def _start_processes(self) -> None:
         refuse_unknown(self._environ)
         backing = choose_backing(self._environ, self._data_dir)
-        objects = choose_object_server(self._options.object_store, self._environ, self._data_dir)
-        placed = {**backing.environment, **objects.environment}
-        shared = processes.shared_environment(self._environ, self._data_dir, self._options, placed)
+        shared = processes.shared_environment(self._environ, self._data_dir, self._options, backing.environment)
         settings = storage_settings(shared)
         with closing(StateWatch(settings)) as state:
             self._observer(WaitingFor("Valkey" if backing.server else "Redis"))
@@ -162,11 +159,6 @@ class Stack:
                 self._start_foreign(backing.server, settings.log_format)
             if not self._await(state.is_answering):
                 return
-            if objects.spec:
-                self._observer(WaitingFor("the S3 server"))
-                self._start_foreign(objects.spec, settings.log_format)
-                if not self._await(objects.is_ready):
-                    return
             self._supervisor.start(
                 [Child(self._spec(each, shared), self._data_dir.logs) for each in self._plan.processes]
             )

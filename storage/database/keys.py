@@ -34,10 +34,6 @@ FAMILIES = {
     "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
     "quotas": "hash per tenant: its own limits by name, where they are not those for all",
     "quota_told": "string per tenant, limit and day (UTC, days since 1970): that it refused was told, for a day",
-    "stored": "hash per tenant: consents, dictionaries, jobs, uploads, voices -> bytes of its objects in the store",
-    "stored_bytes_audit": "hash per tenant: the audit of these bytes under way: what it has reached, and its sums",
-    "upload": "hash per upload: its tenant and its bytes, from the moment that its link is given out",
-    "uploads": "sorted set per tenant: every upload's id, in order of the ids",
     "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
     "live_streams": "sorted set per tenant: stream of live speech that is open -> when that is over, in Unix ms",
     "live_streams_told": "string per API process: the number of its last report on its streams",
@@ -76,7 +72,6 @@ SINGLES = {
     "dead": "stream: items that were given up, the last 10,000 or so",
     "fleet_history": "list: what the fleet was in each of the last 1,440 minutes, as JSON, the newest last",
     "audited": "string: what the last complete audit found, as JSON",
-    "storers": "set: tenants that have anything in the store",
 }
 
 
@@ -138,14 +133,8 @@ class RedisKeys:
     def quotas(self, tenant: TenantId) -> str:
         return self._family("quotas", tenant)
 
-    def stored(self, tenant: TenantId) -> str:
-        return self._family("stored", tenant)
-
     def upload(self, upload: UploadId) -> str:
         return self._family("upload", upload)
-
-    def uploads(self, tenant: TenantId) -> str:
-        return self._family("uploads", tenant)
 
     def usage(self, tenant: TenantId, day: int) -> str:
         """day: since 1970, UTC."""

@@ -53,12 +53,8 @@ GROUPS = (
     ("recovery/lua/recovery.lua",),
     ("webhooks/lua/endpoints.lua",),
     ("webhooks/lua/deliveries.lua",),
-    (
-        *("voices/lua/lib.lua", "voices/lua/voices.lua", "voices/lua/caches.lua", "voices/lua/consents.lua"),
-        "tenants/lua/stored_bytes_audit.lua",
-    ),
+    ("voices/lua/lib.lua", "voices/lua/voices.lua", "voices/lua/caches.lua"),
     ("pronunciations/lua/dictionaries.lua",),
-    ("tenants/lua/uploads.lua",),
     ("tenants/lua/callers.lua", "tenants/lua/live_streams.lua"),
     ("queue/lua/workers.lua",),
     ("queue/lua/swaps.lua",),

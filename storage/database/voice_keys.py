@@ -1,9 +1,9 @@
-"""Every Redis key of voices, their caches and consents; `database.keys` has the root of all."""
+"""Every Redis key of voices and their caches; `database.keys` has the root of all."""
 
 from __future__ import annotations
 
 from storage.database.keys import RedisKeys
-from storage.ids import ConsentId, ContentKey, TenantId, VoiceId
+from storage.ids import ContentKey, TenantId, VoiceId
 
 SUBROOT = ":v"
 
@@ -16,9 +16,6 @@ FAMILIES = {
     "cache_list": "sorted set per tenant: voice|mode|model of every cache, in this order",
     "build": "hash per content: what is served and what is being done about it; exists while it has users",
     "users": "set per content: voice|mode|model of the caches that are of it",
-    "consent": "hash: the consent's record",
-    "consents": "sorted set per tenant: every consent's id, in order of the ids",
-    "cited": "set per consent: the voices that rest on it",
 }
 SINGLES = {"garbage": "sorted set: k|<object key> or c|tenant|content|fence -> when it may be deleted, Unix ms"}
 
@@ -47,15 +44,6 @@ class VoiceKeys:
 
     def build(self, content: ContentKey) -> str:
         return f"{self.root}:build:{content}"
-
-    def consent(self, consent: ConsentId) -> str:
-        return f"{self.root}:consent:{consent}"
-
-    def consents(self, tenant: TenantId) -> str:
-        return f"{self.root}:consents:{tenant}"
-
-    def cited(self, consent: ConsentId) -> str:
-        return f"{self.root}:cited:{consent}"
 
     @property
     def garbage(self) -> str:

@@ -142,11 +142,8 @@ class JobControl:
         job_id: JobId,
         change: Callable[[NarrationSpec], NarrationSpec],
         idempotency: IdempotencyKey | None,
-        stored_bytes: int = 0,
     ) -> Transitioned:
         """Make the artifacts anew from the segments there are, with the output that `change` puts into the spec.
-
-        stored_bytes: of what was stored for it, which goes with the job, whatever becomes of the call.
 
         Raises `SegmentsMissing`, `StateConflict`, `IdempotencyMismatch`, `QuotaExceeded`, `BacklogFull`.
         """
@@ -155,7 +152,7 @@ class JobControl:
             seen, spec = self._narration(tenant, job_id, "assembled")
             wanted = encode_spec(change(spec))
             key = key_arguments(idempotency)
-            more: Arguments = {"seen_spec": seen, "spec": wanted, "stored_bytes": stored_bytes}
+            more: Arguments = {"seen_spec": seen, "spec": wanted}
             return self._call("reassemble", tenant, job_id, **more, **key, **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "assembled")

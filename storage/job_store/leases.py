@@ -27,7 +27,6 @@ from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.whole import WHOLE_ITEM
 from storage.jobs.work_items import (
     ASSEMBLE_ITEM,
-    DELIVER_ITEM,
     PLAN_ITEM,
     ClaimedItem,
     Lease,
@@ -76,12 +75,8 @@ class WholeResult:
     spoken_by: SpokenBy
 
     @property
-    def files_bytes(self) -> int:
-        return sum(each.bytes for each in self.artifacts)
-
-    @property
     def stored_bytes(self) -> int:
-        return self.report.stored_bytes + self.files_bytes
+        return self.report.stored_bytes + sum(each.bytes for each in self.artifacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +146,6 @@ class WorkLedger(JobCalls):
             estimated_audio_ms=result.estimated_audio_ms,
             window=self._window,
             input_chars=result.input_chars,
-            stored_bytes=result.stored_bytes,
             warnings=warning_rows(result.warnings),
             first_words=result.first_words,
         )
@@ -181,7 +175,6 @@ class WorkLedger(JobCalls):
             artifacts=encode_artifacts(made.artifacts),
             spoken_by=encode_spoken_by(made.spoken_by),
             warnings=warning_rows(made.warnings),
-            files_bytes=made.files_bytes,
         )
         tickets = tickets_or_lost(lease, reply)
         return WholeFinish(tickets, is_finished=reply.flag("is_finished"))
@@ -198,7 +191,6 @@ class WorkLedger(JobCalls):
             "reuse_id": report.reuse_id,
             "warning": report.warning,
             "warning_code": report.warning_code,
-            "stored_bytes": report.stored_bytes,
         }
 
     def commit_voice(self, lease: Lease, build_ms: int) -> Tickets:
@@ -261,12 +253,8 @@ class WorkLedger(JobCalls):
         artifacts: Sequence[ArtifactRecord],
         warnings: Sequence[JobWarning] = (),
         spoken_by: SpokenBy = SpokenBy(),  # noqa: B008 - frozen
-        *,
-        delivers: bool = False,
     ) -> Transitioned:
-        """All artifacts lie in the store: the job has succeeded, or `delivers` them elsewhere before it has.
-
-        Raises `LeaseLost` or `JobAborted`.
+        """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`.
 
         artifacts: among them those of earlier assemblies that stay. warnings: of this assembly, in
         place of those of an earlier one.
@@ -282,16 +270,9 @@ class WorkLedger(JobCalls):
             warnings=warning_rows(warnings),
             spoken_by=encode_spoken_by(spoken_by),
             earlier_codes=ASSEMBLY_CODES,
-            delivers=delivers,
         )
         tickets = tickets_or_lost(lease, reply)
         return Transitioned(record_of(reply), tickets)
-
-    def finish_delivery(self, lease: Lease) -> Tickets:
-        """All artifacts lie where the caller wanted them: the job has succeeded. Raises `LeaseLost` or `JobAborted`."""
-        if lease.item != DELIVER_ITEM:
-            raise ValueError(f"{lease.item!r} is not the delivery")
-        return tickets_or_lost(lease, self._settle("finish_delivery", **lease_arguments(lease)))
 
     def mend(self, lease: Lease, damages: Sequence[JobWarning], most_times: int) -> Tickets | None:
         """These segments are not in the store as they were committed: they are open again, and the assembly waits.
@@ -330,7 +311,6 @@ class WorkLedger(JobCalls):
             max_attempts=self._max_attempts,
             rejected=error.rejected_attempts,
             rejection=encode_rejection(error.rejection) if error.rejection else "",
-            rejected_bytes=error.rejected_bytes,
         )
         return tickets_or_lost(lease, reply)
 

@@ -67,11 +67,3 @@ class Sweeps(JobCalls):
         reply = self._call("retentions", limit=limit)
         pairs = (entry.rpartition("|") for entry in reply.texts("entries"))
         return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
-
-    def settle_stored(self, tenant: TenantId, job_id: JobId, num_bytes: int) -> int:
-        """Put the bytes of an ended job right that its objects really take; returns by how many they were wrong.
-
-        Without effect on a job that is at work, or that there is not.
-        """
-        reply = self._call("settle_stored", job=job_id, tenant=tenant, bytes=num_bytes)
-        return reply.number("change") if reply.status == "ok" else 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 CALLERS_FAULTS = frozenset(
     {
-        "bucket_unusable",
         "document_without_text",
         "input_too_complex",
         "invalid_request",

@@ -102,7 +102,7 @@ class JobError:
     """Why a job failed; `code` is one of the public contract's.
 
     Not part of the job's record: rejected_attempts, attempts at a segment of which none passed the quality gate;
-    rejection, what these were, and rejected_bytes, of their stored audio.
+    and rejection, what these were.
     """
 
     code: str
@@ -110,7 +110,6 @@ class JobError:
     segment: int | None = None
     rejected_attempts: int = 0
     rejection: Rejection | None = None
-    rejected_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
+from storage.jobs.states import stored_phase
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.whole import WholePlan
@@ -59,8 +60,6 @@ def submitted_fields(submission: Submission) -> dict[str, str]:
         fields["batch"] = submission.batch
     if submission.key_id:
         fields["key_id"] = submission.key_id
-    if submission.stored_bytes:
-        fields["stored_bytes"] = str(submission.stored_bytes)
     if submission.not_before_ms is not None:
         fields["not_before_ms"] = str(submission.not_before_ms)
     if trace := submission.trace or current_trace():
@@ -81,7 +80,7 @@ def _whole_fields(whole: WholePlan) -> dict[str, str]:
 
 def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> JobRecord:
     """known: a spec that the record's may equal, which saves reading that again."""
-    phase = JobPhase(fields["phase"]) if "phase" in fields else None
+    phase = stored_phase(fields["phase"]) if "phase" in fields else None
     leased = _integer(fields, "leased")
     return JobRecord(
         id=JobId(fields["id"]),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.jobs.states import JobPhase, JobState
 
 MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.PENDING: frozenset(
@@ -23,3 +23,11 @@ MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.CANCELLED: frozenset({JobState.PENDING}),
     JobState.EXPIRED: frozenset({JobState.PENDING}),
 }
+
+_DELIVERING = "delivering"
+"""A phase of releases before, behind the assembly."""
+
+
+def stored_phase(text: str) -> JobPhase:
+    """Of a record or an event, which may be of a release before."""
+    return JobPhase.ASSEMBLING if text == _DELIVERING else JobPhase(text)

@@ -28,7 +28,7 @@ class Submission:
     The journal has it as one document, and each line of a batch's shards.
 
     key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
-    no id. stored_bytes: of what was stored with it. not_before_ms: when it may start, in Unix ms; None for at once.
+    no id. not_before_ms: when it may start, in Unix ms; None for at once.
     whole: the plan of a job that is one item; None for one that is planned by an item of its own.
     """
 
@@ -47,7 +47,6 @@ class Submission:
     batch: JobId | None = None
     trace: str = ""
     key_id: str = ""
-    stored_bytes: int = 0
     not_before_ms: int | None = None
     whole: WholePlan | None = None
 
@@ -75,24 +74,19 @@ def is_bulky(submission: Submission) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Unfinished work that may be held, in jobs and in expected audio, and the bytes of all that a tenant has stored.
-
-    Of tenants without a limit of their own. tenant_stored_bytes: None for as much as there is room for.
-    """
+    """Unfinished work that may be held, in jobs and in expected audio; of tenants without a limit of their own."""
 
     tenant_jobs: int = 10_000
     tenant_audio_ms: int = 500 * 3_600_000
-    tenant_stored_bytes: int | None = None
     total_jobs: int = 100_000
     total_audio_ms: int = 5_000 * 3_600_000
 
     @property
     def by_name(self) -> dict[str, int]:
         """As the functions in Redis take them."""
-        limits = {
+        return {
             "jobs": self.tenant_jobs,
             "audio_ms": self.tenant_audio_ms,
             "all_jobs": self.total_jobs,
             "all_audio_ms": self.total_audio_ms,
         }
-        return limits if self.tenant_stored_bytes is None else limits | {"stored_bytes": self.tenant_stored_bytes}

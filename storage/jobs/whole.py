@@ -55,7 +55,7 @@ def _waits_for_voice(spec: NarrationSpec) -> bool:
 
 
 def is_made_at_once(output: Output) -> bool:
-    """Without a second pass over the samples, an encoder, a picture, times of words, or another's bucket."""
+    """Without a second pass over the samples, an encoder, a picture, or times of words."""
     return (
         all(_is_one_wav(form) for form in output.formats)
         and output.loudness is None
@@ -63,7 +63,6 @@ def is_made_at_once(output: Output) -> bool:
         and output.timestamps is Timestamps.OFF
         and not output.subtitles
         and output.cover is None
-        and output.bucket is None
     )
 
 

@@ -13,10 +13,7 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit
 
 PLAN_ITEM = "plan"
-
-
 ASSEMBLE_ITEM = "assemble"
-DELIVER_ITEM = "deliver"
 """Item names; a segment's item name is its index in decimal."""
 
 
@@ -107,7 +104,7 @@ class ReleaseReason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """input_chars: of the text, where that is known only now. stored_bytes: of the plan and what was stored with it.
+    """input_chars: of the text, where that is known only now.
 
     first_words: of the text. warnings: what the owner should know of the text, although it is spoken.
     """
@@ -116,6 +113,5 @@ class PlanResult:
     num_segments: int
     estimated_audio_ms: int
     input_chars: int | None = None
-    stored_bytes: int = 0
     warnings: tuple[JobWarning, ...] = ()
     first_words: str = ""

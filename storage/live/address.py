@@ -22,5 +22,3 @@ class LiveAddress:
     step_ms: float | None = None
     server_name: str = ""
     is_strict: bool = False
-    tells_openings: bool = False
-    """Whether it may be asked to `listen`: a worker of a release before ends a connection that asks it."""

@@ -3,12 +3,10 @@
 One binary WebSocket message each: the length of the head in four bytes (little-endian), the head in JSON, the payload
 as it is. Codes are 16-bit little-endian integers, frame by frame, codebook 0 first; samples 16-bit little-endian, mono.
 
-    to the worker      open (payload: codes of the segment that goes on), extend, consumed, cancel; listen
+    to the worker      open (payload: codes of the segment that goes on), extend, consumed, cancel
     from the worker    hello, opened or refused, segment, audio (payload: samples, codes), spoken, done or failed, load
-                       to who listens to a job: opening, audio, opening_over
 
-Each stream is `opened` or `refused` first, and `done` or `failed` last. A cancelled stream is not answered. Who listens
-is told of every attempt at the job's first segment that is spoken here while it may be heard, until `cancel`.
+Each stream is `opened` or `refused` first, and `done` or `failed` last. A cancelled stream is not answered.
 """
 
 from __future__ import annotations
@@ -94,14 +92,6 @@ class Cancel(_Head):
     stream: StreamId
 
 
-class Listen(_Head):
-    """To the first segment of a job, should it be spoken here, or be so already."""
-
-    type: Literal["listen"] = "listen"
-    stream: StreamId
-    job: str = Field(min_length=1, max_length=64)
-
-
 class Hello(_Head):
     """The first message of a connection."""
 
@@ -178,23 +168,6 @@ class Failed(_Head):
     detail: str
 
 
-class JobOpening(_Head):
-    """An attempt at a job's first segment begins. fence: of its lease."""
-
-    type: Literal["opening"] = "opening"
-    stream: StreamId
-    fence: Count
-    attempt: Count
-
-
-class OpeningOver(_Head):
-    """is_whole: it was spoken to its end; what becomes of it is not known yet."""
-
-    type: Literal["opening_over"] = "opening_over"
-    stream: StreamId
-    is_whole: bool
-
-
 class Load(_Head):
     """free: streams that may still come. step_ms: what a frame takes, None while nothing is spoken."""
 
@@ -204,8 +177,8 @@ class Load(_Head):
     step_ms: float | None = None
 
 
-ToWorker = Open | Extend | Consumed | Cancel | Listen
-FromWorker = Hello | Opened | Refused | Segment | Audio | Spoken | Done | Failed | JobOpening | OpeningOver | Load
+ToWorker = Open | Extend | Consumed | Cancel
+FromWorker = Hello | Opened | Refused | Segment | Audio | Spoken | Done | Failed | Load
 
 _TO_WORKER: TypeAdapter[ToWorker] = TypeAdapter(Annotated[ToWorker, Field(discriminator="type")])
 _FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(Annotated[FromWorker, Field(discriminator="type")])

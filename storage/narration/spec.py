@@ -17,7 +17,6 @@ class NarrationSpec:
     request: what was asked for, as the API shows it. own_voice: the caller's, in place of one of the model's.
     cast: voices of segments that name another speaker. seed_fixed: whether the caller chose the seed, and means to hear
     what comes of it. languages: all that the model speaks, as it names them; empty where that is not known.
-    bucket_secret: sealed credentials of the caller's bucket; "" without one.
     """
 
     request: Narration
@@ -26,7 +25,6 @@ class NarrationSpec:
     seed_fixed: bool = False
     bounds: SegmentBounds = field(default_factory=SegmentBounds)
     languages: tuple[str, ...] = ()
-    bucket_secret: str = ""
 
     @property
     def model(self) -> str:

@@ -8,7 +8,7 @@ where they are folders above the job's own: what they spell, they never meet ano
 from __future__ import annotations
 
 from rhapsode.contract.jobs.output import Destination
-from storage.ids import ConsentId, ContentKey, DictionaryId, JobId, TenantId, UploadId, VoiceId
+from storage.ids import ContentKey, DictionaryId, JobId, TenantId, UploadId, VoiceId
 from storage.jobs.work_items import Lease
 from storage.segments.packs import PackName
 
@@ -149,15 +149,6 @@ def upload_of(key: str) -> tuple[TenantId, UploadId]:
     """Whose upload lies under a key of `upload`, and which."""
     _, tenant, upload_id = key.split("/")
     return TenantId(tenant), UploadId(upload_id)
-
-
-def consent_prefix(tenant: TenantId, consent: ConsentId) -> str:
-    return f"consents/{tenant}/{consent}/"
-
-
-def consent_recording(tenant: TenantId, consent: ConsentId) -> str:
-    """The words of a speaker who agrees."""
-    return f"{consent_prefix(tenant, consent)}recording"
 
 
 def pronunciations_prefix(tenant: TenantId, dictionary: DictionaryId) -> str:

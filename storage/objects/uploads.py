@@ -1,7 +1,6 @@
 """What callers store for a later job: its id is all there is to know of it, and the object is its state.
 
-An id is given out with a link to PUT to; once the object is there, it may be named in a job, which copies it. The only
-record is what it counts against its tenant's bytes (`upload_ledger`).
+An id is given out with a link to PUT to; once the object is there, it may be named in a job, which copies it.
 """
 
 from __future__ import annotations
@@ -14,9 +13,6 @@ from storage.objects.store import ArtifactStore, ObjectEntry, StoredObject
 LINK_TTL_S = 3600
 LIFETIME_S = 24 * 3600
 """An upload that no job took up in that time is removed."""
-
-UNUSED_S = 2 * LINK_TTL_S
-"""After which no file comes any more by a link, be it ever so slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,21 +57,16 @@ class DictionaryRecord:
 
 
 class PronunciationStore:
-    """Safe to share between threads, as the client is.
-
-    max_stored_bytes: of a tenant without a limit of its own; None for as much as there is room for.
-    """
+    """Safe to share between threads, as the client is."""
 
     def __init__(
         self,
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
-        max_stored_bytes: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = PronunciationKeys(key_prefix)
-        self._max_stored_bytes = max_stored_bytes
         self._functions = Functions(redis, key_prefix, clock)
 
     def create(
@@ -124,10 +119,8 @@ class PronunciationStore:
                 tenant=tenant,
                 name=name,
                 version=asdict(version),
-                bytes=version.bytes,
                 most_dictionaries=MAX_DICTIONARIES,
                 most_versions=MAX_VERSIONS,
-                most_stored_bytes=self._max_stored_bytes,
             )
         match reply.status:
             case "missing":
@@ -136,8 +129,6 @@ class PronunciationStore:
                 limit = reply.text("limit")
                 most = MAX_VERSIONS if limit == "versions" else MAX_DICTIONARIES
                 raise QuotaExceeded(f"tenant_pronunciation_{limit}", most, most)
-            case "refused":
-                raise reply.refusal()
             case _:
                 return _record(reply.hash("record")), reply.number("version")
 

@@ -1,15 +1,13 @@
 """What tenants may hold: the same for all, but for those with limits of their own. The functions in Redis see to it.
 
-Jobs and their expected audio count until the job has ended, voices and bytes until they are deleted. Bytes are those of
-every object of a job (input, plan, segments, artifacts), of every recording and cache of a voice, of recorded consents,
-versions of pronunciation dictionaries, and uploads; counted where they are committed and taken off where their record
-goes. `stored_bytes_audit` compares.
+Jobs and their expected audio count until the job has ended, voices until they are deleted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import cast
 
 import redis
@@ -24,12 +22,11 @@ from storage.runtime.config.settings import StorageSettings
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """audio_ms: expected audio of unfinished jobs. stored_bytes: None for as much as there is room for."""
+    """audio_ms: expected audio of unfinished jobs."""
 
     jobs: int
     audio_ms: int
     voices: int
-    stored_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,6 @@ class OwnQuotas:
     jobs: int | None = None
     audio_ms: int | None = None
     voices: int | None = None
-    stored_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,6 @@ class Held:
     jobs: int
     audio_ms: int
     voices: int
-    stored_bytes: int
 
 
 def quotas_of(settings: StorageSettings) -> Quotas:
@@ -58,7 +53,6 @@ def quotas_of(settings: StorageSettings) -> Quotas:
         jobs=settings.quota_jobs,
         audio_ms=settings.quota_audio_s * 1000,
         voices=settings.quota_voices,
-        stored_bytes=settings.quota_stored_bytes,
     )
 
 
@@ -68,7 +62,6 @@ def admission_limits(settings: StorageSettings) -> AdmissionLimits:
     return AdmissionLimits(
         tenant_jobs=for_all.jobs,
         tenant_audio_ms=for_all.audio_ms,
-        tenant_stored_bytes=for_all.stored_bytes,
         total_jobs=settings.backlog_jobs,
         total_audio_ms=settings.backlog_audio_s * 1000,
     )
@@ -87,7 +80,9 @@ class QuotaStore:
         """Raises `StoreUnavailable`, as everything here does."""
         with redis_errors_named():
             fields = cast("dict[str, str]", self._redis.hgetall(self._keys.quotas(tenant)))
-        return OwnQuotas(**{name: int(value) for name, value in fields.items()})
+        # A release before had a limit of bytes, too.
+        known = {each.name for each in dataclass_fields(OwnQuotas)}
+        return OwnQuotas(**{name: int(value) for name, value in fields.items() if name in known})
 
     def in_force(self, own: OwnQuotas) -> Quotas:
         return replace(self._for_all, **_given(own))
@@ -107,9 +102,8 @@ class QuotaStore:
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.hmget(self._keys.admission(tenant), ["jobs", "audio_ms"])
             pipeline.zcard(self._voice_keys.voices(tenant))
-            pipeline.hvals(self._keys.stored(tenant))
-            (jobs, audio_ms), voices, stored = cast("tuple[list[str | None], int, list[str]]", pipeline.execute())
-        return Held(int(jobs or 0), int(audio_ms or 0), voices, sum(int(each) for each in stored))
+            (jobs, audio_ms), voices = cast("tuple[list[str | None], int]", pipeline.execute())
+        return Held(int(jobs or 0), int(audio_ms or 0), voices)
 
 
 def _given(own: OwnQuotas) -> Mapping[str, int]:

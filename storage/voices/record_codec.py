@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic import TypeAdapter
 
@@ -67,11 +69,17 @@ def decode_voice(fields: Mapping[str, str]) -> VoiceRecord:
         ref_text=fields["ref_text"],
         language=fields["language"],
         description=fields["description"],
-        consent=_CONSENT.validate_json(fields["consent"]) if "consent" in fields else None,
+        consent=_decode_consent(fields["consent"]) if "consent" in fields else None,
         created_at_ms=int(fields["created_at_ms"]),
         updated_at_ms=int(fields["updated_at_ms"]),
         metadata=_METADATA.validate_json(fields["metadata"]),
     )
+
+
+def _decode_consent(document: str) -> Consent:
+    """Releases before named consents by id; where one was a recording alone, the id is all that there is of it."""
+    consent = _CONSENT.validate_json(document)
+    return consent if consent.statement else replace(consent, statement=" ".join(json.loads(document)["ids"]))
 
 
 def decode_cache(name: str, content: str, fields: Mapping[str, str]) -> VoiceCacheRecord:

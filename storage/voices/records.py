@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 
 from rhapsode.contract.voices.modes import CacheMode
-from storage.ids import ConsentId, ContentKey, JobId, TenantId, VoiceId
+from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
 from storage.narration.voice_reference import VoiceSource
 
@@ -26,13 +26,12 @@ class CacheState(enum.StrEnum):
 class Consent:
     """The speaker's permission: what was stated, whose key said so (its tenant where it has no id), when (Unix ms).
 
-    ids: of the consents that it was taken from; none for a statement that came with the voice.
+    Of a release before, the statement may be the id of a consent that was a recording alone.
     """
 
     statement: str
     actor: str
     at_ms: int
-    ids: tuple[ConsentId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from storage.database.redis_errors import redis_errors_named
 from storage.database.voice_keys import VoiceKeys
 from storage.errors import (
     BuildRefused,
-    ConsentNotFound,
     VoiceChanged,
     VoiceGone,
     VoiceNameTaken,
@@ -44,7 +43,6 @@ from storage.voices.records import (
     CacheArtifact,
     CacheRequest,
     ClaimStatus,
-    Consent,
     NewRecording,
     NewVoice,
     RequestOutcome,
@@ -70,7 +68,7 @@ LIST_SCAN_LIMIT = 2_000
 class VoiceStore:
     """Safe to share between threads, as the client is.
 
-    max_voices, max_stored_bytes: of a tenant without limits of its own; None for as much as there is room for.
+    max_voices: of a tenant without a limit of its own.
     clock: as of `Functions`.
     """
 
@@ -79,37 +77,28 @@ class VoiceStore:
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
         max_voices: int = MAX_VOICES,
-        max_stored_bytes: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)
         self._max_voices = max_voices
-        self._max_stored_bytes = max_stored_bytes
         self._functions = Functions(redis, key_prefix, clock)
 
     # Voices
 
     def create(self, voice: NewVoice) -> VoiceRecord:
-        """Raises `VoiceNameTaken`, `ConsentNotFound`, or `QuotaExceeded` when the tenant has as many voices, or bytes,
-        as it may.
-        """
+        """Raises `VoiceNameTaken`, or `QuotaExceeded` when the tenant has as many voices as it may."""
         reply = self._call(
             "voice_create",
             voice=voice.id,
             tenant=voice.tenant,
             name=name_key(voice.name),
             most_voices=self._max_voices,
-            most_stored_bytes=self._max_stored_bytes,
-            bytes=voice.source.bytes,
-            consents=_cited(voice.consent),
             fields=created_fields(voice),
         )
         match reply.status:
             case "taken":
                 raise VoiceNameTaken(voice.name, reply.text("voice"))
-            case "no consent":
-                raise ConsentNotFound(reply.text("consent"))
             case "refused":
                 raise reply.refusal()
             case _:
@@ -164,7 +153,7 @@ class VoiceStore:
     def replace(self, tenant: TenantId, voice: VoiceId, recording: NewRecording) -> VoiceRecord:
         """Another recording under the same id; every cache of the old one is dropped.
 
-        Raises `VoiceNotFound`, `VoiceGone`, `ConsentNotFound`, `QuotaExceeded`, or `VoiceChanged` when somebody else
+        Raises `VoiceNotFound`, `VoiceGone`, or `VoiceChanged` when somebody else
         was faster.
         """
         reply = self._call(
@@ -173,19 +162,12 @@ class VoiceStore:
             tenant=tenant,
             revision=recording.revision,
             source=recording.source.key,
-            bytes=recording.source.bytes,
-            most_stored_bytes=self._max_stored_bytes,
-            consents=_cited(recording.consent),
             fields=source_fields(recording.source, recording.ref_text, recording.consent),
         )
         if reply.status == "missing":
             self._raise_missing(tenant, voice)
         if reply.status == "moved":
             raise VoiceChanged(f"{voice} is at revision {reply.text('revision')}, not {recording.revision}")
-        if reply.status == "no consent":
-            raise ConsentNotFound(reply.text("consent"))
-        if reply.status == "refused":
-            raise reply.refusal()
         return _voice(reply)
 
     def delete(self, tenant: TenantId, voice: VoiceId) -> None:
@@ -355,11 +337,6 @@ def _request_arguments(wanted: CacheRequest) -> dict[str, str | int]:
         "model": wanted.target.model,
         "model_revision": wanted.model_revision,
     }
-
-
-def _cited(consent: Consent | None) -> str:
-    """The ids of the consents, as the functions take them."""
-    return " ".join(consent.ids) if consent else ""
 
 
 def _lease_name(lease: Lease) -> str:

@@ -22,10 +22,10 @@ import redis
 
 from rhapsode import Rhapsode
 from storage.database.embedded_valkey import find_server_binary
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.docker.compose_file import image_environment
 from tests.docker.conftest import DOCKER
 from tests.process_tree import end_everything_below
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 
 CLI = Path(sys.executable).parent / "rhapsode"
 WAIT_S = 120.0

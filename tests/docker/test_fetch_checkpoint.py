@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.docker.conftest import DOCKER
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

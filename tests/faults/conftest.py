@@ -18,7 +18,7 @@ PROPERTY = "fault figures"
 
 
 def _num_jobs() -> int:
-    return int(os.environ.get("RHAPSODE_TEST_FAULT_JOBS", "80"))
+    return int(os.environ.get("RHAPSODE_TEST_FAULT_JOBS", "40"))
 
 
 class StartSystem(Protocol):
@@ -63,6 +63,22 @@ def start_system(data_dir: Path) -> Iterator[StartSystem]:
     yield start
     for system in systems:
         system.kill_everything()
+
+
+@pytest.fixture(scope="module")
+def shared_system(run_dir: Path) -> Iterator[RunningSystem]:
+    """For rows that need no settings: to start a system takes more than what most of them do with it."""
+    system = RunningSystem(run_dir / "faults")
+    system.start()
+    yield system
+    system.kill_everything()
+
+
+@pytest.fixture
+def system(shared_system: RunningSystem) -> RunningSystem:
+    """As if it had just been started: what earlier rows did is not counted. Their jobs are known, and done."""
+    shared_system.begin_row()
+    return shared_system
 
 
 @pytest.fixture

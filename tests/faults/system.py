@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, cast
 
@@ -72,6 +73,11 @@ class RunningSystem:
         self._up: subprocess.Popen[bytes] | None = None
         self._starts = 0
         self._extra: list[subprocess.Popen[bytes]] = []
+        self.rows = 0
+        """Of those that share the system, how many have begun."""
+        self._begun_at = ""
+        self._claims_before = 0
+        self._jobs_before: set[str] = set()
 
     # ------------------------------------------------------------------------------------------ life
 
@@ -89,6 +95,13 @@ class RunningSystem:
                 start_new_session=True,
             )
         self.eventually(self._is_ready, START_S)
+
+    def begin_row(self) -> None:
+        """What was counted so far, the next row does not count."""
+        self.rows += 1
+        self._claims_before += self.claims()
+        self._jobs_before |= self.job_ids()
+        self._begun_at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
     def start_gpu_worker(self, name: str, **settings: str) -> int:
         """One more worker of the gpu lane, which is not started again. Returns its process id once it is ready.
@@ -214,9 +227,9 @@ class RunningSystem:
             return int(client.hlen(f"{KEYS.root}:worker:{worker}"))
 
     def claims(self) -> int:
-        """All leases ever given out."""
+        """All leases given out in this row."""
         with self.redis() as client:
-            return int(cast("str | None", client.get(KEYS.single("fence"))) or 0)
+            return int(cast("str | None", client.get(KEYS.single("fence"))) or 0) - self._claims_before
 
     def claims_beyond_first(self) -> int:
         """Leases given out that were not the one whose result counts, once every job has ended."""
@@ -236,14 +249,14 @@ class RunningSystem:
         """Items with an attempt held against them. An item that nothing ever failed has no entry."""
         charged = 0
         with self.redis() as client:
-            for key in client.scan_iter(f"{KEYS.root}:tries:*"):
+            for key in self._keys_of_row(client, "tries"):
                 tries = cast("dict[str, str]", client.hgetall(key))
                 charged += sum(not value.startswith("0:") for value in tries.values())
         return charged
 
     def job_ids(self) -> set[str]:
         with self.redis() as client:
-            return {key.rpartition(":")[2] for key in client.scan_iter(f"{KEYS.root}:job:*")}
+            return {key.rpartition(":")[2] for key in self._keys_of_row(client, "job")}
 
     def leftovers(self) -> Leftovers:
         with self.redis() as client:
@@ -267,7 +280,7 @@ class RunningSystem:
             for line in log.read_text(errors="replace").splitlines():
                 if f'"{event}"' in line and line.startswith("{"):
                     events.append(json.loads(line))
-        return [entry for entry in events if entry.get("event") == event]
+        return [entry for entry in events if entry.get("event") == event and str(entry["timestamp"]) >= self._begun_at]
 
     def last_words(self) -> str:
         """The ends of all logs, for a failing test."""
@@ -304,8 +317,14 @@ class RunningSystem:
 
     def _results(self, is_counted: Callable[[str], bool]) -> int:
         with self.redis() as client:
-            tables = [cast("list[str]", client.hkeys(key)) for key in client.scan_iter(f"{KEYS.root}:results:*")]
+            tables = [cast("list[str]", client.hkeys(key)) for key in self._keys_of_row(client, "results")]
         return sum(is_counted(item) for items in tables for item in items)
+
+    def _keys_of_row(self, client: redis.Redis, kind: str) -> list[str]:
+        """Each ends with its job."""
+        return [
+            key for key in client.scan_iter(f"{KEYS.root}:{kind}:*") if key.rpartition(":")[2] not in self._jobs_before
+        ]
 
     def _is_ready(self) -> bool:
         assert self._up is not None

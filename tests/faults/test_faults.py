@@ -1,7 +1,8 @@
 """The system under kill -9, stop and loss: every job ends once, with exactly its bytes, and nothing is left behind.
 
 Each row of the table drives the standard load through real processes and breaks something under it. The number of
-faults grows with the number of jobs: 200 in an ordinary test run, 1,000 with `make faults`.
+faults grows with the number of jobs: 40 in an ordinary test run, 1,000 with `make faults`. Rows that need no settings
+share a system; each adds its number to the seed, since speech that another row has ordered would not be made again.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from storage.ids import WorkQueue
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 from storage.objects.keys import JOBS
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
 from tests.faults.system import LOOK_S, SLOTS, RunningSystem, api_key
 from tests.process_tree import is_alive
+from tests.storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 from tests.storage.objects.faulty_proxy import Mode, faulty_proxy
 from tests.threads import BoundedExecutor, join_in_time
 from worker.engine.fake import POISON_MARKER
@@ -47,6 +48,19 @@ STORE_FAULT_S = 6
 
 TWICE = Path(__file__).parent / "duplicate_calls"
 """A folder for PYTHONPATH that makes processes repeat their commits."""
+
+AT_LEAST_JOBS = 40
+"""Of a row whose load is half of what others have."""
+
+AT_LEAST_WITH_BOMBS = 100
+AT_LEAST_WITH_SLEEPER = 80
+"""So that the worker has something to lose a second time."""
+
+AT_LEAST_WITH_PACKS = 80
+"""So that both faults befall some of the packs that are seen at work."""
+
+AT_LEAST_SEGMENTS = 80
+"""So that a long job is at work when everything dies."""
 
 Strike = Callable[[Load, FaultLog], None]
 
@@ -82,7 +96,7 @@ def _run_load(
     strike: Strike,
 ) -> tuple[Figures, list[Outcome]]:
     begun_s = time.monotonic()
-    load, log = Load(system, jobs), FaultLog()
+    load, log = Load(system, jobs, system.rows), FaultLog()
     with load.running():
         strike(load, log)
     outcomes = load.outcomes()
@@ -106,9 +120,12 @@ def _repeated(count: int, seed: int, blow: Strike) -> Strike:
     dice = random.Random(seed)
 
     def strike(load: Load, log: FaultLog) -> None:
+        under_load = 0
         for fraction in _spread(count, dice):
             load.wait_until(fraction)
+            under_load += not load.is_over
             blow(load, log)
+        assert under_load, "the load was over before the first blow"
 
     return strike
 
@@ -132,22 +149,19 @@ def _end_engine(system: RunningSystem, how: signal.Signals, name: str, load: Loa
 
 
 def test_row_0_without_faults_nothing_runs_twice(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
-
     figures = _run_row("0 no fault", system, standard_load(num_jobs, seed), seed, report, _strike_nothing)
 
     assert figures.reruns == 0
 
 
 def test_row_1_killing_the_api_loses_and_doubles_no_job(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
     strike = _repeated(_scaled(num_jobs, 3), seed, partial(_kill, system, processes.API))
 
-    _run_row("1 kill -9 API", system, standard_load(num_jobs, seed), seed, report, strike)
+    _run_row("1 kill -9 API", system, standard_load(num_jobs, seed + 1), seed, report, strike)
 
 
 def test_row_1_an_api_that_dies_before_it_tells_anybody_has_accepted_the_job(
@@ -170,23 +184,23 @@ def test_row_1_an_api_that_dies_before_it_tells_anybody_has_accepted_the_job(
 
 
 def test_row_2_killing_the_gpu_worker_costs_only_what_it_held(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system, kills = start_system(), _scaled(num_jobs, 3)
+    kills = _scaled(num_jobs, 3)
     strike = _repeated(kills, seed, partial(_kill, system, processes.GPU_WORKER))
 
-    figures = _run_row("2 kill -9 gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("2 kill -9 gpu worker", system, standard_load(num_jobs, seed + 2), seed, report, strike)
 
     assert figures.reruns <= kills * GPU_THREADS
 
 
 def test_row_3_killing_the_engine_costs_no_item_an_attempt(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system, kills = start_system(), _scaled(num_jobs, 3)
+    kills = _scaled(num_jobs, 3)
     strike = _repeated(kills, seed, partial(_end_engine, system, signal.SIGKILL, "kill -9 engine"))
 
-    figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed + 3), seed, report, strike)
 
     assert figures.reruns <= kills * GPU_THREADS
 
@@ -207,7 +221,7 @@ def test_killing_those_who_finish_segments_costs_nothing_at_all(
     figures = _run_row(
         "kill -9 post-processor",
         system,
-        standard_load(num_jobs // 2, seed),
+        standard_load(max(AT_LEAST_JOBS, num_jobs // 2), seed),
         seed,
         report,
         _repeated(kills, seed, kill_one),
@@ -236,19 +250,19 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
         os.kill(sleeper, signal.SIGCONT)
 
     strike = _repeated(stops, seed, stop_for_a_while)
-    figures = _run_row("4 SIGSTOP gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
+    jobs = standard_load(max(num_jobs, AT_LEAST_WITH_SLEEPER), seed)
+    figures = _run_row("4 SIGSTOP gpu worker", system, jobs, seed, report, strike)
 
     assert figures.stale_refused >= 1
     assert figures.reruns <= stops * GPU_THREADS
 
 
 def test_row_5_killing_the_database_loses_nothing(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
     strike = _repeated(_scaled(num_jobs, 2), seed, partial(_kill, system, processes.VALKEY))
 
-    _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed), seed, report, strike)
+    _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed + 5), seed, report, strike)
 
 
 def test_a_failing_object_store_fails_no_job_and_charges_no_item(
@@ -274,17 +288,15 @@ def test_a_failing_object_store_fails_no_job_and_charges_no_item(
             log.until_progress(system, load, struck_s, since_s=time.time())
 
         strike = _repeated(_scaled(num_jobs, 4), seed, fail)
-        _run_row("failing S3", system, standard_load(num_jobs // 2, seed), seed, report, strike)
+        _run_row("failing S3", system, standard_load(max(AT_LEAST_JOBS, num_jobs // 2), seed), seed, report, strike)
 
         told = [str(event) for event in system.log_events("item failed unexpectedly")]
         assert told == []
 
 
 def test_row_9_a_flushed_broker_is_filled_again(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
-
     def flush(load: Load, log: FaultLog) -> None:
         struck_s = time.time()
         system.flush_broker()
@@ -292,15 +304,14 @@ def test_row_9_a_flushed_broker_is_filled_again(
         log.until_progress(system, load, struck_s, since_s=time.time())
 
     strike = _repeated(_scaled(num_jobs, 3), seed, flush)
-    figures = _run_row("9 FLUSHDB broker", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("9 FLUSHDB broker", system, standard_load(num_jobs, seed + 9), seed, report, strike)
 
     assert figures.reruns == 0
 
 
 def test_row_12_a_rolling_restart_runs_nothing_twice(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    system = start_system()
     exits_s: list[float] = []
 
     def restart_workers(load: Load, log: FaultLog) -> None:
@@ -312,7 +323,7 @@ def test_row_12_a_rolling_restart_runs_nothing_twice(
             exits_s.append(time.time() - struck_s)
 
     strike = _repeated(_scaled(num_jobs, 2), seed, restart_workers)
-    figures = _run_row("12 rolling SIGTERM", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row("12 rolling SIGTERM", system, standard_load(num_jobs, seed + 12), seed, report, strike)
 
     assert figures.reruns == 0
     assert max(exits_s) <= 25
@@ -323,7 +334,7 @@ def test_rows_25_and_46_repeats_have_one_effect_and_messages_that_are_no_tickets
 ) -> None:
     """Three tickets for each one that is needed, every script that counts called twice, submissions five times; and
     amid the tickets, for either lane, what somebody would write who wants to run something or to end a worker."""
-    system, jobs = start_system(PYTHONPATH=str(TWICE)), standard_load(max(num_jobs, 300), seed)
+    system, jobs = start_system(PYTHONPATH=str(TWICE)), standard_load(max(num_jobs, AT_LEAST_WITH_BOMBS), seed)
     replays: list[tuple[int, int]] = []
     for name in (processes.API, processes.CPU_WORKER, processes.GPU_WORKER):
         assert str(TWICE).encode() in Path(f"/proc/{system.pid(name)}/environ").read_bytes()
@@ -409,7 +420,9 @@ def test_packs_that_are_lost_or_cut_cost_nothing_but_the_speech_in_them(
                 log.struck(f"pack {how}")
             time.sleep(LOOK_S)
 
-    figures = _run_row("packs deleted or cut", system, standard_load(num_jobs, seed), seed, report, strike)
+    figures = _run_row(
+        "packs deleted or cut", system, standard_load(max(num_jobs, AT_LEAST_WITH_PACKS), seed), seed, report, strike
+    )
 
     assert {"pack deleted", "pack cut"} <= figures.faults.keys()
 
@@ -460,13 +473,14 @@ def test_a_death_between_any_effect_and_its_record_changes_nothing(
 def test_row_37_a_long_job_survives_the_death_of_everything(
     start_system: StartSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    """As many segments as other rows have jobs: 200, and 1,000 with `make faults`."""
+    """1,000 segments with `make faults`, as many as other rows have jobs."""
     system, log, begun_s = start_system(), FaultLog(), time.monotonic()
     (short, *_), dice = standard_load(1, seed), random.Random(seed)
-    text = "\n\n".join([short.text, *_sentences(dice, num_jobs)])
+    num_sentences = max(num_jobs, AT_LEAST_SEGMENTS)
+    text = "\n\n".join([short.text, *_sentences(dice, num_sentences)])
     long = NarrationJob(short.number, short.tenant, text, short.seed)
     num_segments = long.expected_wav().num_segments
-    assert num_segments >= num_jobs
+    assert num_segments >= num_sentences
     accepted = _submit(system, long)
     assert accepted.status_code == 202
     system.eventually(lambda: system.finished_segments() >= num_segments // 2, 120)

@@ -20,7 +20,7 @@ from tests.faults.system import KEYS, TENANTS, RunningSystem, api_key
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
 
-AT_LEAST_JOBS, LEAST_KILLS = 300, 4
+AT_LEAST_JOBS, LEAST_KILLS = 120, 4
 JOBS_A_KILL = 50
 """Twenty kills at 1,000 jobs."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from benchmarks.component_result import ComponentResult
-from benchmarks.suite.keep import without_requests
+from benchmarks.results import ComponentResult, without_requests
 from generators.files import ROOT
-from generators.result_page import COMPONENTS, PAGE, SERVERS, lines, result_page
-from rhapsode.bench.server.load.messages import ClosedLoad
+from generators.result_page import COMPONENTS, PAGE, SERVERS, lines, read_findings, result_page
+from rhapsode.bench.server.load import ClosedLoad
 from tests.rhapsode.bench.engine.measured import environment
 from tests.rhapsode.bench.server.measured import report, stage
 
@@ -31,7 +30,7 @@ def test_the_page_is_what_the_results_say() -> None:
 def test_every_figure_of_a_server_is_in_its_table() -> None:
     found = report([stage(ClosedLoad(8), error="503 <full> | gone")])
 
-    said = "\n".join(lines({"theirs-on-monday": found}, []))
+    said = "\n".join(lines({"theirs-on-monday": found}, [], {}))
 
     assert "### theirs-on-monday" in said
     summary = found.stages[0].summary
@@ -41,11 +40,22 @@ def test_every_figure_of_a_server_is_in_its_table() -> None:
 
 
 def test_what_a_component_printed_is_there_with_where_it_ran() -> None:
-    said = "\n".join(lines({}, [COMPONENT]))
+    said = "\n".join(lines({}, [COMPONENT], {}))
 
     assert "```text\nput  p50 0.123 ms\nget  p50 0.045 ms\n```" in said
     assert "2026-11-25" in said
     assert "12.5 s, load 0.4." in said
+
+
+def test_what_a_removed_benchmark_found_is_a_line() -> None:
+    said = "\n".join(lines({}, [], {"queue/week.py": "Nothing was lost."}))
+
+    assert "## Findings" in said
+    assert "- `queue/week.py`: Nothing was lost." in said
+
+
+def test_no_finding_is_of_a_benchmark_that_is_there() -> None:
+    assert [script for script in read_findings() if (ROOT / "benchmarks" / script).exists()] == []
 
 
 def test_a_kept_report_has_its_summaries_and_no_requests() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.engine.decoder_layers import PUBLISHED
+from tests.worker.engine.cuda.codec.decoder_layers import PUBLISHED
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.convolution import convolution_for
 from worker.engine.cuda.codec.pass_runner import PassRow

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.engine.decoder_layers import Call, Layer, decoder_layers
+from tests.worker.engine.cuda.codec.decoder_layers import Call, Layer, decoder_layers
 from worker.engine.cuda.codec.hopper_convolution import conv_shape
 from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs, causal_conv
 from worker.engine.cuda.codec.kernels.hopper_conv import hopper_conv

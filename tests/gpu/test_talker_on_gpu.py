@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from tests.gpu.random_talker import PAD_ID, SIZES, random_request, random_weights, run_all_slots
 from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
@@ -43,16 +43,16 @@ LARGEST_ERRORS = {
 
 
 @pytest.fixture(scope="session")
-def weights(talker_frame: ModuleType) -> SpeechWeights:
+def weights() -> SpeechWeights:
     """1.7B's widths, three talker layers, the whole predictor."""
-    return talker_frame.random_weights(talker_frame.SIZES["shallow"], CAPACITY, torch.bfloat16, DEVICE)
+    return random_weights(SIZES["shallow"], CAPACITY, torch.bfloat16, DEVICE)
 
 
 @pytest.fixture
-def requests(talker_frame: ModuleType) -> list[RequestState]:
+def requests() -> list[RequestState]:
     generator = np.random.default_rng(2)
     return [
-        talker_frame.random_request(
+        random_request(
             str(n), int(generator.integers(1, 200)), int(generator.integers(20, 60)), int(generator.integers(1 << 40))
         )
         for n in range(40)
@@ -113,7 +113,6 @@ def test_logits_of_every_stage_are_those_of_float32(
     mlp: Precision,
     weights: SpeechWeights,
     requests: list[RequestState],
-    talker_frame: ModuleType,
     record_property: Callable[[str, object], None],
 ) -> None:
     """Teacher-forced; beside the kernels' error stands that of plain torch with the same rounded numbers.
@@ -128,7 +127,7 @@ def test_logits_of_every_stage_are_those_of_float32(
     forced = torch.randint(0, 2048, (3, 8, 16), device=DEVICE, dtype=torch.int32)
 
     def logits(of: SpeechWeights, operations: Operations, cache_dtype: torch.dtype) -> list[torch.Tensor]:
-        talker = SlotTalker(of, 8, CAPACITY, 8, talker_frame.PAD_ID, cache_dtype)
+        talker = SlotTalker(of, 8, CAPACITY, 8, PAD_ID, cache_dtype)
         talker.admit(admissions, num_tokens, talker.eager_layers(operations))
         seen: list[torch.Tensor] = []
         for codes in forced:
@@ -158,22 +157,20 @@ def test_logits_of_every_stage_are_those_of_float32(
 @pytest.mark.parametrize(
     ("num_rows", "precision"), [(1, BFLOAT16), (5, BFLOAT16), (SLOTS, BFLOAT16), (1, FLOAT8), (SLOTS, FLOAT8)]
 )
-def test_a_replay_gives_the_bits_of_the_eager_step(
-    num_rows: int, precision: Precision, weights: SpeechWeights, talker_frame: ModuleType
-) -> None:
+def test_a_replay_gives_the_bits_of_the_eager_step(num_rows: int, precision: Precision, weights: SpeechWeights) -> None:
     plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
     weights = rounded(weights, precision)
-    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID, CACHE_DTYPES[precision])
+    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, PAD_ID, CACHE_DTYPES[precision])
     operations_for = operations_by_rows(weights, plan)
     stream = torch.cuda.Stream()
     graphed = GraphedFrames(talker.step, plan, operations_for, SLOTS, 2, stream)
     eager = EagerFrames(talker.step, plan, operations_for(plan.rows_for(num_rows)), SLOTS)
     slots = list(range(num_rows))
 
-    talker_frame.run_all_slots(talker, 100)
+    run_all_slots(talker, 100)
     torch.cuda.synchronize()
     replayed = [graphed.launch(slots).wait().copy() for _ in range(5)]
-    talker_frame.run_all_slots(talker, 100)
+    run_all_slots(talker, 100)
     torch.cuda.synchronize()
     stepped = [eager.launch(slots).wait().copy() for _ in range(5)]
 
@@ -183,14 +180,14 @@ def test_a_replay_gives_the_bits_of_the_eager_step(
 @torch.inference_mode()
 @pytest.mark.parametrize("lengths", [[60], [1, 128, 200, 40]])
 def test_a_captured_pass_over_prompts_gives_the_bits_of_the_eager_one(
-    lengths: list[int], weights: SpeechWeights, talker_frame: ModuleType
+    lengths: list[int], weights: SpeechWeights
 ) -> None:
     plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
-    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID)
+    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, PAD_ID)
     eager = talker.eager_layers(operations_by_rows(weights, plan)(plan.max_rows))
     inputs = torch.zeros(plan.captured_tokens[-1], weights.codec_table.shape[1], dtype=weights.dtype, device=DEVICE)
     captured = CapturedPromptLayers(eager, inputs, plan.captured_tokens, SLOTS, torch.cuda.Stream())
-    requests = [talker_frame.random_request(str(n), length, 20, n) for n, length in enumerate(lengths)]
+    requests = [random_request(str(n), length, 20, n) for n, length in enumerate(lengths)]
     (group,) = plan.groups([SlotAdmission(n, request) for n, request in enumerate(requests)])
 
     def written(layers: PromptLayers) -> list[torch.Tensor]:
@@ -208,9 +205,9 @@ def test_a_captured_pass_over_prompts_gives_the_bits_of_the_eager_one(
 
 @pytest.mark.parametrize("precision", Precision)
 def test_strict_codes_are_the_same_alone_and_in_any_company(
-    precision: Precision, weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
+    precision: Precision, weights: SpeechWeights, requests: list[RequestState]
 ) -> None:
-    lane = strict_lane(rounded(weights, precision), talker_frame.PAD_ID, precision)
+    lane = strict_lane(rounded(weights, precision), PAD_ID, precision)
 
     together = drive(lane, requests, cancelled={3: 5, 17: 10, 30: 18})
 
@@ -220,16 +217,16 @@ def test_strict_codes_are_the_same_alone_and_in_any_company(
     assert len(together) == len(requests) - 3
 
 
-def test_a_sick_row_fails_alone(weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType) -> None:
+def test_a_sick_row_fails_alone(weights: SpeechWeights, requests: list[RequestState]) -> None:
     sick_id = 77
     table = weights.tables.text.clone()
     table[sick_id] = torch.nan
     sick_weights = replace(weights, tables=replace(weights.tables, text=table))
-    sick = talker_frame.random_request("sick", 30, 40, 9)
+    sick = random_request("sick", 30, 40, 9)
     sick.prompt.text_ids[4] = sick_id
     for request in requests:
         request.prompt.text_ids[request.prompt.text_ids == sick_id] = sick_id + 1
-    lane = strict_lane(sick_weights, talker_frame.PAD_ID)
+    lane = strict_lane(sick_weights, PAD_ID)
 
     expected = drive(lane, [replace(request, frames=0) for request in requests], cancelled={})
     outcome = drive(lane, [sick, *requests], cancelled={})
@@ -239,11 +236,9 @@ def test_a_sick_row_fails_alone(weights: SpeechWeights, requests: list[RequestSt
         np.testing.assert_array_equal(frames, outcome[name])
 
 
-def test_memory_is_constant_while_requests_come_and_go(
-    weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
-) -> None:
+def test_memory_is_constant_while_requests_come_and_go(weights: SpeechWeights, requests: list[RequestState]) -> None:
     settings = NativeEngineSettings(Path("random"), slots=SLOTS, profile=ServingProfile.THROUGHPUT)
-    lane = slot_lane(weights, SLOTS, 0, CAPACITY, talker_frame.PAD_ID, settings)
+    lane = slot_lane(weights, SLOTS, 0, CAPACITY, PAD_ID, settings)
     drive(lane, requests, cancelled={})
     before = torch.cuda.memory_allocated()
 
@@ -253,12 +248,10 @@ def test_memory_is_constant_while_requests_come_and_go(
     assert torch.cuda.memory_allocated() == before
 
 
-def test_admission_waits_for_nothing_that_the_device_does(
-    weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
-) -> None:
+def test_admission_waits_for_nothing_that_the_device_does(weights: SpeechWeights, requests: list[RequestState]) -> None:
     """An operation that does would hold up every stream, at each arrival, for as long as frames are in flight."""
     settings = NativeEngineSettings(Path("random"), slots=SLOTS)
-    lane = slot_lane(weights, SLOTS, 0, CAPACITY, talker_frame.PAD_ID, settings)
+    lane = slot_lane(weights, SLOTS, 0, CAPACITY, PAD_ID, settings)
     drive(lane, requests, cancelled={})
     prefix = np.ones((3, weights.num_codebooks), dtype=np.int16)
     try:

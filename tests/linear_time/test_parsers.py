@@ -49,10 +49,8 @@ from reading.segmenting.sentences import sentences
 from reading.spelling.normalizers import NORMALIZERS
 from reading.spelling.respelling import Lexicon
 from reading.spelling.rules import PronunciationRule, decode_rules
-from rhapsode.bench.server.listening.onset import Onset
-from rhapsode.bench.server.listening.wav_stream import WavStream
-from rhapsode.bench.server.wire.errors import RequestFailed
-from rhapsode.bench.server.wire.nari_socket import pieces_of
+from rhapsode.bench.server.connections import pieces_of
+from rhapsode.bench.server.listening import Onset, RequestFailed, WavStream
 from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.pronunciations import check_grapheme
@@ -144,9 +142,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.openai.socket.incoming_text.IncomingText, in letters": lambda text: taken(text[:20_000]),
     "storage.runtime.config.sentinel_url.parse_sentinel_url": parse_sentinel_url,
     "storage.job_store.following.event.check_event_id": check_event_id,
-    "rhapsode.bench.server.listening.wav_stream.WavStream": as_wav,
-    "rhapsode.bench.server.listening.onset.Onset": as_samples,
-    "rhapsode.bench.server.wire.nari_socket.pieces_of": pieces_of,
+    "rhapsode.bench.server.listening.WavStream": as_wav,
+    "rhapsode.bench.server.listening.Onset": as_samples,
+    "rhapsode.bench.server.connections.pieces_of": pieces_of,
     "rhapsode.stack.planning.devices.parse_devices": lambda text: parse_devices("--device", text),
     "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
     "api.jobs.answers.segment_ids.segment_index": segment_index,
@@ -239,7 +237,6 @@ OURS = frozenset(
         # Of a setting.
         "api.identity.rules.parse_algorithms",
         *("storage.jobs.record_codec.decode_submission", "storage.jobs.chapter_files.decode_chapter_files"),
-        "storage.objects.callers_bucket.decode_bucket_keys",
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
         *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),
         *("storage.segments.tried.decode_rejection",),

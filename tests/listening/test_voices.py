@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.speech.listening.teachers import read_teachers
-from benchmarks.speech.listening.voice_profile import voice_profile
 from tests.listening.conftest import SMALL_VOICE, SPEAKERS, Readings, errors_of, read_aloud
+from tests.listening.teachers import read_teachers
+from tests.listening.voice_profile import voice_profile
 from tests.worker.speech.quality.defects import SPOILS
 from worker.engine.interface import FinishReason
 from worker.engine.native import NativeEngine

@@ -13,10 +13,10 @@ import pytest
 from api.services.container import open_services
 from api.settings import ApiSettings
 from api.system.page import FOLDER, content_security_policy, page, store_origin
-from storage.objects.embedded_s3 import EmbeddedS3
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import ServedApi, serve
 from tests.settings import api_settings_of
+from tests.storage.objects.embedded_s3 import EmbeddedS3
 from tests.threads import BoundedExecutor
 
 TEXTS = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.*")}

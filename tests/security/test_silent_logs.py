@@ -135,8 +135,8 @@ def test_nothing_private_is_in_any_log(system: RunningSystem, data_dir: Path) ->
 
     logs = {path.name: path.read_text(errors="replace") for path in (data_dir / "system").rglob("*.log*")}
     everything = "".join(logs.values())
-    assert {f"{name}.log" for name in (*(process for group in processes.STOP_ORDER for process in group), "up")} == (
-        set(logs) | {"object-server.log"}
+    assert {f"{name}.log" for name in (*(process for group in processes.STOP_ORDER for process in group), "up")} == set(
+        logs
     )
     assert [line for text in logs.values() for line in text.splitlines() if not is_event(line)] == []
     # The paths that are to be silent were taken.

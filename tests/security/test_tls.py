@@ -17,11 +17,11 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import StoreUnavailable
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.objects.embedded_s3 import BUCKET
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
 from tests.security.tls_servers import Authority, TlsS3, tls_front
+from tests.storage.objects.embedded_s3 import BUCKET
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import trustme
 
 from storage.database.embedded_valkey import EmbeddedRedis
-from storage.objects.embedded_s3 import EmbeddedS3, free_ports
+from tests.storage.objects.embedded_s3 import EmbeddedS3, free_ports
 from tests.threads import join_in_time
 
 PIECE_BYTES = 65_536

@@ -17,7 +17,6 @@ KINDS = [
     (ids.new_job_id, ids.JOB_ID),
     (ids.new_batch_id, ids.BATCH_ID),
     (ids.new_voice_id, ids.VOICE_ID),
-    (ids.new_consent_id, ids.CONSENT_ID),
     (ids.new_upload_id, ids.UPLOAD_ID),
     (ids.new_dictionary_id, ids.DICTIONARY_ID),
     (ids.new_endpoint_id, ids.ENDPOINT_ID),

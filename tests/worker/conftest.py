@@ -24,7 +24,6 @@ from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
-from worker.speech.openings import Openings
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
@@ -71,7 +70,6 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
         postprocessor=InProcessPostProcessor(artifacts),
-        openings=Openings(),
         packer=SegmentPacker(places=4, wait_s=1.0),
     )
     leases.start()

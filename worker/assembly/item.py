@@ -78,10 +78,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
         return mend_segments(item, narration, reader, held, services)
     failpoint("assemble.after_put")
     artifacts = with_kept_files(made.artifacts, record.artifacts)
-    delivers = item.narration.request.output.bucket is not None
-    finished = until_available(
-        lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by, delivers=delivers), held
-    )
+    finished = until_available(lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by), held)
     failpoint("assemble.after_finish")
     if record.artifacts or item.attempt > 1 or item.suspicions:
         delete_earlier(item, artifacts, services.artifacts)

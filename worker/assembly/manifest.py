@@ -36,8 +36,8 @@ A segment whose kept attempt was drawn from a greedy checkpoint or spoken in two
 
 _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
     **dict.fromkeys(("input", "pronunciation_dictionaries", "validate_only"), True),
-    # An upload is gone after a day, and credentials are not told.
-    "output": {"cover": True, "bucket": True},
+    # An upload is gone after a day.
+    "output": {"cover": True},
 }
 
 

@@ -270,6 +270,7 @@ class EngineStats:
 
     standing: those of `active` that wait for more of their text.
     codec_graph_passes, codec_fallbacks: codec passes on a GPU that replayed a captured graph, and that did not.
+    longest_pause_s: for which the garbage collector of the engine's own process has stopped it.
     """
 
     steps: int
@@ -280,6 +281,7 @@ class EngineStats:
     codec_graph_passes: int = 0
     codec_fallbacks: int = 0
     standing: int = 0
+    longest_pause_s: float = 0.0
 
 
 class Engine(Protocol):

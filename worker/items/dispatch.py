@@ -13,7 +13,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.failure_codes import CALLERS_FAULTS
 from storage.jobs.record import JobError
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
+from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import item_fields
@@ -154,7 +154,7 @@ def _discard(item: ClaimedItem, services: WorkerServices) -> None:
             artifacts.delete_prefix(keys.artifacts_prefix(lease))
         elif lease.item == ASSEMBLE_ITEM:
             artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
-        elif lease.item != DELIVER_ITEM:
+        elif lease.item.isdecimal():
             artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
             if _is_deleted(lease, services.jobs):
                 # In the packs of any other job may lie what was taken.

@@ -41,11 +41,11 @@ def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
     The list of voices is the plan. What the voices have become since the job was accepted is said by their items.
     """
     voices = until_available(lambda: _voices(item, services), held)
-    copied = take_recordings(voices, held, services.artifacts)
+    take_recordings(voices, held, services.artifacts)
     known = [voice for voice in voices if isinstance(voice, VoiceReference)]
     wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in known]
     until_available(lambda: _ask(wanted, item.lease, spec, services), held)
-    result = PlanResult(item.input_key, len(voices), VOICE_COST_MS * len(voices), stored_bytes=copied)
+    result = PlanResult(item.input_key, len(voices), VOICE_COST_MS * len(voices))
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     logger.info("voices planned", extra={"voices": len(voices), "model": spec.model})
     return tickets

@@ -27,9 +27,6 @@ from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.settings import SettingsError, describe, load_settings
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.watched import watched_thread
-from storage.tenants.stored_bytes_audit import StoredBytesAudit
-from storage.tenants.upload_ledger import UploadLedger
-from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
 from worker.janitor.fleet import FleetRecorder
@@ -85,14 +82,12 @@ def main() -> None:
         reporting.begin()
         logger.info("janitor ready")
         artifacts = open_artifacts(settings, FOR_CHORES)
-        consents = ConsentStore(redis, settings.key_prefix)
-        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), consents, artifacts)
+        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
-        stored = StoredBytesAudit(redis, settings.key_prefix)
-        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
+        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, settings.ticket_cap)
         history = FleetHistory(redis, settings.key_prefix)
         fleet = FleetRecorder(QueueOverviews(redis, settings.key_prefix), registry, history)
-        files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
+        files = UploadJanitor(artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
         leadership = Leadership(lock.renew, janitor)

@@ -9,9 +9,7 @@ from itertools import groupby
 
 from storage.errors import JobGone, JobNotFound
 from storage.ids import JobId, TenantId
-from storage.job_store.object_folders import destination_of
 from storage.job_store.store import JobStore
-from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.objects.store import ArtifactStore, ObjectEntry
 
@@ -27,8 +25,7 @@ class OrphanSweep:
     """Removes a deleted job's objects a day after the last was written, and so an input that never became a job, which
     is what an API leaves that died before the job was accepted.
 
-    Finished work of a job that Redis never heard of is only reported: it may be Redis that lost its memory. What late
-    workers left with a job that has ended counts to its tenant's bytes from then on.
+    Finished work of a job that Redis never heard of is only reported: it may be Redis that lost its memory.
     """
 
     def __init__(self, jobs: JobStore, artifacts: ArtifactStore) -> None:
@@ -38,7 +35,7 @@ class OrphanSweep:
     def run(self) -> None:
         """Raises `StoreUnavailable`."""
         for folder, objects in self._old_folders(keys.JOBS, _job_folder):
-            self._settle(folder, objects)
+            self._sweep_folder(folder, objects)
         for folder, objects in self._old_folders(keys.DELIVERED, _delivered_folder):
             tenant, job = keys.delivered_for(folder)
             try:
@@ -48,12 +45,12 @@ class OrphanSweep:
             except JobNotFound:
                 _report_unknown(job, objects)
 
-    def _settle(self, folder: str, objects: Sequence[ObjectEntry]) -> None:
-        """A job's own folder: it goes, or the job's bytes are what lies in it."""
+    def _sweep_folder(self, folder: str, objects: Sequence[ObjectEntry]) -> None:
+        """A job's own folder: it goes once the job is gone."""
         _, tenant_name, job_name, _ = folder.split("/")
         tenant, job = TenantId(tenant_name), JobId(job_name)
         try:
-            record = self._jobs.get(tenant, job)
+            self._jobs.get(tenant, job)
         except JobGone:
             self._remove(folder)
             return
@@ -64,17 +61,6 @@ class OrphanSweep:
             else:
                 _report_unknown(job, objects)
             return
-        stored = sum(entry.bytes for entry in objects) + self._delivered_bytes(record)
-        wrong = self._jobs.settle_stored(tenant, job, stored)
-        if wrong:
-            logger.info("stored bytes put right", extra={"job_id": job, "bytes": wrong})
-
-    def _delivered_bytes(self, record: JobRecord) -> int:
-        destination = destination_of(record.spec)
-        if destination is None:
-            return 0
-        folder = keys.all_artifacts_prefix(record.tenant, record.id, destination)
-        return sum(entry.bytes for entry in self._artifacts.list(folder))
 
     def _remove(self, folder: str) -> None:
         removed = self._artifacts.delete_prefix(folder)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from storage.errors import AuditOvertaken, JobGone, JobNotFound, StateConflict, StoreUnavailable
 from storage.ids import WorkQueue
-from storage.job_store.counter_audit import CounterDrift, Difference
+from storage.job_store.counter_audit import Difference
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
@@ -23,7 +23,6 @@ from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
-from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from worker.janitor.fleet import FleetRecorder
 from worker.janitor.metrics import LEADER, swept, topped_up
 from worker.janitor.orphans import OrphanSweep
@@ -64,20 +63,17 @@ class Janitor:
         self,
         jobs: JobStore,
         audits: AuditLog,
-        stored: StoredBytesAudit,
         artifacts: ArtifactStore,
         tickets: TicketQueue,
         ticket_cap: int,
     ) -> None:
         self._jobs = jobs
         self._audits = audits
-        self._stored = stored
         self._artifacts = artifacts
         self._orphans = OrphanSweep(jobs, artifacts)
         self._tickets = tickets
         self._ticket_cap = ticket_cap
         self._patient_until = 0.0
-        self._stored_drift: tuple[Difference, ...] = ()
 
     def sweep(self) -> None:
         """What the clock decides: leases, retries, deadlines. What becomes ready gets its ticket from `top_up`.
@@ -141,17 +137,7 @@ class Janitor:
         except AuditOvertaken as error:
             logger.info("no audit", extra={"error": str(error)})
             return
-        self._audits.note(CounterDrift(drift.differences + self._stored_drift))
-        _report_drift(drift.differences)
-
-    def audit_stored(self) -> None:
-        """Compare what is counted against tenants' bytes with their records: all of them, so not every minute."""
-        try:
-            drift = self._stored.audit()
-        except AuditOvertaken as error:
-            logger.info("no audit of bytes", extra={"error": str(error)})
-            return
-        self._stored_drift = drift.differences
+        self._audits.note(drift)
         _report_drift(drift.differences)
 
     def end_retentions(self) -> None:
@@ -202,7 +188,6 @@ def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: Fl
         Chore(TICK_S, janitor.recall_batches),
         Chore(FLEET_INTERVAL_S, fleet.note_fleet),
         Chore(AUDIT_INTERVAL_S, janitor.audit),
-        Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
     )
 
 
@@ -217,7 +202,6 @@ def removals_of(janitor: Janitor, voices: VoiceJanitor, files: UploadJanitor) ->
         Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
         Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
         Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
-        Chore(LEFTOVERS_INTERVAL_S, voices.report_consents),
     )
 
 

@@ -6,10 +6,9 @@ import logging
 import time
 from itertools import groupby
 
-from storage.errors import ConsentNotFound, VoiceGone, VoiceNotFound
-from storage.ids import ConsentId, ContentKey, TenantId, VoiceId
+from storage.errors import VoiceGone, VoiceNotFound
+from storage.ids import ContentKey, TenantId, VoiceId
 from storage.objects.store import ArtifactStore, ObjectEntry
-from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 
 logger = logging.getLogger("worker.janitor")
@@ -20,9 +19,8 @@ ORPHAN_AGE_S = 24 * 3600.0
 class VoiceJanitor:
     """The chores, each callable on its own and safe to do twice."""
 
-    def __init__(self, voices: VoiceStore, consents: ConsentStore, artifacts: ArtifactStore) -> None:
+    def __init__(self, voices: VoiceStore, artifacts: ArtifactStore) -> None:
         self._voices = voices
-        self._consents = consents
         self._artifacts = artifacts
 
     def delete_discarded(self) -> None:
@@ -46,17 +44,6 @@ class VoiceJanitor:
             for key in self._unwanted(TenantId(tenant), VoiceId(voice), old):
                 self._artifacts.delete(key)
                 logger.info("orphaned recording removed", extra={"key": key})
-
-    def report_consents(self) -> None:
-        """Recordings of consents that Redis does not know: left by an API that died, or forgotten by Redis."""
-        for entry in self._artifacts.list("consents/"):
-            _, tenant, consent, _ = entry.key.split("/")
-            if not _is_old(entry):
-                continue
-            try:
-                self._consents.get(TenantId(tenant), ConsentId(consent))
-            except ConsentNotFound:
-                logger.warning("recording of an unknown consent", extra={"consent_id": consent})
 
     def sweep_caches(self) -> None:
         """Caches that no voice names: of builders that died, or of builds that were refused. They can be made again."""

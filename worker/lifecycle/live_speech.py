@@ -36,7 +36,6 @@ def live_server(settings: WorkerSettings, services: SpeechServices, meter: Engin
         voices=services.voices,
         artifacts=services.artifacts,
         bounds=services.quality.bounds,
-        openings=services.openings,
         text_patience_s=settings.live_text_timeout_s + LATER_THAN_API_S,
     )
     return LiveServer(parts, _binding(settings), lambda: _step_ms(meter))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
+from worker.engine.heap import PauseMeter
 from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
 from worker.process.engine_meter import EngineMeter
 from worker.process.reporting import Load
@@ -24,6 +25,7 @@ class WorkerLoad:
     services: WorkerServices
     meter: EngineMeter | None = None
     live: LiveServer | None = None
+    pauses: PauseMeter = field(default_factory=PauseMeter)
 
     def now(self) -> Load:
         held = self.services.leases.num_held
@@ -41,6 +43,7 @@ class WorkerLoad:
     def measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_leases_held", self.services.leases.num_held)
         snapshot.add("rhapsode_draining", self.services.draining.is_set())
+        snapshot.add("rhapsode_longest_pause_seconds", self.pauses.longest_s, process="worker")
         if isinstance(self.services, SpeechServices) and self.meter is not None:
             add_engine(snapshot, self.meter)
             add_postprocessors(snapshot, self.services.postprocessor.report())

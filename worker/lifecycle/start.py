@@ -42,8 +42,8 @@ from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import configure_tracing, end_tracing
 from storage.tenants.quotas import admission_limits
 from storage.voices.store import VoiceStore
-from worker.bucket_access import bucket_access
 from worker.engine.errors import EngineError
+from worker.engine.heap import freeze
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
@@ -64,7 +64,6 @@ from worker.process.state_watch import hold_what_lost_something
 from worker.process.successor import SUCCESSION
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
-from worker.speech.openings import Openings
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
@@ -173,6 +172,7 @@ class WorkerProcess:
             hold_what_lost_something(StateGuard(self._redis, self._services.artifacts, self._settings.key_prefix))
             if isinstance(self._services, SpeechServices) and self._meter is not None:
                 self._live = self._started_live(self._services, self._meter)
+            freeze()
             load = WorkerLoad(self._services, self._meter, self._live)
             export(load.measure)
             self._tickets.send(self._jobs.release_worker(self._services.identity))
@@ -256,7 +256,6 @@ class WorkerProcess:
             closing=self._closing,
             gate=QuarantineGate(),
             draining=self._reporting.draining,
-            buckets=bucket_access(self._settings),
         )
         match self._settings.lane:
             case Lane.CPU:
@@ -311,7 +310,6 @@ class WorkerProcess:
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
             postprocessor=postprocessor,
-            openings=Openings(),
             packer=SegmentPacker(engine.info.slots // PLACES_SHARE, self._settings.pack_wait_s),
         )
 

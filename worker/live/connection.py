@@ -18,7 +18,6 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
-from storage.ids import JobId
 from storage.live.messages import (
     FULL,
     WORKER_LEAVING,
@@ -28,7 +27,6 @@ from storage.live.messages import (
     Failed,
     FromWorker,
     Hello,
-    Listen,
     Load,
     MessageMalformed,
     Open,
@@ -37,7 +35,6 @@ from storage.live.messages import (
     encode_message,
 )
 from worker.errors import PermanentItemError
-from worker.live.job_opening import JobOpenings
 from worker.live.parts import LiveParts
 from worker.live.places import Places
 from worker.live.stream import LiveStream
@@ -60,7 +57,6 @@ class LiveConnection:
         self._read_step_ms = read_step_ms
         self._id = uuid.uuid4().hex
         self._streams: dict[str, LiveStream] = {}
-        self._listeners: dict[str, tuple[JobId, JobOpenings]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._outgoing: deque[bytes] = deque()
         self._has_outgoing = asyncio.Event()
@@ -122,11 +118,9 @@ class LiveConnection:
                     stream.consumed(received.head.num_samples)
             case Cancel():
                 self._cancel(received.head.stream)
-            case Listen():
-                self._listen(received.head)
 
     def _open(self, asked: Open, codes: bytes) -> None:
-        if asked.stream in self._streams or asked.stream in self._listeners:
+        if asked.stream in self._streams:
             raise MessageMalformed("a stream of this id is under way")
         if self.is_leaving:
             self._refuse(asked, WORKER_LEAVING, "the worker is leaving")
@@ -152,16 +146,6 @@ class LiveConnection:
     def _cancel(self, name: str) -> None:
         if stream := self._streams.get(name):
             stream.stop()
-        if listening := self._listeners.pop(name, None):
-            self._parts.openings.leave(*listening)
-
-    def _listen(self, head: Listen) -> None:
-        """Raises `MessageMalformed`."""
-        if head.stream in self._streams or head.stream in self._listeners:
-            raise MessageMalformed("a stream of this id is under way")
-        job, listener = JobId(head.job), JobOpenings(head.stream, self._parts, self._send)
-        self._listeners[head.stream] = job, listener
-        self._parts.openings.listen(job, listener)
 
     async def _run(self, name: str, stream: LiveStream) -> None:
         try:
@@ -176,8 +160,6 @@ class LiveConnection:
     async def _end(self, helpers: tuple[asyncio.Task[None], ...]) -> None:
         for helper in helpers:
             helper.cancel()
-        for listening in self._listeners.values():
-            self._parts.openings.leave(*listening)
         for stream in self._streams.values():
             stream.stop()
         for task in self._tasks:

@@ -86,34 +86,6 @@ class TrailingSilence:
         return self._silent * self._window + len(self._open)
 
 
-class HeldSilence:
-    """Silence is held back until speech follows it: at the end of a segment all of it goes but the margin."""
-
-    def __init__(self, sample_rate_hz: int) -> None:
-        self._window = round(WINDOW_S * sample_rate_hz)
-        self._margin = round(MARGIN_S * sample_rate_hz)
-        self._fade = round(FADE_S * sample_rate_hz)
-        self._held = np.zeros(0, np.float32)
-
-    def take(self, pcm: Pcm) -> Pcm:
-        """What is to be heard by now, with what was held back if speech goes on in it."""
-        joined = np.concatenate((self._held, pcm))
-        end = len(joined) // self._window * self._window
-        audible = np.flatnonzero(audible_windows(joined[:end], self._window))
-        heard = (int(audible[-1]) + 1) * self._window if len(audible) else 0
-        self._held = joined[heard:]
-        return joined[:heard]
-
-    def end(self) -> Pcm:
-        """The margin behind the last that was heard: what is there of it, faded, and zeros."""
-        margin = np.zeros(self._margin, np.float32)
-        num_there = min(len(self._held), self._margin)
-        margin[:num_there] = self._held[:num_there]
-        num_fade = min(self._fade, num_there)
-        margin[num_there - num_fade : num_there] *= _rise(num_fade)[::-1]
-        return margin
-
-
 def pause(pause_s: float, sample_rate_hz: int, behind: TrailingSilence) -> Pcm:
     """Silence that lasts `pause_s` with the segment's own end and the next one's margin. It begins without a step."""
     wanted = round((pause_s - MARGIN_S) * sample_rate_hz) - behind.num_samples

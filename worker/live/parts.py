@@ -9,7 +9,6 @@ from storage.live.orders import LiveOrder, LiveTextMode
 from storage.objects.store import ArtifactStore
 from worker.engine.interface import Engine
 from worker.planning.drafting.process import SHORT_BYTES
-from worker.speech.openings import Openings
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.voices.resolving import VoiceResolver
 
@@ -19,7 +18,7 @@ TEXT_PATIENCE_S = 35.0
 @dataclass(frozen=True, slots=True)
 class LiveParts:
     """worker, model: their names. bounds: what is usual for a voice in a language. text_patience_s: for which the next
-    words of a text that is still being written are waited for. openings: of jobs that the worker speaks."""
+    words of a text that is still being written are waited for."""
 
     worker: str
     model: str
@@ -27,7 +26,6 @@ class LiveParts:
     voices: VoiceResolver
     artifacts: ArtifactStore
     bounds: Callable[[str, str], SpeechBounds]
-    openings: Openings
     text_patience_s: float = TEXT_PATIENCE_S
 
     @staticmethod

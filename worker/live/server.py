@@ -95,7 +95,6 @@ class LiveServer:
             step_ms=self._read_step_ms(),
             server_name=self._binding.server_name,
             is_strict=info.is_strict,
-            tells_openings=True,
         )
 
     @property

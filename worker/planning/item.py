@@ -39,7 +39,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
     if item.narration.request.validate_only:
         return finish_preview(item, draft, held, services)
     plan = _with_keys(draft, item)
-    script_bytes = _store_script(plan, draft, held, services)
+    _store_script(plan, draft, held, services)
     key, data = keys.plan(item.lease), encode_plan(plan)
     put_fenced(services.artifacts, key, data, held)
     failpoint("plan.after_put")
@@ -48,7 +48,6 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         num_segments=len(plan.segments),
         estimated_audio_ms=draft.speech_ms,
         input_chars=len(draft.text),
-        stored_bytes=script_bytes + len(data),
         warnings=draft.warnings,
         first_words=first_words(draft.text),
     )
@@ -93,15 +92,12 @@ def _is_plain(source: NarrationInput) -> bool:
     return source.type is SourceType.TEXT
 
 
-def _store_script(plan: Plan, draft: Draft, held: HeldLease, services: WorkerServices) -> int:
-    """What the plan refers to, before the plan; returns its bytes."""
+def _store_script(plan: Plan, draft: Draft, held: HeldLease, services: WorkerServices) -> None:
+    """What the plan refers to, before the plan."""
     parts = ((plan.text_key, draft.text.encode()), (plan.cover_key, draft.cover))
-    num_bytes = 0
     for key, data in parts:
         if key is not None and data is not None:
             put_fenced(services.artifacts, key, data, held)
-            num_bytes += len(data)
-    return num_bytes
 
 
 def _wait_for_voices(spec: NarrationSpec, held: HeldLease, services: WorkerServices) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, OnExhausted, Quality
@@ -15,7 +14,7 @@ from storage.runtime.observability.tracing import span
 from storage.segments.results import SILENCED
 from storage.segments.tried import TriedAttempt
 from worker.engine.errors import RequestCancelled, RequestRejected
-from worker.engine.interface import Engine, EngineInfo, FinishReason, OnAudio, Speech, SpeechRequest
+from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, SpeechRequest
 from worker.errors import PermanentItemError
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import HeldLease
@@ -36,9 +35,6 @@ UNHEARD = "unheard"
 Judge = Callable[[Manner, Speech], Verdict]
 RequestsOf = Callable[[Manner], Sequence[SpeechRequest]]
 """The requests of an attempt, one for each part of the text."""
-
-Speaking = Callable[[Manner], AbstractContextManager[OnAudio | None]]
-"""Around an attempt: what the chunks of its only part are for, None where they are for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +93,6 @@ class Speaker:
     ahead: ClaimAhead
     held: HeldLease
     counters: GateCounters
-    speaking: Speaking
 
     def speak(self, manners: Iterable[Manner], requests_of: RequestsOf, judge: Judge) -> list[Attempt]:
         """One attempt after the other until one passes or none is left. Between them the lease may be dropped.
@@ -128,8 +123,7 @@ class Speaker:
         """count: how many are made with this one."""
         with span("engine", attempt=manner.number) as spoken:
             try:
-                with self.speaking(manner) as on_audio:
-                    speech = self._spoken(requests, on_audio)
+                speech = self._spoken(requests)
             except RequestRejected as error:
                 spoken.note(refused=str(error))
                 return _refused(manner, str(error), self.engine.info)
@@ -139,9 +133,9 @@ class Speaker:
         self.counters.judged(verdict.flags, count, time.perf_counter() - started_s)
         return Attempt(manner, speech, verdict)
 
-    def _spoken(self, requests: Sequence[SpeechRequest], on_audio: OnAudio | None) -> Speech:
+    def _spoken(self, requests: Sequence[SpeechRequest]) -> Speech:
         """All parts at a time, joined in their order."""
-        futures = [self.engine.submit(request, on_audio) for request in requests]
+        futures = [self.engine.submit(request) for request in requests]
         futures[-1].add_done_callback(lambda _: self.ahead.give_back(self.held.lease))
         self.held.on_drop(lambda: self._cancel(requests))
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
@@ -15,16 +14,14 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
-from storage.segments.early_hearing import is_heard_early
 from storage.segments.results import SegmentReport
 from worker import metrics
-from worker.engine.interface import Conditioning, OnAudio, Speech, SpeechRequest
+from worker.engine.interface import Conditioning, Speech, SpeechRequest
 from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
-from worker.speech.openings import Opening
 from worker.speech.postprocessing.interface import PackPart, Spoken, StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
@@ -131,9 +128,6 @@ def _spoken(
     def requests_of(manner: Manner) -> list[SpeechRequest]:
         return [speech_request(item, segment, conditioning, manner, part) for part in range(len(manner.parts))]
 
-    def speaking(manner: Manner) -> AbstractContextManager[OnAudio | None]:
-        return services.openings.speaking(item.lease.job, _opening(item, segment, manner))
-
     tries = Tries(
         text=segment.text,
         sampling=effective_sampling(info.default_sampling, spec.request.sampling),
@@ -142,7 +136,7 @@ def _spoken(
         first=item.rejected_attempts + 1,
         most=spec.request.quality.max_attempts,
     )
-    speaker = Speaker(services.engine, services.ahead, held, services.counters, speaking)
+    speaker = Speaker(services.engine, services.ahead, held, services.counters)
     attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)
     last = attempts[-1].verdict
     if not last.passed:
@@ -151,13 +145,6 @@ def _spoken(
         services.norms.heard(_timbre_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
     return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
-
-
-def _opening(item: ClaimedItem, segment: SpokenSegment, manner: Manner) -> Opening | None:
-    """None for an attempt that is not heard before it is stored."""
-    if segment.index or len(manner.parts) > 1 or not is_heard_early(item.narration.request.quality):
-        return None
-    return Opening(item.lease.fence, manner.number, segment.text, segment.voice, segment.language)
 
 
 def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> StoredSpeech:

@@ -23,26 +23,20 @@ def store_rejected(
     rejected: SegmentRejected, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
 ) -> SegmentRejected:
     """The same failure with its takes named. Raises as the post-processor does, and `WorkDropped`."""
-    takes: list[RejectedTake] = []
-    num_bytes = 0
-    for attempt in rejected.attempts:
-        take, size = _stored(attempt, item, segment, held, services)
-        takes.append(take)
-        num_bytes += size
+    takes = [_stored(attempt, item, segment, held, services) for attempt in rejected.attempts]
     rejection = Rejection(item.lease.fence, tuple(takes), rejected.least_bad)
-    error = replace(rejected.error, rejection=rejection, rejected_bytes=num_bytes)
+    error = replace(rejected.error, rejection=rejection)
     return SegmentRejected(error, rejected.attempts, rejected.least_bad)
 
 
 def _stored(
     attempt: Attempt, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
-) -> tuple[RejectedTake, int]:
-    """The take, and the bytes of its object."""
+) -> RejectedTake:
     if not _NO_SAMPLES.isdisjoint(attempt.verdict.flags):
-        return RejectedTake(attempt.tried), 0
+        return RejectedTake(attempt.tried)
     lease = item.lease
     key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
     as_kept = Outcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
     header = segment_header(item, segment, as_kept, services.engine.info)
     stored = until_available(lambda: services.postprocessor.store(key, header, attempt.speech), held)
-    return RejectedTake(attempt.tried, stored.num_samples, stored.sha256), stored.num_bytes
+    return RejectedTake(attempt.tried, stored.num_samples, stored.sha256)

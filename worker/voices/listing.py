@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import IO
 
 from rhapsode.contract.voices.modes import CacheMode
 from storage.audio.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
-from storage.errors import ArtifactExists, ArtifactMissing, ConsentNotFound, QuotaExceeded, VoiceNameTaken
+from storage.errors import ArtifactExists, ArtifactMissing, QuotaExceeded, VoiceNameTaken
 from storage.ids import TenantId
 from storage.jobs.work_items import Lease
 from storage.narration.voice_reference import VoiceReference, VoiceSource
@@ -27,17 +28,15 @@ MAX_RECORDING_BYTES = 10 * 1024 * 1024
 """As for a voice that is uploaded by itself."""
 
 
-def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: ArtifactStore) -> int:
+def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: ArtifactStore) -> None:
     """Copy the uploads that the job's list names: they are forgotten after a day, and the job may wait longer.
 
-    Returns the bytes of the copies. One that is missing or too large is said by the item that wants it.
+    One that is missing or too large is said by the item that wants it.
     """
-    copied = 0
     for index, voice in enumerate(voices):
         if isinstance(voice, ListedVoice):
             held.check()
-            copied += _take(index, voice, held, artifacts)
-    return copied
+            _take(index, voice, held, artifacts)
 
 
 def voice_from_list(
@@ -60,22 +59,16 @@ def voice_from_list(
     )
 
 
-def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactStore) -> int:
+def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactStore) -> None:
     lease = held.lease
     upload_key = keys.upload(lease.tenant, voice.audio)
     own_key = keys.listed_recording(lease.tenant, lease.job, index)
     entry = until_available(lambda: artifacts.stat(upload_key), held)
     if entry is None or entry.bytes > MAX_RECORDING_BYTES:
-        return 0
-    try:
+        return
+    # Missing: the upload went away just now. There: an earlier try of this plan was here.
+    with suppress(ArtifactMissing, ArtifactExists):
         until_available(lambda: take_upload(artifacts, upload_key, own_key), held)
-    except ArtifactMissing:
-        # The upload went away just now.
-        return 0
-    except ArtifactExists:
-        # An earlier try of this plan was here.
-        pass
-    return entry.bytes
 
 
 def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: ArtifactStore) -> VoiceSource:
@@ -128,9 +121,6 @@ def _created(
     except VoiceNameTaken as error:
         artifacts.delete(source.key)
         return _namesake(voice, source, tenant, store, error)
-    except ConsentNotFound as error:
-        artifacts.delete(source.key)
-        raise unusable("not_found", f"line {voice.line}: {error}") from error
     except QuotaExceeded as error:
         artifacts.delete(source.key)
         raise unusable("quota_exceeded", f"line {voice.line}: {error}") from error

@@ -124,14 +124,6 @@ CODES = (
         title="No text in the document",
     ),
     ProblemCode(
-        "bucket_unusable",
-        (422,),
-        "the bucket that the job names does not take its files, or could not be reached for a day",
-        "see the detail; `retry` sends the files again, and they can be downloaded meanwhile",
-        title="The bucket cannot be used",
-        retry_helps=True,
-    ),
-    ProblemCode(
         "text_too_long", (422,), "more text or speech than one job takes", "make several jobs", title="Text is too long"
     ),
     ProblemCode(
@@ -146,7 +138,7 @@ CODES = (
     ProblemCode(
         "quota_exceeded",
         (429,),
-        "the tenant holds as much as it may: jobs, audio, voices or bytes",
+        "the tenant holds as much as it may: jobs, audio or voices",
         "repeat after `Retry-After`, or delete something",
         title="Your limit is reached",
         retry_helps=True,

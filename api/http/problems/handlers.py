@@ -20,8 +20,6 @@ from api.http.problems import problem as problems
 from api.http.problems.problem import Problem, problem_response
 from storage.errors import (
     BacklogFull,
-    ConsentInUse,
-    ConsentNotFound,
     DictionaryNotFound,
     IdempotencyInProgress,
     IdempotencyMismatch,
@@ -88,13 +86,13 @@ def _problem(request: Request, error: Exception) -> Problem | None:
 def storage_problem(error: StorageError) -> Problem | None:
     """None for one that no caller can be told of."""
     match error:
-        case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound() | ConsentNotFound():
+        case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
             return problems.not_found(str(error))
         case VoiceNotFound():
             return problems.voice_unknown(str(error))
         case EndpointNotFound() | DeliveryNotFound():
             return problems.not_found(str(error))
-        case EndpointDisabled() | DeliveryBusy() | ConsentInUse():
+        case EndpointDisabled() | DeliveryBusy():
             return problems.state_conflict(str(error))
         case JobGone() | VoiceGone() | EndpointGone():
             return problems.gone(str(error))

@@ -151,7 +151,7 @@ def name_taken(detail: str) -> Problem:
 
 
 def consent_missing() -> Problem:
-    detail = "cloning a voice needs the statement that the speaker agrees, or a consent's id, in the field `consent`"
+    detail = "cloning a voice needs the statement that the speaker agrees in the field `consent`"
     return Problem(422, "invalid_request", "Consent is missing", detail, _at("/consent", "missing", detail))
 
 

@@ -32,7 +32,7 @@ def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeL
     How long the assembly takes is not measured.
     """
     is_under_way = record.state in (JobState.PENDING, JobState.RUNNING)
-    if not is_under_way or record.phase in (JobPhase.ASSEMBLING, JobPhase.DELIVERING):
+    if not is_under_way or record.phase is JobPhase.ASSEMBLING:
         return None
     is_spoken = isinstance(record.spec, NarrationSpec)
     seconds = waiting.place.seconds_for(left_audio_s(record)) if waiting and is_spoken else None

@@ -111,8 +111,9 @@ def assemble_job(
         return spec.asking(output=resolve_changed_output(order.output, spec.request.output, record.sample_rate_hz))
 
     cover = order.output.cover if order.output else None
-    num_bytes = copy_cover(services, tenant, job_id, cover) if cover is not None else 0
-    outcome = services.control.assemble(tenant, job_id, change, idempotency, num_bytes)
+    if cover is not None:
+        copy_cover(services, tenant, job_id, cover)
+    outcome = services.control.assemble(tenant, job_id, change, idempotency)
     return _started(services, links, outcome, response)
 
 

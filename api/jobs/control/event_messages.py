@@ -12,10 +12,11 @@ from api.http.links import LinkBuilder
 from api.http.times import moment
 from api.jobs.answers.view import audio_s_done, fraction_done
 from rhapsode.contract.jobs import events as schemas
-from rhapsode.contract.jobs.states import JobPhase, JobState
+from rhapsode.contract.jobs.states import JobState
 from storage.ids import JobId
 from storage.job_store.following.event import COUNTERS, JobEvent
 from storage.jobs.record import JobRecord
+from storage.jobs.states import stored_phase
 
 PROGRESS = "job.progress"
 
@@ -101,7 +102,7 @@ def _event_job(job_id: JobId, event: JobEvent) -> schemas.EventJob:
     return schemas.EventJob(
         id=job_id,
         state=state,
-        phase=JobPhase(str(phase)) if phase and not state.is_terminal else None,
+        phase=stored_phase(str(phase)) if phase and not state.is_terminal else None,
         progress=schemas.EventProgress(
             fraction=fraction_done(state, done, total),
             segments_total=total,

@@ -3,9 +3,6 @@
 It waits for the next one however many behind it are done already, and for as long as the job may still make it. A job
 that has ended has no more to come: what is there is played, over the holes. A segment is taken as it is in place when
 its turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for the next listener.
-
-The first segment is heard while it is spoken (`early_segment`), where a job leaves that to us and a worker makes it in
-chunks.
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import partial
 from typing import TypeVar
 
@@ -21,18 +17,14 @@ from anyio import sleep
 from anyio.to_thread import run_sync
 
 from api.jobs.answers.waiting import SILENCE_S
-from api.jobs.segments.early_segment import EarlySegment
 from api.jobs.segments.heard import HeardSegment
-from api.live.opening import HeardOpening
 from api.services.container import ApiServices
 from reading.plan.plan import Plan, PlannedSegment
 from storage.audio.tempo import stretched
 from storage.errors import JobGone, JobNotFound, StoreUnavailable
 from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
-from storage.narration.spec import NarrationSpec
 from storage.objects.stored_segments import read_segment_file
-from storage.segments.early_hearing import is_heard_early
 from storage.segments.file import StoredSegment, decode_segment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Pacing, num_gap_samples
@@ -78,18 +70,10 @@ class SegmentFollower:
                 yield segment
 
     async def _segments(self, follower: Follower) -> AsyncIterator[HeardSegment]:
-        early: EarlySegment | None = None
-        with self._listening() as opening:
-            plan = await self._plan(follower)
-            if plan is None:
-                return
-            total = len(plan.segments)
-            if opening is not None:
-                speed = self._pacing.speed_of(plan.segments[0])
-                early = EarlySegment(opening, speed, self._services.live_encoders)
-                async with aclosing(early.parts(partial(self._comes, follower, 0, total))) as parts:
-                    async for part in parts:
-                        yield part
+        plan = await self._plan(follower)
+        if plan is None:
+            return
+        total = len(plan.segments)
         for planned in plan.segments:
             result = await self._result(follower, planned.index, total)
             if result is None:
@@ -97,18 +81,7 @@ class SegmentFollower:
                     continue
                 return
             segment = await self._patiently(partial(self._read, result))
-            heard = await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
-            if early is None or planned.index:
-                yield heard
-                continue
-            for part in early.rest(heard, segment.header, result.fence):
-                yield part
-
-    def _listening(self) -> AbstractContextManager[HeardOpening | None]:
-        spec = self._record.spec
-        if self._is_all_known or not isinstance(spec, NarrationSpec) or not is_heard_early(spec.request.quality):
-            return nullcontext()
-        return self._services.live.listening(self._record.id, spec.model)
+            yield await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
 
     def _heard(self, segment: StoredSegment, planned: PlannedSegment) -> HeardSegment:
         rate_hz = segment.header.sample_rate_hz

@@ -48,7 +48,7 @@ def _recorded(services: ApiServices, tenant: TenantId, request: JobRequest, ref_
     for name in _EXCLUDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_allowed", f"not beside `{REF_AUDIO_FIELD}`")
-    consent = consent_of(services.consents, request.consent, tenant)
+    consent = consent_of(request.consent, tenant)
     card = _model(services, request.model)
     mode = _mode(request, card)
     reference = read_reference(services, tenant, ref_audio, reference_recording(tenant, job), f"/{REF_AUDIO_FIELD}")
@@ -62,7 +62,7 @@ def _recorded(services: ApiServices, tenant: TenantId, request: JobRequest, ref_
             mode=mode,
             source=reference.source,
             ref_text=(request.ref_text or "").strip() if mode is CacheMode.IN_CONTEXT else "",
-            consent=": ".join((*consent.ids, consent.statement)),
+            consent=consent.statement,
         ),
         reference.data,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from api.http.problems.problem import invalid_field
 from api.services.container import ApiServices
 from api.uploads.named import read_named_upload
@@ -13,14 +15,12 @@ from storage.objects import keys
 COVER_POINTER = "/output/cover"
 
 
-def copy_cover(services: ApiServices, tenant: TenantId, job: JobId, upload_id: str) -> int:
-    """The bytes that this takes: none if the job has it already. Raises a `Problem` for what is no such picture."""
+def copy_cover(services: ApiServices, tenant: TenantId, job: JobId, upload_id: str) -> None:
+    """Unless the job has it already. Raises a `Problem` for what is no such picture."""
     data = read_named_upload(services, tenant, upload_id, COVER_POINTER, MAX_COVER_BYTES)
     try:
         read_cover(data)
     except CoverUnusable as error:
         raise invalid_field(COVER_POINTER, "unsupported_media", f"the cover cannot be used: {error}") from None
-    try:
-        return services.artifacts.put(keys.cover(tenant, job, UploadId(upload_id)), data).bytes
-    except ArtifactExists:
-        return 0
+    with suppress(ArtifactExists):
+        services.artifacts.put(keys.cover(tenant, job, UploadId(upload_id)), data)

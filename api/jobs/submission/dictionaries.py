@@ -26,16 +26,14 @@ def find_dictionaries(services: ApiServices, tenant: TenantId, references: Seque
     return [_find(services, tenant, reference, index) for index, reference in enumerate(references)]
 
 
-def copy_dictionaries(services: ApiServices, tenant: TenantId, job: JobId, taken: Sequence[TakenDictionary]) -> int:
-    """Give the job its own; returns their bytes. Raises a `Problem` or a `StorageError`."""
-    num_bytes = 0
+def copy_dictionaries(services: ApiServices, tenant: TenantId, job: JobId, taken: Sequence[TakenDictionary]) -> None:
+    """Give the job its own. Raises a `Problem` or a `StorageError`."""
     for index, dictionary in enumerate(taken):
         try:
             rules = services.artifacts.get(dictionary.key)
         except ArtifactMissing as error:
             raise _unknown(index, str(dictionary.version)) from error
-        num_bytes += services.artifacts.put(keys.job_dictionary(tenant, job, index), rules).bytes
-    return num_bytes
+        services.artifacts.put(keys.job_dictionary(tenant, job, index), rules)
 
 
 def _find(services: ApiServices, tenant: TenantId, reference: str, index: int) -> TakenDictionary:

@@ -34,11 +34,11 @@ class InlineVoice:
 def inline_voice(
     services: ApiServices, tenant: TenantId, request: JobRequest, given: str | list[float], job: JobId
 ) -> InlineVoice:
-    """Raises a `Problem`. The statement of consent, and its id, go into the job's spec, and so into its manifest."""
+    """Raises a `Problem`. The statement of consent goes into the job's spec, and so into its manifest."""
     for name in _EXCLUDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_allowed", f"not beside `{EMBEDDING_FIELD}`")
-    consent = consent_of(services.consents, request.consent, tenant)
+    consent = consent_of(request.consent, tenant)
     card = embedding_model(services, request.model)
     embedding = _embedding(given, card)
     source = VoiceSource(
@@ -57,7 +57,7 @@ def inline_voice(
         mode=CacheMode.X_VECTOR,
         source=source,
         if_missing=IfCacheMissing.COMPUTE,
-        consent=": ".join((*consent.ids, consent.statement)),
+        consent=consent.statement,
     )
     return InlineVoice(card, reference, embedding)
 

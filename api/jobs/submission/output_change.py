@@ -13,7 +13,6 @@ from storage.narration.audio_formats import default_bitrate_kbps
 
 def resolve_changed_output(change: OutputChange, old: Output, model_rate_hz: int) -> Output:
     """Raises a `Problem` for what no file can be, and for another place: finished files stay where they are."""
-    _refuse_credentials(change)
     stays = _as_asked(old, model_rate_hz)
     if change.preset is not None:
         stays = {name: value for name, value in stays.items() if name not in PRESETS[change.preset].output}
@@ -21,16 +20,7 @@ def resolve_changed_output(change: OutputChange, old: Output, model_rate_hz: int
     new = resolve_output(Output.model_validate(merged), model_rate_hz)
     if new.destination != old.destination:
         raise invalid_field("/output/destination", "not_supported", "a job stays with the destination that it has")
-    if new.bucket != old.bucket:
-        raise invalid_field("/output/bucket", "not_supported", "a job stays with the bucket that it has")
     return new
-
-
-def _refuse_credentials(change: OutputChange) -> None:
-    """Its answer has none, so whoever sends some means others."""
-    bucket = change.bucket
-    if bucket is not None and any((bucket.access_key_id, bucket.secret_access_key, bucket.session_token)):
-        raise invalid_field("/output/bucket", "not_supported", "a job keeps the credentials that it was given")
 
 
 def merge_patch(old: JsonValue, change: JsonValue) -> JsonValue:

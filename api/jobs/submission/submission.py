@@ -14,7 +14,6 @@ from api.acceptance.deadlines import future_ms, refuse_late_start, refuse_unreac
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import invalid, invalid_field, text_too_long
-from api.jobs.submission.bucket import try_bucket, with_sealed_bucket
 from api.jobs.submission.cast import Cast, choose_cast
 from api.jobs.submission.cover import copy_cover
 from api.jobs.submission.dictionaries import copy_dictionaries, find_dictionaries
@@ -81,13 +80,11 @@ def accept_narration(
     for voice in resolved.cast.voices:
         prepare_voice(services, tenant, voice)
 
-    def store() -> int:
-        try_bucket(services, job, request.output.bucket)
-        cover = request.output.cover
-        num_bytes = copy_cover(services, tenant, job, cover) if cover is not None else 0
-        num_bytes += _store_input(services, submission, request.input, resolved)
-        num_bytes += sum(len(voice.source or b"") for voice in resolved.cast.voices)
-        return num_bytes + copy_dictionaries(services, tenant, job, dictionaries)
+    def store() -> None:
+        if request.output.cover is not None:
+            copy_cover(services, tenant, job, request.output.cover)
+        _store_input(services, submission, request.input, resolved)
+        copy_dictionaries(services, tenant, job, dictionaries)
 
     return submit_with_input(
         services, submission, store, lambda job: _announce_builds(services, tenant, resolved.cast, job)
@@ -121,7 +118,7 @@ def resolve_submission(
     prepared = prepare_input(services, tenant, request.input)
     refuse_cast_without_use(request.input, request.speakers)
     cast = choose_cast(services, tenant, request, prepared, job)
-    spec = with_sealed_bucket(services, tenant, job, _spec(request, cast, prepared.source, dictionaries))
+    spec = _spec(request, cast, prepared.source, dictionaries)
     languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
     if not dictionaries:
         refuse_foreign_text(request.input, cast.lead.card)
@@ -138,13 +135,12 @@ def _spec(request: JobRequest, cast: Cast, source: NarrationInput, dictionaries:
     return resolve_narration(request, card, voices, source, tuple(dictionaries))
 
 
-def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> int:
+def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> None:
     key = submission.input_key
     if given.document is not None:
-        return take_named_upload(
-            services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key
-        ).stored.bytes
-    return services.artifacts.put_unread(key, resolved.stored_input()).bytes
+        take_named_upload(services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key)
+    else:
+        services.artifacts.put_unread(key, resolved.stored_input())
 
 
 def _planned(submission: Submission, resolved: ResolvedSubmission) -> Submission:

@@ -62,7 +62,7 @@ const STATES = {
   cancelled: "Cancelled",
   expired: "Expired",
 };
-const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Putting together", delivering: "Sending to your bucket" };
+const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Putting together" };
 
 export const stateWord = (state) => STATES[state] || state;
 

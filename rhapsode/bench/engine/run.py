@@ -1,27 +1,22 @@
-"""Runs the engines of a plan one after the other, each in a process of its own, and collects what they say."""
+"""Which engines a run measures, each in a process of its own, and how what they say is collected."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from rhapsode import system_packages
-from rhapsode.bench.engine.plan import EngineRun
-from rhapsode.bench.engine.report import BenchReport, ModelReport
-from worker.bench.messages import (
+from rhapsode.bench.children import child_process
+from rhapsode.bench.engine.report import (
     START_STAGE,
     Begins,
+    BenchReport,
     ClosedLoop,
     Device,
     EngineTask,
@@ -29,19 +24,79 @@ from worker.bench.messages import (
     FirstAudio,
     LeftOut,
     Message,
+    ModelReport,
     Started,
     first_audio_stage,
     streams_stage,
 )
 
-COMMAND = (sys.executable, "-m", "worker.bench")
+GPU_STREAMS = (1, 8, 32, 64, 128, 256, 512)
+CPU_STREAMS = (1, 4, 8)
+FIRST_RUNNING = (0, 32)
+# In codec frames of 80 ms: 5 to 15 s, and 1 to 3 s where a core has to do it.
+GPU_FRAMES = (63, 188)
+CPU_FRAMES = (13, 38)
+_SLOTS_BESIDE = 8
+_FRAME_S = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """name: as it is shown. draw_size: of random weights, for which `folder` is the place."""
+
+    name: str
+    weights: Literal["random", "small voice", "given"]
+    folder: Path
+    draw_size: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRun:
+    """weight: its part of the time that is left for it and for those behind it."""
+
+    model: Model
+    device: str
+    profile: str
+    precision: str
+    slots: int
+    streams: tuple[int, ...]
+    first_running: tuple[int, ...]
+    frames: tuple[int, int]
+    weight: int
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        return (*map(first_audio_stage, self.first_running), *map(streams_stage, self.streams))
+
+    @property
+    def request_s(self) -> tuple[float, float]:
+        return round(self.frames[0] * _FRAME_S, 1), round(self.frames[1] * _FRAME_S, 1)
+
+
+def plan_runs(models: Sequence[Model], device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
+    """On a GPU two engines a model: a small one for the wait of one, then one with as many slots as are wanted."""
+    return [run for model in models for run in _runs_of(model, device, precision, streams)]
+
+
+def _runs_of(model: Model, device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
+    if not device.startswith("cuda"):
+        return [
+            EngineRun(model, device, "balanced", precision, max(streams), streams, FIRST_RUNNING[:1], CPU_FRAMES, 1)
+        ]
+    slots = max(FIRST_RUNNING) + _SLOTS_BESIDE
+    return [
+        EngineRun(model, device, "latency", precision, slots, (), FIRST_RUNNING, GPU_FRAMES, 2),
+        EngineRun(model, device, "throughput", precision, max(streams), streams, (), GPU_FRAMES, 3),
+    ]
+
+
+COMMAND = (sys.executable, "-m", "rhapsode.bench.engine.measuring")
 WORDS = Path(__file__).resolve().parents[2] / "demo" / "fables.txt"
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 _LEAST_RUN_S = 5.0
 _GRACE_S = 60.0
 """A process that hangs ends itself some seconds earlier."""
-_TERMINATION_S = 10.0
 
 Tell = Callable[[str, Message], None]
 """Is called with the model's name and each message as it comes."""
@@ -138,10 +193,10 @@ class _Collector:
             words=str(WORDS),
             seconds=round(seconds, 1),
         )
-        with _process(self.command, task, seconds + _GRACE_S) as process:
-            for message in _messages(process.stdout or ()):
+        with child_process([*self.command, json.dumps(asdict(task))], seconds + _GRACE_S) as child:
+            for message in child.messages(_MESSAGES):
                 self._take(message)
-            return process.wait()
+            return child.process.wait()
 
     def _take(self, message: Message) -> None:
         match message:
@@ -191,40 +246,3 @@ class _Collector:
             self._settled.update(run.stages)
         most = {count for count in run.streams if count >= min(self._slots, max(run.streams))}
         self._settled.update(map(streams_stage, most))
-
-
-@contextmanager
-def _process(command: Sequence[str], task: EngineTask, most_s: float) -> Generator[subprocess.Popen[str]]:
-    """In a session of its own, so that Ctrl-C reaches this process alone, which ends it and tells what there is."""
-    environment = os.environ | system_packages.environment(os.environ)
-    process = subprocess.Popen(
-        [*command, json.dumps(asdict(task))], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
-    )
-    killer = threading.Timer(most_s, process.kill)
-    killer.daemon = True
-    killer.start()
-    try:
-        yield process
-    finally:
-        killer.cancel()
-        _end(process)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(_TERMINATION_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-def _messages(lines: Iterable[str]) -> Generator[Message]:
-    """Lines that are none of ours come from a library that prints; they are passed on to standard error."""
-    for line in lines:
-        try:
-            yield _MESSAGES.validate_json(line)
-        except ValidationError:
-            sys.stderr.write(line)

@@ -1,9 +1,12 @@
-"""What one request of a measurement asks for, and what all of them have in common."""
+"""What one request of a measurement asks for, and the texts that are drawn for it."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -76,3 +79,70 @@ class Speaking:
     reference: str | None = field(default=None, repr=False)
     reference_text: str | None = None
     parameters: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+
+_FILES = {Language.ENGLISH: "english.txt", Language.CHINESE: "chinese.txt", Language.MIXED: "mixed.txt"}
+
+BOUNDS = {Level.SHORT: (1, 49), Level.MEDIUM: (50, 200), Level.LONG: (201, 600)}
+"""Characters of a text, the least and the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextChoice:
+    """Which texts are drawn. Levels and languages come in turns, so that any few requests have all of them.
+
+    seed: another one gives other sentences together, with other numbers in them: texts that no server was tuned with.
+    """
+
+    seed: int = 0
+    levels: tuple[Level, ...] = tuple(Level)
+    languages: tuple[Language, ...] = (Language.ENGLISH,)
+
+
+class TextBank:
+    """Raises ValueError where no level or no language was chosen."""
+
+    def __init__(self, choice: TextChoice) -> None:
+        if not choice.levels or not choice.languages:
+            raise ValueError("a text has a level and a language")
+        self._choice = choice
+        self._sentences = {language: _sentences(language) for language in choice.languages}
+
+    def order(self, number: int) -> Order:
+        """The same for the same number, whatever was asked for before."""
+        levels, languages = self._choice.levels, self._choice.languages
+        level = levels[number % len(levels)]
+        language = languages[number // len(levels) % len(languages)]
+        chance = random.Random(f"{self._choice.seed}/{number}")
+        joint = "" if language is Language.CHINESE else " "
+        return Order(number, _text(self._sentences[language], level, joint, chance), language, level)
+
+
+def _sentences(language: Language) -> tuple[str, ...]:
+    lines = (Path(__file__).parent / "texts" / _FILES[language]).read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line)
+
+
+def _text(sentences: Sequence[str], level: Level, joint: str, chance: random.Random) -> str:
+    """Sentence after sentence until a length drawn within the level's bounds is nearly reached."""
+    least, most = BOUNDS[level]
+    wanted = chance.randint(least, most)
+    text = ""
+    while len(text) < max(wanted, 1):
+        room = most - len(text) - len(joint if text else "")
+        fitting = [each for each in (_filled(sentence, chance) for sentence in sentences) if len(each) <= room]
+        if not fitting:
+            break
+        text = f"{text}{joint if text else ''}{chance.choice(fitting)}"
+    return text
+
+
+def _filled(sentence: str, chance: random.Random) -> str:
+    return sentence.format(
+        n=chance.randint(11, 99),
+        s=chance.randint(2, 9),
+        h=chance.randint(1, 12),
+        d=chance.randint(1, 31),
+        m=chance.randint(101, 9999),
+        y=chance.randint(1801, 2025),
+    )

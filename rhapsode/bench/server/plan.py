@@ -1,16 +1,14 @@
-"""What a measurement does, in order: a stage for each number of streams and for each rate."""
+"""What a measurement does, in order: a stage for each number of streams and for each rate, then the ramp. Pure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rhapsode.bench.server.load.arrivals import Pattern
-from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad, RecordedLoad
-from rhapsode.bench.server.orders import Speaking
-from rhapsode.bench.server.texts.bank import TextChoice
+from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad, Pattern, RecordedLoad
+from rhapsode.bench.server.orders import Speaking, TextChoice
 
 STREAMS = (1, 4, 16)
 RATES = (0.5, 2.0)
@@ -66,3 +64,19 @@ def plan_loads(streams: Sequence[int], rates: Sequence[float], pattern: Pattern)
     """Closed loops first, from few to many: what they find is what a rate can be judged by."""
     closed: list[Load] = [ClosedLoad(number) for number in sorted(set(streams))]
     return (*closed, *(OpenLoad(rate, pattern) for rate in sorted(set(rates))))
+
+
+NEAR = 8
+"""An eighth of what is carried: nearer is within what two runs differ by."""
+
+
+def next_streams(tried: Mapping[int, bool], most: int) -> int | None:
+    """The number to try next, of 1 to `most`; None once it is known. tried: whether each of them was carried.
+
+    What lies above a number that was not carried is not tried, even if some of it was by chance.
+    """
+    failed = min((streams for streams, is_carried in tried.items() if not is_carried), default=most + 1)
+    carried = max((streams for streams, is_carried in tried.items() if is_carried and streams < failed), default=0)
+    if failed - carried <= max(1, carried // NEAR):
+        return None
+    return min(most, 2 * carried or 1) if failed > most else (carried + failed) // 2

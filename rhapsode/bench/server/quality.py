@@ -7,14 +7,10 @@ import asyncio
 import hashlib
 import json
 import math
-import os
-import subprocess
 import sys
-import threading
 import time
 import wave
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,13 +18,11 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from rhapsode import system_packages
-from rhapsode.bench.server.listening.ear import Ear, Window
-from rhapsode.bench.server.orders import Language, Level, Order
+from rhapsode.bench.children import child_process
+from rhapsode.bench.server.listening import Ear, RequestFailed, Window
+from rhapsode.bench.server.orders import Language, Level, Order, TextBank
 from rhapsode.bench.server.plan import Plan
-from rhapsode.bench.server.targets.catalogue import TARGETS
-from rhapsode.bench.server.texts.bank import TextBank
-from rhapsode.bench.server.wire.errors import RequestFailed
+from rhapsode.bench.server.targets import TARGETS
 from worker.speech.judging.messages import Judged, Likeness, Message, NotJudged, Recording
 
 COMMAND = (sys.executable, "-m", "worker.speech.judging")
@@ -158,36 +152,14 @@ def _write(path: Path, pcm: bytes, rate_hz: int) -> None:
 def _judge(recordings: Sequence[Recording], command: Sequence[str], until_s: float) -> Generator[Message]:
     if not recordings:
         return
-    environment = os.environ | system_packages.environment(os.environ)
     left_s = max(LEAST_JUDGING_S, until_s - time.monotonic())
-    with TemporaryFile("w+") as lines:  # a pipe that he does not read yet would hold up who writes into it
+    with TemporaryFile("w+") as lines:  # a pipe that the judge does not read yet would block the writer
         lines.writelines(json.dumps(asdict(each)) + "\n" for each in recordings)
         lines.seek(0)
-        with (
-            subprocess.Popen(list(command), stdin=lines, stdout=subprocess.PIPE, text=True, env=environment) as judge,
-            _ended_after(judge, left_s) as was_ended,
-        ):
-            yield from map(_MESSAGES.validate_json, judge.stdout or ())
-            status = judge.wait()
-    if was_ended.is_set():
+        with child_process(command, left_s, stdin=lines) as judge:
+            yield from judge.messages(_MESSAGES)
+            status = judge.process.wait()
+    if judge.was_late.is_set():
         yield NotJudged("some recordings", "the time was over")
     elif status:
         raise JudgeLost(f"the judge of recordings ended with status {status}")
-
-
-@contextmanager
-def _ended_after(judge: subprocess.Popen[str], seconds: float) -> Generator[threading.Event]:
-    """Whether it came to that is in the event."""
-    was_ended = threading.Event()
-
-    def end() -> None:
-        was_ended.set()
-        judge.kill()
-
-    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
-    timer.start()
-    try:
-        yield was_ended
-    finally:
-        timer.cancel()
-        timer.join()

@@ -1,19 +1,27 @@
-"""A measurement of a server as a person reads it: a row a load, one a length of text, and what went wrong."""
+"""A measurement of a server as a person reads it: rows by load and by length of text, and what went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from rhapsode.bench.cost import cost_of_audio_hour
 from rhapsode.bench.server.orders import Level
-from rhapsode.bench.server.report import ServerReport, StageReport
-from rhapsode.bench.server.summary import Spread, rtf, spread
-from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
-from rhapsode.bench.text_table import table
+from rhapsode.bench.server.quality import Quality, Sample
+from rhapsode.bench.server.report import ServerReport, StageReport, rtf
+from rhapsode.bench.statistics import Spread, cost_of_audio_hour, mean, spread
+from rhapsode.bench.text import NOTHING, cell, table
 
-_NOTHING = "-"
 _NOTICED_S = 0.01
 """Of a client's own delay: below that it is lost among what is measured."""
+
+_LOAD_HEADS: str = (
+    "load,requests,failed,first byte,audible,p95,whole,p95,RTF,p95,holes,buffer p95,audio s/s,requests/s,frames/s"
+)
+_DEVICE_HEADS = ["GPU MiB", "W", "J/audio s"]
+_LENGTH_HEADS: str = "text,heard,characters,s of speech,audible,whole,RTF"
+_QUALITY_HEADS: str = (
+    "heard,texts,words,wrong,letters wrong,loops,cut short,likeness,distillMOS,words/s,loudness dB,clipped,"
+    "longest pause s,the same again"
+)
 
 
 def text_report(report: ServerReport) -> str:
@@ -25,17 +33,9 @@ def _lines(report: ServerReport) -> Iterator[str]:
     who = ", ".join(part for part in (asked.model, asked.voice) if part)
     yield f"{asked.url} as {asked.target}{f' ({who})' if who else ''}"
     if report.stages:
-        yield ""
-        yield from table(load_rows(report))
-        yield ""
-        yield from table(length_rows(report))
-        yield ""
-        yield from verdicts(report)
+        yield from ("", *table(load_rows(report)), "", *table(length_rows(report)), "", *verdicts(report))
     if report.quality is not None:
-        yield ""
-        yield from table(quality_rows(report.quality))
-        yield ""
-        yield from quality_verdicts(report.quality)
+        yield from ("", *table(quality_rows(report.quality)), "", *quality_verdicts(report.quality))
     for stage in report.stages:
         yield from failures(stage)
     for left in report.left_out:
@@ -46,24 +46,9 @@ def _lines(report: ServerReport) -> Iterator[str]:
 
 def load_rows(report: ServerReport) -> list[list[str]]:
     """Heads first."""
-    heads = [
-        "load",
-        "requests",
-        "failed",
-        "first byte",
-        "audible",
-        "p95",
-        "whole",
-        "p95",
-        "RTF",
-        "p95",
-        "holes",
-        "buffer p95",
-    ]
-    heads += ["audio s/s", "requests/s", "frames/s"]
-    rows = [heads, *map(_cells, report.by_load)]
+    rows = [_LOAD_HEADS.split(","), *map(_cells, report.by_load)]
     if any(stage.devices for stage in report.stages):
-        rows[0] += ["GPU MiB", "W", "J/audio s"]
+        rows[0] += _DEVICE_HEADS
         for row, stage in zip(rows[1:], report.by_load, strict=True):
             row += _device_cells(stage)
     return rows
@@ -72,11 +57,9 @@ def load_rows(report: ServerReport) -> list[list[str]]:
 def _device_cells(stage: StageReport) -> list[str]:
     used, audio_s_per_s = stage.devices, stage.summary.audio_s_per_s
     if used is None:
-        return [_NOTHING] * 3
-    if used.watts is None:
-        return [f"{used.memory_mib:,.0f}", _NOTHING, _NOTHING]
-    joules = f"{used.watts / audio_s_per_s:.2f}" if audio_s_per_s else _NOTHING
-    return [f"{used.memory_mib:,.0f}", f"{used.watts:,.0f}", joules]
+        return [NOTHING] * 3
+    joules = used.watts / audio_s_per_s if used.watts is not None and audio_s_per_s else None
+    return [cell(used.memory_mib, ",.0f"), cell(used.watts, ",.0f"), cell(joules, ".2f")]
 
 
 def _cells(stage: StageReport) -> list[str]:
@@ -85,38 +68,36 @@ def _cells(stage: StageReport) -> list[str]:
         stage.load.name,
         f"{said.requests}",
         f"{said.requests - said.whole}",
-        _median_ms(said.first_byte),
-        _median_ms(said.audible),
-        _p95_ms(said.audible),
-        _median_ms(said.total),
-        _p95_ms(said.total),
-        _median(said.rtf),
-        _p95(said.rtf),
+        _ms(_p50(said.first_byte)),
+        _ms(_p50(said.audible)),
+        _ms(_p95(said.audible)),
+        _ms(_p50(said.total)),
+        _ms(_p95(said.total)),
+        cell(_p50(said.rtf), ".3f"),
+        cell(_p95(said.rtf), ".3f"),
         f"{said.with_gaps}",
-        _p95_ms(said.buffer),
+        _ms(_p95(said.buffer)),
         f"{said.audio_s_per_s:,.1f}",
         f"{said.requests_per_s:.2f}",
-        _NOTHING if said.frames_per_s is None else f"{said.frames_per_s:,.0f}",
+        cell(said.frames_per_s, ",.0f"),
     ]
 
 
 def length_rows(report: ServerReport) -> list[list[str]]:
     """Heads first; of what was heard whole."""
-    rows = [["text", "heard", "characters", "s of speech", "audible", "whole", "RTF"]]
+    rows = [_LENGTH_HEADS.split(",")]
     heard = [each for stage in report.stages for each in stage.requests if each.is_counted and each.error is None]
     for level in Level:
         if of_level := [each for each in heard if each.level is level]:
-            chars = spread(float(each.chars) for each in of_level)
-            audio = spread(each.audio_s for each in of_level)
             rows.append(
                 [
                     level,
                     f"{len(of_level)}",
-                    _NOTHING if chars is None else f"{chars.mean:.0f}",
-                    _NOTHING if audio is None else f"{audio.mean:.1f}",
-                    _median_ms(spread(each.audible_s for each in of_level)),
-                    _median_ms(spread(each.total_s for each in of_level)),
-                    _median(spread(rtf(each) for each in of_level)),
+                    cell(mean(float(each.chars) for each in of_level), ".0f"),
+                    cell(mean(each.audio_s for each in of_level), ".1f"),
+                    _ms(_p50(spread(each.audible_s for each in of_level))),
+                    _ms(_p50(spread(each.total_s for each in of_level))),
+                    cell(_p50(spread(rtf(each) for each in of_level)), ".3f"),
                 ]
             )
     return rows
@@ -125,7 +106,9 @@ def length_rows(report: ServerReport) -> list[list[str]]:
 def verdicts(report: ServerReport) -> Iterator[str]:
     """What the figures mean, and how far they can be trusted."""
     yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
-    yield _listener(report.asked.listener_buffer_s)
+    buffer_s = report.asked.listener_buffer_s
+    begins = f"{1000 * buffer_s:.0f} ms behind the first sample" if buffer_s else "with the first sample"
+    yield f"Holes are counted for one who begins to play {begins}; the buffer is what would have avoided them."
     if report.carried:
         many = f"{report.carried} streams at once were spoken faster than they are"
         one = "One stream at a time was spoken faster than it is"
@@ -135,19 +118,12 @@ def verdicts(report: ServerReport) -> Iterator[str]:
         yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."
     if most := max((stage.devices.devices for stage in report.stages if stage.devices), default=0):
         yield f"Memory and watts are of all GPUs of this machine ({most}), with what other processes use of them."
-    late = [stage for stage in report.stages if max(stage.stall_s, _worst_lag_s(stage)) > _NOTICED_S]
-    for stage in late:
-        worst_ms = 1000 * max(stage.stall_s, _worst_lag_s(stage))
-        yield f"At {stage.load.name} the client itself was late by up to {worst_ms:.0f} ms: so much may be its own."
-
-
-def _listener(buffer_s: float) -> str:
-    begins = f"{1000 * buffer_s:.0f} ms behind the first sample" if buffer_s else "with the first sample"
-    return f"Holes are counted for one who begins to play {begins}; the buffer is what would have avoided them."
-
-
-def _worst_lag_s(stage: StageReport) -> float:
-    return 0.0 if stage.summary.lag is None else stage.summary.lag.most
+    for stage in report.stages:
+        lag = stage.summary.lag
+        worst_s = max(stage.stall_s, 0.0 if lag is None else lag.most)
+        if worst_s > _NOTICED_S:
+            late = f"the client itself was late by up to {1000 * worst_s:.0f} ms"
+            yield f"At {stage.load.name} {late}: so much may be its own."
 
 
 def failures(stage: StageReport) -> Iterator[str]:
@@ -157,17 +133,61 @@ def failures(stage: StageReport) -> Iterator[str]:
         yield f"FAILED  {stage.load.name}: {times} × {error}"
 
 
-def _median_ms(values: Spread | None) -> str:
-    return _NOTHING if values is None else f"{1000 * values.p50:,.0f}"
+def quality_rows(quality: Quality) -> list[list[str]]:
+    """Heads first; a row for each length of text, and one for all."""
+    levels = [[each for each in quality.samples if each.level is level] for level in Level]
+    rows = [_quality_row(samples[0].level, samples) for samples in levels if samples]
+    return [_QUALITY_HEADS.split(","), *rows, *([_quality_row("all", quality.samples)] if rows else [])]
 
 
-def _p95_ms(values: Spread | None) -> str:
-    return _NOTHING if values is None else f"{1000 * values.p95:,.0f}"
+def quality_verdicts(quality: Quality) -> Iterator[str]:
+    """How far the figures can be trusted, and what failed."""
+    yield "A recogniser mishears, too, and loops on its own: compare servers on the same texts, and not with zero."
+    yield from (f"Not judged: {each}" for each in quality.not_judged)
+    failed = [each.error for each in quality.samples if each.error is not None]
+    yield from (f"FAILED  quality: {failed.count(error)} × {error}" for error in dict.fromkeys(failed))
 
 
-def _median(values: Spread | None) -> str:
-    return _NOTHING if values is None else f"{values.p50:.3f}"
+def _quality_row(name: str, samples: Sequence[Sample]) -> list[str]:
+    judged = [each.judged for each in samples if each.judged is not None]
+    words, seconds = (
+        sum(each.words or 0 for each in judged),
+        sum(each.speech_s for each in judged if each.words is not None),
+    )
+    errors, letters = sum(each.errors or 0 for each in judged), sum(each.characters or 0 for each in judged)
+    letters_wrong = sum(each.character_errors or 0 for each in judged)
+    compared = [each.is_same_again for each in samples if each.is_same_again is not None]
+    levels = [each.loudness_db for each in judged]
+    return [
+        name,
+        f"{len(samples)}",
+        f"{words}",
+        f"{100 * errors / words:.1f} %" if words else NOTHING,
+        f"{100 * letters_wrong / letters:.1f} %" if letters else NOTHING,
+        _count(each.is_looped for each in judged),
+        _count(each.is_cut for each in judged),
+        cell(mean(each.likeness for each in samples), ".2f"),
+        cell(mean(each.mos for each in judged), ".2f"),
+        cell(words / seconds if words and seconds else None, ".2f"),
+        f"{min(levels):.1f} to {max(levels):.1f}" if levels else NOTHING,
+        f"{sum(each.clipped_share > 0 for each in judged)}",
+        f"{max((each.longest_pause_s for each in judged), default=0.0):.2f}",
+        f"{sum(compared)} of {len(compared)}",
+    ]
 
 
-def _p95(values: Spread | None) -> str:
-    return _NOTHING if values is None else f"{values.p95:.3f}"
+def _count(found: Iterable[bool | None]) -> str:
+    known = [each for each in found if each is not None]
+    return f"{sum(known)}" if known else NOTHING
+
+
+def _p50(values: Spread | None) -> float | None:
+    return None if values is None else values.p50
+
+
+def _p95(values: Spread | None) -> float | None:
+    return None if values is None else values.p95
+
+
+def _ms(seconds: float | None) -> str:
+    return cell(None if seconds is None else 1000 * seconds, ",.0f")

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli.bench.comparison import show_comparison
 from rhapsode.cli.bench.engine import EngineOptions, bench_engine
-from rhapsode.cli.bench.server import ServerOptions, bench_server
-from rhapsode.cli.bench.shared import SharedOptions
+from rhapsode.cli.bench.options import SharedOptions
+from rhapsode.cli.bench.server import ServerOptions, bench_server, show_comparison
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.grouped_options import grouped
 

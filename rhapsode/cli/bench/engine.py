@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rhapsode.cli.bench.shared import SharedOptions, read_streams
+from rhapsode.cli.bench.options import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
 from rhapsode.cli.local.requirements import require_packages
@@ -23,9 +23,8 @@ from rhapsode.cli.options import check_choices, choose_checkpoint
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from rhapsode.bench.engine.plan import EngineRun, Model
-    from rhapsode.bench.engine.report import BenchReport
-    from worker.bench.messages import Message
+    from rhapsode.bench.engine.report import BenchReport, Message
+    from rhapsode.bench.engine.run import EngineRun, Model
 
 SIZES = ("0.6b", "1.7b")
 PrecisionName = Literal["bfloat16", "float8"]
@@ -59,9 +58,9 @@ class EngineOptions:
 
 def bench_engine(options: EngineOptions, shared: SharedOptions) -> None:
     require_packages("worker")
-    from rhapsode.bench.engine.plan import plan_runs
     from rhapsode.bench.engine.report import BenchReport
-    from rhapsode.bench.environment import read_environment
+    from rhapsode.bench.engine.run import plan_runs
+    from rhapsode.bench.report import read_environment
 
     check_choices("--size", options.size or (), SIZES)
     place = _choose_device(options.device)
@@ -114,7 +113,7 @@ def _progress(message: Message) -> str:
 
 
 def _show(report: BenchReport, json: Path | None) -> None:
-    from rhapsode.bench.engine.text_report import text_report
+    from rhapsode.bench.engine.report import text_report
 
     echo(text_report(report), nl=False)
     if json is not None:
@@ -143,7 +142,7 @@ def _choose_device(option: str | None) -> str:
 
 
 def _choose_streams(option: str | None, device: str) -> tuple[int, ...]:
-    from rhapsode.bench.engine.plan import CPU_STREAMS, GPU_STREAMS
+    from rhapsode.bench.engine.run import CPU_STREAMS, GPU_STREAMS
 
     if option is None:
         return GPU_STREAMS if device.startswith("cuda") else CPU_STREAMS
@@ -151,12 +150,12 @@ def _choose_streams(option: str | None, device: str) -> tuple[int, ...]:
 
 
 def _models(checkpoint: Path | None, sizes: list[str] | None, device: str, scratch: Path) -> list[Model]:
-    from rhapsode.bench.engine.plan import Model
+    from rhapsode.bench.engine.run import Model
 
     if checkpoint is not None:
         return [Model(checkpoint.name, "given", checkpoint)]
     if device == "cpu":
-        from worker.bench.messages import SMALL_VOICE
+        from rhapsode.bench.engine.report import SMALL_VOICE
 
         return [Model("small voice", "small voice", SMALL_VOICE)]
     return [Model(name, "random", scratch / name, name) for name in dict.fromkeys(sizes or ["1.7b"])]

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rhapsode.cli.bench.comparison import read_report
-from rhapsode.cli.bench.shared import SharedOptions, read_streams
+from rhapsode.cli.bench.options import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
 from rhapsode.cli.local.requirements import require_packages
@@ -25,12 +24,11 @@ from rhapsode.cli.visible import echo
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from rhapsode.bench.server.load.messages import RecordedLoad
-    from rhapsode.bench.server.orders import Speaking, Task
+    from rhapsode.bench.server.load import RecordedLoad
+    from rhapsode.bench.server.orders import Speaking, Task, TextChoice
     from rhapsode.bench.server.plan import Plan
     from rhapsode.bench.server.report import ServerReport
     from rhapsode.bench.server.run import Tell
-    from rhapsode.bench.server.texts.bank import TextChoice
 
 MOST_STREAMS = 10_000
 MOST_RATE = 10_000.0
@@ -173,10 +171,8 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
 
 def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -> None:
     """The baseline is the first of the comparison, so that a figure above 1 is this server's change."""
-    from rhapsode.bench.server.comparison import compare
-    from rhapsode.bench.server.in_turns import run_in_turns
-    from rhapsode.bench.server.run import check_speaks
-    from rhapsode.bench.server.text_comparison import text_comparison
+    from rhapsode.bench.server.compare import compare, text_comparison
+    from rhapsode.bench.server.run import check_speaks, run_in_turns
     from rhapsode.bench.server.text_report import text_report
 
     if options.ramp or options.quality is not None or options.continue_:
@@ -204,9 +200,9 @@ def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -
 
 
 def _report(plan: Plan, options: ServerOptions, shared: SharedOptions) -> ServerReport:
-    from rhapsode.bench.environment import read_environment
+    from rhapsode.bench.report import read_environment
     from rhapsode.bench.server.report import Asked, ServerReport
-    from rhapsode.bench.server.targets.catalogue import TARGETS
+    from rhapsode.bench.server.targets import TARGETS
 
     speaking, texts = plan.speaking, plan.texts
     return ServerReport(
@@ -235,7 +231,7 @@ def _report(plan: Plan, options: ServerOptions, shared: SharedOptions) -> Server
 
 def _continued(report: ServerReport, plan: Plan, json: Path | None) -> ServerReport:
     """What was measured before, in the environment of then; nothing where there is no file yet."""
-    from rhapsode.bench.server.continuing import NotTheSame, continued
+    from rhapsode.bench.server.report import NotTheSame, continued
 
     if json is None:
         raise Misuse("--continue needs --json: it goes on from that report")
@@ -265,7 +261,7 @@ def _told(measure: Callable[[Tell], None]) -> int:
 
 
 def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
-    from rhapsode.bench.server.page.page import write_page
+    from rhapsode.bench.server.page import write_page
 
     if json is not None:
         report.write(json)
@@ -275,8 +271,8 @@ def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
 
 def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
     from rhapsode.bench.server import plan as plans
-    from rhapsode.bench.server.in_turns import ROUNDS
-    from rhapsode.bench.server.targets.catalogue import TARGETS
+    from rhapsode.bench.server.run import ROUNDS
+    from rhapsode.bench.server.targets import TARGETS
     from worker.engine.cores import usable_cores
 
     target = options.target or "rhapsode"
@@ -323,8 +319,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
 
 
 def _texts(options: ServerOptions) -> TextChoice:
-    from rhapsode.bench.server.orders import Language, Level
-    from rhapsode.bench.server.texts.bank import TextChoice
+    from rhapsode.bench.server.orders import Language, Level, TextChoice
 
     levels = _names("--lengths", options.lengths, tuple(Level), tuple(Level))
     languages = _names("--languages", options.languages, tuple(Language), (Language.ENGLISH,))
@@ -333,7 +328,7 @@ def _texts(options: ServerOptions) -> TextChoice:
 
 def _speaking(url: str, target: str, options: ServerOptions) -> Speaking:
     from rhapsode.bench.server.orders import Speaking
-    from rhapsode.bench.server.targets.catalogue import TARGETS
+    from rhapsode.bench.server.targets import TARGETS
 
     address = _address("--url", url)
     task = _task(options)
@@ -354,7 +349,7 @@ def _speaking(url: str, target: str, options: ServerOptions) -> Speaking:
 
 
 def _address(option: str, url: str) -> str:
-    from rhapsode.bench.server.wire.http import read_origin
+    from rhapsode.bench.server.connections import read_origin
 
     address = url.rstrip("/").removesuffix("/v1").rstrip("/")
     try:
@@ -443,3 +438,20 @@ def _names(option: str, given: str | None, known: tuple[str, ...], otherwise: tu
     names = tuple(dict.fromkeys(given.split(",")))
     check_choices(option, names, known)
     return names
+
+
+def show_comparison(first: Path, second: Path) -> None:
+    from rhapsode.bench.server.compare import compare, text_comparison
+
+    typer.echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
+
+
+def read_report(option: str, path: Path) -> ServerReport:
+    from pydantic import ValidationError
+
+    from rhapsode.bench.server.report import SCHEMA, ServerReport
+
+    try:
+        return ServerReport.read(path)
+    except (ValidationError, UnicodeDecodeError):
+        raise Misuse(f"{option}: {path} is no report of a server ({SCHEMA})") from None

@@ -52,7 +52,6 @@ def up(
     device: DeviceOption = None,
     api_processes: ApiProcessesOption = None,
     cpu_workers: CpuWorkersOption = None,
-    s3: Annotated[bool, typer.Option("--s3", help="Keep artifacts in an S3 server that is started too.")] = False,
     local_webhooks: Annotated[
         bool, typer.Option("--local-webhooks", help="Let webhooks go to receivers on this machine, also by plain http.")
     ] = False,
@@ -63,7 +62,7 @@ def up(
     where there is none; API processes and CPU workers by the number of cores. What was chosen is shown first;
     `rhapsode doctor` shows it without starting anything.
     """
-    from rhapsode.stack.options import ObjectStore, StackOptions
+    from rhapsode.stack.options import StackOptions
     from rhapsode.stack.state_file import Lifetime
 
     settings = read_settings()
@@ -77,7 +76,6 @@ def up(
         devices=choose_devices(device),
         api_processes=api_processes or settings.api_processes,
         cpu_workers=cpu_workers or settings.cpu_workers,
-        object_store=ObjectStore.EMBEDDED_S3 if s3 else ObjectStore.CONFIGURED,
         lifetime=Lifetime.SERVER,
         has_local_webhooks=local_webhooks,
     )

@@ -11,7 +11,6 @@ from rhapsode.cli import job_options
 from rhapsode.cli.cover_file import CoverOption
 from rhapsode.cli.job_fields import JobField, told
 from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOption, formats
-from rhapsode.cli.narrate.bucket_options import BucketOption, bucket
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
     IncludeOption,
@@ -78,9 +77,6 @@ class AudioOptions:
     karaoke: job_options.OutputKaraoke = None
     timestamps: job_options.OutputTimestamps = None
     destination: job_options.OutputDestinationPrefix = None
-    bucket: Annotated[BucketOption, JobField("output.bucket", is_by_hand=True)] = None
-    bucket_endpoint: job_options.OutputBucketEndpoint = None
-    bucket_region: job_options.OutputBucketRegion = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
 
     def wishes(self, targets: Targets) -> JobOptions:
@@ -88,9 +84,6 @@ class AudioOptions:
         output: Output = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
         if self.subtitles:
             output["subtitles"] = [each.value for each in dict.fromkeys(self.subtitles)]
-        output.pop("bucket", None)
-        if (wanted := bucket(self.bucket, self.bucket_endpoint, self.bucket_region)) is not None:
-            output["bucket"] = wanted
         return {"output": output}
 
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from rhapsode.contract.operators.quotas import QuotaView
 
 app = typer.Typer(
-    help="What a tenant may hold: unfinished jobs and their audio, voices, bytes in the store.",
+    help="What a tenant may hold: unfinished jobs and their audio, voices.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Whose limits.")]
 
-NAMES = ("jobs", "audio_s", "voices", "stored_bytes")
+NAMES = ("jobs", "audio_s", "voices")
 
 
 @app.command()
@@ -45,16 +45,15 @@ def set_limits(
     jobs: Annotated[int | None, typer.Option(min=0, help="Unfinished jobs.")] = None,
     audio_s: Annotated[int | None, typer.Option("--audio-s", min=0, help="Seconds of their expected audio.")] = None,
     voices: Annotated[int | None, typer.Option(min=0, help="Voices.")] = None,
-    stored_bytes: Annotated[int | None, typer.Option(min=0, help="Bytes of all objects in the store.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Give a tenant limits of its own, in place of those it had; what is not given is as for all."""
-    if (jobs, audio_s, voices, stored_bytes) == (None, None, None, None):
+    if (jobs, audio_s, voices) == (None, None, None):
         raise Misuse("no limit to set; give at least one, or take them back with `rhapsode quotas reset`")
     with connected(server, data_dir) as client:
-        given = client.quotas.set(tenant, jobs=jobs, audio_s=audio_s, voices=voices, stored_bytes=stored_bytes)
+        given = client.quotas.set(tenant, jobs=jobs, audio_s=audio_s, voices=voices)
         _show(given, as_json)
 
 
@@ -77,6 +76,5 @@ def _show(quotas: QuotaView, as_json: bool) -> None:
         return
     for name in NAMES:
         held, limit = getattr(quotas.held, name), getattr(quotas.limits, name)
-        allowed = "no limit" if limit is None else f"of {limit:,.0f}"
         own = "" if getattr(quotas.own, name) is None else "  (its own)"
-        echo(f"{name:<12}  {held:>18,.0f}  {allowed}{own}")
+        echo(f"{name:<12}  {held:>18,.0f}  of {limit:,.0f}{own}")

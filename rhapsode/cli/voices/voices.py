@@ -36,9 +36,7 @@ ModeOption = Annotated[
 ]
 ConsentOption = Annotated[
     str,
-    typer.Option(
-        metavar="STATEMENT", help="That the speaker agrees, kept with its time; or a consent's id, con_... Required."
-    ),
+    typer.Option(metavar="STATEMENT", help="That the speaker agrees, kept with its time. Required."),
 ]
 
 
@@ -330,8 +328,7 @@ def _facts(voice: Voice) -> Generator[tuple[str, str]]:
         yield voice.sample.kind, f"{voice.sample.media_type}, {length}{size}"
     if voice.consent:
         given = f"{voice.consent.actor}, {voice.consent.at.astimezone():%Y-%m-%d %H:%M}"
-        said = " ".join((*voice.consent.ids, repr(voice.consent.statement)))
-        yield "consent", f"{said}, {given}"
+        yield "consent", f"{voice.consent.statement!r}, {given}"
     for name, value in sorted(voice.metadata.items()):
         yield "metadata", f"{name}={value}"
 

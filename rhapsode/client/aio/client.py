@@ -22,7 +22,6 @@ from pydantic import JsonValue
 
 from rhapsode.client import calls
 from rhapsode.client.aio.batches import AsyncBatches
-from rhapsode.client.aio.consents import AsyncConsents
 from rhapsode.client.aio.dictionaries import AsyncDictionaries
 from rhapsode.client.aio.keys import AsyncKeys
 from rhapsode.client.aio.listening import listen
@@ -81,7 +80,6 @@ class AsyncRhapsode:
         self.keys = AsyncKeys(self._send)
         self.quotas = AsyncQuotaSettings(self._send)
         self.operations = AsyncOperations(self._send)
-        self.consents = AsyncConsents(self._send)
         self.dictionaries = AsyncDictionaries(self._send)
         self.segments = AsyncSegments(self._send)
         self.batches = AsyncBatches(self._send, self.upload, self._http, self._connection)

@@ -38,7 +38,6 @@ from rhapsode.client.request_options import JobChanges, JobInput, JobOptions, Re
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.client.sync.batches import Batches
-from rhapsode.client.sync.consents import Consents
 from rhapsode.client.sync.dictionaries import Dictionaries
 from rhapsode.client.sync.keys import Keys
 from rhapsode.client.sync.listening import listen
@@ -82,7 +81,6 @@ class Rhapsode:
         self.keys = Keys(self._send)
         self.quotas = QuotaSettings(self._send)
         self.operations = Operations(self._send)
-        self.consents = Consents(self._send)
         self.dictionaries = Dictionaries(self._send)
         self.segments = Segments(self._send)
         self.batches = Batches(self._send, self.upload, self._http, self._connection)

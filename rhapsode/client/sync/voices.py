@@ -40,7 +40,7 @@ class Voices:
     ) -> Voice:
         """Upload a recording (wav, flac, mp3 or ogg; 1 to 60 s; at most 10 MiB) as a new voice.
 
-        consent: the statement that the speaker agrees, kept with its time, or the id of one of `consents`. ref_text:
+        consent: the statement that the speaker agrees, kept with its time. ref_text:
         what the recording says; with it the voice is cloned in context. Raises `InvalidRequest` with the reason if the
         recording cannot become a voice, `Conflict` if the name is taken, `OSError`.
         """

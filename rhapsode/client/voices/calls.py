@@ -27,8 +27,8 @@ VoiceKind = Literal["own", "built_in"]
 class NewVoice:
     """Everything of a new voice but what it is made from.
 
-    consent: the speaker's, as a statement that is kept with its time, or the id of one that was laid down. ref_text:
-    what the recording says; with it the voice is cloned in context, without from its embedding alone.
+    consent: the speaker's, as a statement that is kept with its time.
+    ref_text: what the recording says; with it the voice is cloned in context, without from its embedding alone.
     """
 
     name: str

@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Choice, Listed, Name, RequestBody, formed
-from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.presets import OutputPreset
 from rhapsode.contract.speakable_text import check_label, check_prose
 
@@ -248,7 +247,6 @@ class Output(RequestBody):
         "document's own",
     )
     destination: Destination | None = Field(default=None, description="absent: among the job's other objects")
-    bucket: Bucket | None = Field(default=None, description="where the finished files are also sent")
 
 
 class LoudnessChange(RequestBody):
@@ -299,6 +297,3 @@ class OutputChange(RequestBody):
     tags: TagsChange | None = None
     cover: Name | None = None
     destination: Destination | None = Field(default=None, description="only the one that the job has")
-    bucket: Bucket | None = Field(
-        default=None, description="only the one that the job has, as its answer says it: without credentials"
-    )

@@ -113,7 +113,7 @@ Consent = Annotated[
     str,
     Field(
         max_length=1_000,
-        description="with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id",
+        description="with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees",
     ),
     AfterValidator(check_prose),
 ]

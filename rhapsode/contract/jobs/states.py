@@ -30,7 +30,6 @@ class JobPhase(enum.StrEnum):
     PLANNING = "planning"
     SYNTHESIZING = "synthesizing"
     ASSEMBLING = "assembling"
-    DELIVERING = "delivering"
 
 
 class Priority(enum.StrEnum):

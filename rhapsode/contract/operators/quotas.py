@@ -17,22 +17,20 @@ Limit = Annotated[int, Field(ge=0, le=MOST)]
 class QuotaOrder(RequestBody):
     """A tenant's own limits; what is left out, or null, is as for all tenants.
 
-    `jobs` and `audio_s` are of unfinished jobs; `stored_bytes` of all its objects in the store.
+    `jobs` and `audio_s` are of unfinished jobs.
     """
 
     jobs: Limit | None = None
     audio_s: Annotated[int, Field(ge=0, le=MOST // 1000)] | None = None
     voices: Limit | None = None
-    stored_bytes: Limit | None = None
 
 
 class QuotaAmounts(Answer):
-    """As `QuotaOrder` has them; null: no limit."""
+    """As `QuotaOrder` has them; null: none of the tenant's own."""
 
     jobs: int | None
     audio_s: float | None
     voices: int | None
-    stored_bytes: int | None
 
 
 class QuotaView(Answer):

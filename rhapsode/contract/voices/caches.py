@@ -39,8 +39,7 @@ class ManifestOrder(RequestBody):
     """Voices to be made first: an upload that lists them, one a line, and the uploads of their recordings.
 
     A line is a JSON object, or a row of a CSV file with a header: `name`, `audio` (the id of an upload), and if wanted
-    `ref_text`, `consent`, `language`, `description`. `consent`: the statement, or the id of a consent, for
-    lines that have none.
+    `ref_text`, `consent`, `language`, `description`. `consent`: the statement for lines that have none.
     """
 
     upload_id: Name

@@ -41,7 +41,7 @@ def with_files(*names: str) -> Callable[[JsonDict], None]:
 class VoiceForm(RequestBody):
     """The text fields of a new voice's form; its recording or embedding comes as a file beside them.
 
-    `consent`: the statement that the speaker agrees, which is kept with its time, or the id of one of `/v1/consents`.
+    `consent`: the statement that the speaker agrees, which is kept with its time.
     `ref_text`: what the recording says; with it the voice is cloned in context, without from its embedding alone.
     `model`: the one that an embedding is of.
     `precompute`: make the voice ready for every model that clones, at once.
@@ -103,12 +103,11 @@ class BlendOrder(RequestBody):
 
 
 class VoiceConsent(Answer):
-    """`ids`: the consents that it was taken from, none for a statement that came with the voice.
+    """`actor`: whose key it was, or the tenant where that key has no id.
 
-    `actor`: whose key it was, or the tenant where that key has no id. A blend has the consents of all its parts.
+    A blend has the statements of all its parts.
     """
 
-    ids: tuple[str, ...]
     statement: str
     actor: str
     at: datetime

@@ -34,7 +34,6 @@ LOG_TAIL_BYTES = 8192
 class ProcessSpec:
     """command: absolute program first. environment: all of it. grace_s: between SIGTERM and SIGKILL.
 
-    orphan_signal: what the kernel sends it when the supervisor dies without having stopped it.
     cores: those it may run on, with all that it starts; none: all.
     log_writer: a program that reads what the process says and writes its log; empty: the process does that itself.
     """
@@ -45,7 +44,6 @@ class ProcessSpec:
     working_dir: Path
     grace_s: float
     inherited_fds: tuple[int, ...] = ()
-    orphan_signal: signal.Signals = signal.SIGTERM
     log_writer: tuple[str, ...] = ()
     cores: tuple[int, ...] = ()
 
@@ -182,7 +180,7 @@ def _told(line: str) -> str:
 
 def _launcher(spec: ProcessSpec) -> tuple[str, ...]:
     """Isolated and without site packages: it starts in 15 ms."""
-    wishes = (str(os.getpid()), str(int(spec.orphan_signal)), ",".join(map(str, spec.cores)))
+    wishes = (str(os.getpid()), str(int(signal.SIGTERM)), ",".join(map(str, spec.cores)))
     return (sys.executable, "-I", "-S", launcher.__file__, *wishes)
 
 

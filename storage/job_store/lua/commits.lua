@@ -7,8 +7,7 @@ local function accept_result(id, item, fence, result)
   return job, refusal
 end
 
--- call: job, fence, plan_key, segments, estimated_audio_ms, window (the smallest), stored_bytes (of what was stored),
---       warnings, first_words (of the text, or ''), input_chars (only if that is known by now)
+-- call: job, fence, plan_key, segments, estimated_audio_ms, window (the smallest), warnings, first_words (of the text, or ''), input_chars (only if that is known by now)
 -- -> ok | lost | aborted
 register('commit_plan', function(call)
   local id, fence, plan_key = call.job, call.fence, call.plan_key
@@ -29,7 +28,6 @@ register('commit_plan', function(call)
   if call.input_chars then changes.input_chars = call.input_chars end
   if call.first_words ~= '' then changes.first_words = call.first_words end
   save(job, changes)
-  count_stored(job, call.stored_bytes)
   for _, warning in ipairs(call.warnings) do warn(job, warning) end
   -- Of voices, as many as there are places for are found out one by one.
   open_window(job, window, is_voice_job(job) and window or nil)
@@ -71,7 +69,6 @@ end
 local function commit_segment(job, call, line)
   redis.call('HDEL', K.tries .. job.id, 'rejected:' .. call.item)
   local result = count_segment(job, call, line)
-  count_stored(job, call.stored_bytes)
   open_window(job, call.window)
   if job.done == job.total then
     save(job, {phase = 'assembling'})
@@ -82,7 +79,7 @@ end
 
 -- call: job, item, fence, line (of the result, without its fence), sample_rate_hz, finish_reason, flags, engine_ms,
 --       window (the smallest), reuse_id (of the content, or ''), warning (why a segment with flags was kept, or ''),
---       warning_code, stored_bytes (of the segment)
+--       warning_code
 -- -> ok | lost | aborted
 register('commit_segment', function(call)
   local id, item, fence = call.job, call.item, call.fence
@@ -99,7 +96,7 @@ register('commit_segment', function(call)
 end)
 
 -- The segment of a whole job is done and its files are made: as `commit_segment` and `finish` of an assembly, in one.
--- call: as of `commit_segment`; artifacts and spoken_by (as JSON), warnings (of the files), files_bytes (of these)
+-- call: as of `commit_segment`; artifacts and spoken_by (as JSON), warnings (of the files)
 -- -> ok + is_finished | lost | aborted
 -- Not finished is what a call has changed meanwhile, as a pause: then the segment alone is taken, and is assembled like
 -- any other.
@@ -130,7 +127,6 @@ register('finish_whole', function(call)
   local result = count_segment(job, call, line)
   save(job, {phase = 'assembling'})
   tell_of_segment(job, call, result)
-  count_stored(job, call.stored_bytes + call.files_bytes)
   save(job, {artifacts = artifacts, spoken_by = call.spoken_by})
   warn_all(job, call.warnings)
   tell_of_artifacts(job, cjson.decode(artifacts))
@@ -192,7 +188,7 @@ register('finish_plan', function(call)
 end)
 
 -- call: job, fence, artifacts and spoken_by (as JSON), warnings, earlier_codes (of those that an earlier assembly may
---       have left), delivers (whether the files are sent somewhere now)
+--       have left)
 -- -> ok + record | lost | aborted
 register('finish', function(call)
   local id, fence, artifacts = call.job, call.fence, call.artifacts
@@ -207,26 +203,6 @@ register('finish', function(call)
   for _, code in ipairs(call.earlier_codes) do forget_warnings_of(job, code) end
   for _, warning in ipairs(call.warnings) do warn(job, warning) end
   tell_of_artifacts(job, created)
-  if not call.delivers then
-    succeed(job)
-  else
-    save(job, {phase = 'delivering'})
-    make_ready(job, 'deliver', 'RPUSH')
-  end
-  return answer_record(id)
-end)
-
--- call: job, fence
--- -> ok | lost | aborted
--- The files are where the caller wanted them.
-register('finish_delivery', function(call)
-  local id, fence = call.job, call.fence
-  local result = 'D' .. fence
-
-  if redis.call('HGET', K.results .. id, 'deliver') == result then return answer_again(id) end
-  local job, refusal = accept_result(id, 'deliver', fence, result)
-  if not job then return refusal end
-
   succeed(job)
-  return answer('ok')
+  return answer_record(id)
 end)

@@ -15,7 +15,7 @@ register('retry', function(call)
   if not is_terminal(job) or job.state == 'succeeded' then return answer('conflict', {state = job.state}) end
   if present ~= seen then return answer('changed') end
   local left = job.estimated_audio_ms - job.done * job.cost_ms
-  local refusal = admission_refusal(tenant, left, 0, call.limits)
+  local refusal = admission_refusal(tenant, left, call.limits)
   if refusal then return refusal end
 
   save(job, {spec = spec})
@@ -23,15 +23,14 @@ register('retry', function(call)
   return answer_record(job.id)
 end)
 
--- call: job, tenant, seen_spec (that the caller saw), spec (from now on), stored_bytes (of what came with it), limits,
---       window (the smallest); of an idempotency key, if there is one, its sha256 (key), fingerprint and key_ttl_s
+-- call: job, tenant, seen_spec (that the caller saw), spec (from now on), limits, window (the smallest); of an
+--       idempotency key, if there is one, its sha256 (key), fingerprint and key_ttl_s
 -- -> ok + record; conflict + state; changed; incomplete; mismatch; refused + see `refuse`; gone; missing
 register('reassemble', function(call)
   local id, tenant, seen, spec = call.job, call.tenant, call.seen_spec, call.spec
   local job, settled = job_of(call)
   if settled then return settled end
   if redis.call('HGET', K.job .. id, 'spec') ~= seen then return answer('changed') end
-  count_stored(job, call.stored_bytes)
   local is_complete = job.total > 0 and job.done == job.total
   if not is_terminal(job) then
     if job.state == 'cancelling' or not is_complete then return answer('conflict', {state = job.state}) end
@@ -43,7 +42,7 @@ register('reassemble', function(call)
     return answer_record(job.id)
   end
   if not is_complete then return answer('incomplete') end
-  local refusal = admission_refusal(tenant, 0, 0, call.limits)
+  local refusal = admission_refusal(tenant, 0, call.limits)
   if refusal then return refusal end
 
   remember_call(job, call)

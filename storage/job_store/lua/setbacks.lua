@@ -7,7 +7,7 @@ local function wait_for_retry(job, item, delay_ms)
 end
 
 -- call: job, item, fence, code, detail, max_attempts, rejected (attempts at the segment that were rejected), rejection
---       (what these were, or ''), rejected_bytes (of their stored audio), delay_ms (only if another try can help)
+--       (what these were, or ''), delay_ms (only if another try can help)
 -- -> ok | lost | aborted
 register('fail', function(call)
   local id, item, fence = call.job, call.item, call.fence
@@ -28,7 +28,6 @@ register('fail', function(call)
   end
   if call.rejection ~= '' then
     redis.call('HSET', K.tries .. id, 'rejected:' .. item, call.rejection)
-    count_stored(job, call.rejected_bytes)
   end
   if not call.delay_ms or attempts + 1 >= call.max_attempts then
     fail_item(job, item, fence, failure)

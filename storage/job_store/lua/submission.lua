@@ -60,15 +60,13 @@ register('submit', function(call)
   if earlier then return earlier end
   local parent, may_come = parent_of(call)
   if not may_come then return answer('aborted') end
-  local bytes = tonumber(call.fields.stored_bytes) or 0
-  local refusal = call.limits and admission_refusal(call.tenant, call.estimated_audio_ms, bytes, call.limits)
+  local refusal = call.limits and admission_refusal(call.tenant, call.estimated_audio_ms, call.limits)
   if refusal then return refusal end
 
   write_record(call, parent)
   list_job(call)
   local job = load_job(call.job)
   count_admission(job, 1, call.estimated_audio_ms)
-  add_stored(call.tenant, 'jobs', call.job, bytes)
   local not_before = tonumber(call.fields.not_before_ms) or 0
   if not_before > now then schedule(job, not_before) else join_queue(job) end
   event(job, 'job.created')
@@ -87,7 +85,6 @@ register('delete', function(call)
   end
   if job.tenant ~= tenant then return answer('missing') end
   if not is_terminal(job) then return answer('conflict', {state = job.state}) end
-  add_stored(tenant, 'jobs', id, 0 - (tonumber(redis.call('HGET', K.job .. id, 'stored_bytes')) or 0))
   redis.call('SET', K.tombstone .. id, tenant, 'EX', call.tombstone_ttl_s)
   redis.call('DEL', K.job .. id, K.results .. id, K.tries .. id, K.events .. id, K.live .. id,
     K.takes .. id, K.edits .. id, K.children .. id)

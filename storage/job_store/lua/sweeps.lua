@@ -73,14 +73,3 @@ end)
 register_reader('retentions', function(call)
   return answer('ok', {entries = redis.call('ZRANGEBYSCORE', K.retention, '-inf', text(now), 'LIMIT', 0, call.limit)})
 end)
-
--- call: job, tenant, bytes (that its objects really take)
--- -> ok + change (how many more or fewer than were counted); unsettled (it is at work, or not there)
-register('settle_stored', function(call)
-  local id, tenant, bytes = call.job, call.tenant, call.bytes
-  local job = load_job(id)
-  if not job or job.tenant ~= tenant or not is_terminal(job) then return answer('unsettled') end
-  local change = bytes - (tonumber(redis.call('HGET', K.job .. id, 'stored_bytes')) or 0)
-  count_stored(job, change)
-  return answer('ok', {change = change})
-end)

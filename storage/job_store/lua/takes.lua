@@ -20,7 +20,7 @@ register('edit_segment', function(call)
   local was_done, has_succeeded, number = is_done(job, item), job.state == 'succeeded', current
   if was_done then
     if highest >= call.most_takes then return answer('full') end
-    local refusal = has_succeeded and admission_refusal(tenant, job.cost_ms, 0, call.limits)
+    local refusal = has_succeeded and admission_refusal(tenant, job.cost_ms, call.limits)
     if refusal then return refusal end
     file_take(job, item, current)
     number = highest + 1
@@ -63,7 +63,7 @@ register('select_take', function(call)
   local line = redis.call('HGET', K.takes .. id, filed(item, number))
   if not line then return answer('unknown') end
   local has_succeeded = job.state == 'succeeded'
-  local refusal = has_succeeded and admission_refusal(tenant, 0, 0, call.limits)
+  local refusal = has_succeeded and admission_refusal(tenant, 0, call.limits)
   if refusal then return refusal end
 
   if was_done then

@@ -1,11 +1,11 @@
 -- Pronunciation dictionaries and their versions.
 
--- call: dictionary, tenant, name ('' for a further version), version (without its time), bytes, most_dictionaries,
---       most_versions, most_stored_bytes (of a tenant; absent for no limit)
--- -> ok + version, record | missing | full + limit | refused + see `stored_refusal`
+-- call: dictionary, tenant, name ('' for a further version), version (without its time), most_dictionaries,
+--       most_versions
+-- -> ok + version, record | missing | full + limit
 register('pronunciation_add', function(call)
   local id, tenant, name, version = call.dictionary, call.tenant, call.name, call.version
-  local bytes, most_dictionaries, most_versions = call.bytes, call.most_dictionaries, call.most_versions
+  local most_dictionaries, most_versions = call.most_dictionaries, call.most_versions
   local key, list = P.dictionary .. id, P.dictionaries .. tenant
 
   local function done(number) return {status = 'ok', version = number, record = hash_at(key)} end
@@ -24,16 +24,12 @@ register('pronunciation_add', function(call)
   elseif redis.call('ZCARD', list) >= most_dictionaries then
     return {status = 'full', limit = 'dictionaries'}
   end
-  local refusal = stored_refusal(tenant, bytes, call.most_stored_bytes)
-  if refusal then return refusal end
   if name ~= '' then
     redis.call('HSET', key, 'id', id, 'tenant', tenant, 'name', name, 'created_at_ms', text(now))
     redis.call('ZADD', list, 0, id)
   end
   version.created_at_ms = now
   redis.call('HSET', key, 'latest', latest + 1, 'v' .. (latest + 1), cjson.encode(version))
-  redis.call('HINCRBY', key, 'stored_bytes', text(bytes))
-  add_stored(tenant, 'dictionaries', id, bytes)
   return done(latest + 1)
 end)
 
@@ -43,11 +39,9 @@ register('pronunciation_delete', function(call)
   local id, tenant = call.dictionary, call.tenant
   local key = P.dictionary .. id
 
-  local owner, bytes = unpack(redis.call('HMGET', key, 'tenant', 'stored_bytes'))
+  local owner = redis.call('HGET', key, 'tenant')
   if not owner then return {status = 'ok'} end
   if owner ~= tenant then return {status = 'missing'} end
-  -- One of a version that did not count has no number.
-  add_stored(tenant, 'dictionaries', id, 0 - (tonumber(bytes) or 0))
   redis.call('ZREM', P.dictionaries .. tenant, id)
   redis.call('DEL', key)
   return {status = 'ok'}

@@ -38,14 +38,12 @@ STORAGE_SETTING_NAMES = frozenset(
         "RHAPSODE_BROKER_URL",
         "RHAPSODE_BACKLOG_AUDIO_S",
         "RHAPSODE_BACKLOG_JOBS",
-        "RHAPSODE_BUCKET_ALLOW_PRIVATE",
         "RHAPSODE_FAILPOINT",
         "RHAPSODE_KEY_PREFIX",
         "RHAPSODE_LOG_FORMAT",
         "RHAPSODE_LOG_LEVEL",
         "RHAPSODE_QUOTA_AUDIO_S",
         "RHAPSODE_QUOTA_JOBS",
-        "RHAPSODE_QUOTA_STORED_BYTES",
         "RHAPSODE_QUOTA_VOICES",
         "RHAPSODE_REDIS_URL",
         "RHAPSODE_S3_ENDPOINT_URL",
@@ -175,11 +173,10 @@ class StorageSettings(BaseSettings):
         the first seals, all open; each of at least 16 random characters.
     webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
         `loopback` is this machine. Empty: the internet alone, by https.
-    bucket_allow_private: the same for buckets of callers.
     log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
     tracing: `otlp` sends every job's trace where the OTEL_ variables say, file:///folder writes it there; empty: none.
-    quota_jobs, quota_audio_s, quota_voices, quota_stored_bytes: what one tenant may hold, unless an operator gave it
-        limits of its own: unfinished jobs, their expected audio, voices, and bytes in the store (unset: no limit).
+    quota_jobs, quota_audio_s, quota_voices: what one tenant may hold, unless an operator gave it
+        limits of its own: unfinished jobs, their expected audio, and voices.
         The same for the API and for workers, which make the jobs of batches.
     backlog_jobs, backlog_audio_s: unfinished jobs of all tenants together, and their expected audio.
     failpoint: name:action[:chance or passage], for fault tests.
@@ -202,11 +199,9 @@ class StorageSettings(BaseSettings):
     key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
     webhook_key: SecretStr = SecretStr("")
     webhook_allow_private: str = ""
-    bucket_allow_private: str = ""
     quota_jobs: int = Field(default=10_000, ge=0)
     quota_audio_s: int = Field(default=500 * 3600, ge=0)
     quota_voices: int = Field(default=100_000, ge=0)
-    quota_stored_bytes: int | None = Field(default=None, ge=0)
     backlog_jobs: int = Field(default=100_000, ge=0)
     backlog_audio_s: int = Field(default=5_000 * 3600, ge=0)
     log_format: Literal["auto", "console", "json"] = "auto"
@@ -259,7 +254,7 @@ class StorageSettings(BaseSettings):
             split_keys(value.get_secret_value())
         return value
 
-    @field_validator("webhook_allow_private", "bucket_allow_private")
+    @field_validator("webhook_allow_private")
     @classmethod
     def _networks(cls, value: str) -> str:
         parse_networks(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import certifi
@@ -98,28 +98,14 @@ class SafeHttp:
         """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
         return self._attempt("POST", url, headers, body, max_bytes)
 
-    def send(
-        self,
-        method: str,
-        url: str,
-        pieces: Iterable[bytes],
-        num_bytes: int,
-        headers: Mapping[str, str],
-        max_bytes: int,
-    ) -> Answer:
-        """As `post`, of a body of `num_bytes` that is read while it is sent. What `pieces` raises breaks it off."""
-        return self._attempt(method, url, {**headers, "Content-Length": str(num_bytes)}, iter(pieces), max_bytes)
-
-    def _attempt(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | Iterator[bytes], max_bytes: int
-    ) -> Answer:
+    def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> Answer:
         deadline = Deadline(self._times.total_s)
         parsed = parsed_url(url, self._rules)
         host = target_of(parsed)[0]
         dialler = CheckedDialler(self._addresses(parsed, deadline), self._times.connect_s, deadline)
         fields = {"Host": parsed.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
         fields |= headers
-        if isinstance(body, bytes) and method == "POST":
+        if method == "POST":
             fields["Content-Length"] = str(len(body))
         try:
             with (

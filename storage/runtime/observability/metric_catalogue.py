@@ -187,6 +187,13 @@ _WORKER = (
 )
 
 _GPU = (
+    _gauge(
+        "longest_pause_seconds",
+        "seconds",
+        Source.WORKER,
+        "longest stop by the garbage collector since start",
+        "process",
+    ),
     _counter("audio_seconds", "seconds of audio", Source.GPU, "audio of committed segments", "origin"),
     _counter("segments", "segments", Source.GPU, "committed segments", "origin"),
     _counter("segment_packs", "packs", Source.GPU, "objects of several segments of a job, and tries at one", "outcome"),

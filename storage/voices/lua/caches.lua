@@ -107,7 +107,7 @@ register('voice_build_reject', function(call)
   if not build then return {status = 'unknown'} end
   settle_build(build)
   if version > 0 and build.version == version then
-    discard_version(build, counted_at(content), READING_MS)
+    discard_version(build, READING_MS)
     redis.call('HDEL', V.build .. content, 'version', 'sha256', 'bytes')
     build.version = 0
     if build.state == 'ready' then
@@ -130,11 +130,9 @@ register('voice_build_commit', function(call)
   if not build then return {status = 'gone'} end
   if build.version == fence then return {status = 'ok'} end
   if build.state ~= 'processing' or build.holder ~= lease then return {status = 'lost'} end
-  local voice = counted_at(content)
-  discard_version(build, voice, READING_MS)
+  discard_version(build, READING_MS)
   save_build(build, {state = 'ready', version = fence, sha256 = call.sha256, bytes = call.bytes, build_ms = call.build_ms,
     finished_at_ms = now})
-  add_stored(build.tenant, 'voices', voice, call.bytes)
   redis.call('HDEL', V.build .. content, 'error')
   enqueue_cache_events(build, 'voice.cache.ready', text(fence))
   return {status = 'ok'}

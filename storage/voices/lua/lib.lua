@@ -1,4 +1,4 @@
--- What voices, their caches and their consents share.
+-- What voices and their caches share.
 --
 -- A build is the record of one content: what is served (`version`, the fence under which it was built, 0 for nothing)
 -- and what is being done about it (`state`). It lives as long as a voice's cache names its content, and only
@@ -22,23 +22,8 @@ local function discard(member, delay_ms) redis.call('ZADD', V.garbage, text(now 
 -- Readers that have just looked it up get a minute to read it.
 local READING_MS = 60000
 
--- The voice at which the bytes of a cache are counted: the first that has it, as two voices may share one.
-local function counted_at(content)
-  local first
-  for _, name in ipairs(redis.call('SMEMBERS', V.users .. content)) do
-    if not first or is_after(first, name) then first = name end
-  end
-  return first and string.match(first, '^([^|]*)')
-end
-
-local function cache_bytes(build)
-  return build.version > 0 and tonumber(redis.call('HGET', V.build .. build.content, 'bytes')) or 0
-end
-
--- voice: at which it is counted
-local function discard_version(build, voice, delay_ms)
+local function discard_version(build, delay_ms)
   if build.version > 0 then
-    add_stored(build.tenant, 'voices', voice, 0 - cache_bytes(build))
     discard('c|' .. build.tenant .. '|' .. build.content .. '|' .. text(build.version), delay_ms)
   end
 end
@@ -113,28 +98,13 @@ end
 
 local function cache_name(voice, field) return voice .. '|' .. field end
 
--- An audit must not find the cache at another voice than the one at which it was counted.
-local function move_count(build, from, to)
-  local bytes = cache_bytes(build)
-  if from == to or not from or not to or bytes == 0 then return end
-  follow_stored(build.tenant, 'voices', from, 0 - bytes)
-  follow_stored(build.tenant, 'voices', to, bytes)
-end
-
-local function join_build(build, name)
-  local from = counted_at(build.content)
-  redis.call('SADD', V.users .. build.content, name)
-  move_count(build, from, counted_at(build.content))
-end
+local function join_build(build, name) redis.call('SADD', V.users .. build.content, name) end
 
 local function leave_build(content, name, delay_ms)
-  local from = counted_at(content) or string.match(name, '^([^|]*)')
   redis.call('SREM', V.users .. content, name)
   local build = load_build(content)
-  if not build then return end
-  local to = counted_at(content)
-  if to then return move_count(build, from, to) end
-  discard_version(build, from, delay_ms)
+  if not build or redis.call('EXISTS', V.users .. content) == 1 then return end
+  discard_version(build, delay_ms)
   redis.call('DEL', V.build .. content)
 end
 
@@ -149,28 +119,6 @@ end
 
 local function drop_caches(tenant, voice, delay_ms)
   for _, field in ipairs(redis.call('HKEYS', V.caches .. voice)) do drop_cache(tenant, voice, field, delay_ms) end
-end
-
--- Consents. V.cited .. consent has the voices that rest on it, and a voice's `cites` the consents, blanks between them.
-
--- The first of these consents that the tenant does not have, or nil.
-local function missing_consent(tenant, consents)
-  for consent in string.gmatch(consents, '%S+') do
-    if redis.call('HGET', V.consent .. consent, 'tenant') ~= tenant then return consent end
-  end
-  return nil
-end
-
-local function cite(voice, consents)
-  for consent in string.gmatch(redis.call('HGET', V.voice .. voice, 'cites') or '', '%S+') do
-    redis.call('SREM', V.cited .. consent, voice)
-  end
-  for consent in string.gmatch(consents, '%S+') do redis.call('SADD', V.cited .. consent, voice) end
-  if consents == '' then
-    redis.call('HDEL', V.voice .. voice, 'cites')
-  else
-    redis.call('HSET', V.voice .. voice, 'cites', consents)
-  end
 end
 
 local function is_owner(tenant, voice) return redis.call('HGET', V.voice .. voice, 'tenant') == tenant end

@@ -1,30 +1,22 @@
 -- Voices: their records, names and recordings.
 
--- call: voice, tenant, name (its key), most_voices, most_stored_bytes (of a tenant; absent for no limit), bytes (of the
---       source), consents (blanks between them), fields (of the record)
--- -> created + record; taken + voice (that has the name); no consent + consent (that is not there);
---    refused + see `stored_refusal`
+-- call: voice, tenant, name (its key), most_voices, fields (of the record)
+-- -> created + record; taken + voice (that has the name); refused + see `refused`
 register('voice_create', function(call)
-  local id, tenant, name, bytes = call.voice, call.tenant, call.name, call.bytes
+  local id, tenant, name = call.voice, call.tenant, call.name
 
   -- A repeated call: ids are drawn once.
   if is_owner(tenant, id) then return {status = 'created', record = voice_record(id)} end
   local holder = redis.call('HGET', V.names .. tenant, name)
   if holder then return {status = 'taken', voice = holder} end
-  local missing = missing_consent(tenant, call.consents)
-  if missing then return {status = 'no consent', consent = missing} end
   local voices, most_voices = redis.call('ZCARD', V.voices .. tenant), limit_of(tenant, 'voices', call.most_voices)
   if voices >= most_voices then
     enqueue_quota_event(tenant, 'voices', voices, most_voices)
     return refused('tenant_voices', voices, most_voices)
   end
-  local refusal = stored_refusal(tenant, bytes, call.most_stored_bytes)
-  if refusal then return refusal end
   redis.call('HSET', V.voice .. id, 'id', id, 'tenant', tenant, 'revision', 1, 'name_key', name,
-    'stored_bytes', text(bytes), 'created_at_ms', text(now), 'updated_at_ms', text(now))
+    'created_at_ms', text(now), 'updated_at_ms', text(now))
   write_hash(V.voice .. id, call.fields)
-  cite(id, call.consents)
-  add_stored(tenant, 'voices', id, bytes)
   redis.call('HSET', V.names .. tenant, name, id)
   redis.call('ZADD', V.voices .. tenant, 0, id)
   enqueue_voice_event('voice.created', tenant, id)
@@ -50,29 +42,20 @@ register('voice_update', function(call)
   return {status = 'ok', record = voice_record(id)}
 end)
 
--- call: voice, tenant, revision (that is replaced), source (key of the new one), bytes (of it), most_stored_bytes (of a
---       tenant; absent for no limit), consents (blanks between them), fields (of the record)
--- -> ok + record; missing; moved + revision (it has); no consent + consent (that is not there);
---    refused + see `stored_refusal`
+-- call: voice, tenant, revision (that is replaced), source (key of the new one), fields (of the record)
+-- -> ok + record; missing; moved + revision (it has)
 -- What was built from the old recording goes with it: no cache of an old revision is ever served.
 register('voice_replace', function(call)
-  local id, tenant, revision, source, bytes = call.voice, call.tenant, call.revision, call.source, call.bytes
+  local id, tenant, revision, source = call.voice, call.tenant, call.revision, call.source
 
   if not is_owner(tenant, id) then return {status = 'missing'} end
-  local current, old, held = unpack(redis.call('HMGET', V.voice .. id, 'revision', 'source_key', 'stored_bytes'))
+  local current, old = unpack(redis.call('HMGET', V.voice .. id, 'revision', 'source_key'))
   if old == source then return {status = 'ok', record = voice_record(id)} end
   if tonumber(current) ~= revision then return {status = 'moved', revision = current} end
-  local change = bytes - (tonumber(held) or 0)
-  local absent = missing_consent(tenant, call.consents)
-  if absent then return {status = 'no consent', consent = absent} end
-  local refusal = stored_refusal(tenant, change, call.most_stored_bytes)
-  if refusal then return refusal end
   drop_caches(tenant, id, READING_MS)
   discard('k|' .. old, READING_MS)
-  cite(id, call.consents)
-  add_stored(tenant, 'voices', id, change)
   redis.call('HDEL', V.voice .. id, 'consent')
-  redis.call('HSET', V.voice .. id, 'revision', text(revision + 1), 'source_key', source, 'stored_bytes', text(bytes),
+  redis.call('HSET', V.voice .. id, 'revision', text(revision + 1), 'source_key', source,
     'updated_at_ms', text(now))
   write_hash(V.voice .. id, call.fields)
   return {status = 'ok', record = voice_record(id)}
@@ -86,13 +69,11 @@ register('voice_delete', function(call)
   if not is_owner(tenant, id) then
     return {status = redis.call('GET', V.gone .. id) == tenant and 'ok' or 'missing'}
   end
-  local name, source, bytes = unpack(redis.call('HMGET', V.voice .. id, 'name_key', 'source_key', 'stored_bytes'))
-  add_stored(tenant, 'voices', id, 0 - (tonumber(bytes) or 0))
+  local name, source = unpack(redis.call('HMGET', V.voice .. id, 'name_key', 'source_key'))
   redis.call('SET', V.gone .. id, tenant, 'EX', call.tombstone_ttl_s)
   enqueue_voice_event('voice.deleted', tenant, id)
   drop_caches(tenant, id, 0)
   discard('k|' .. source, 0)
-  cite(id, '')
   redis.call('HDEL', V.names .. tenant, name)
   redis.call('ZREM', V.voices .. tenant, id)
   redis.call('DEL', V.voice .. id)

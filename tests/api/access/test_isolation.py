@@ -63,12 +63,6 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         json={"name": SECRET, "rules": [{"grapheme": "Ann", "alias": SECRET}]},
         headers=ANN,
     ).json()
-    consent = api.http.post(
-        "/v1/consents",
-        data={"statement": SECRET},
-        files={"recording": ("a.wav", recording(), "audio/wav")},
-        headers=ANN,
-    ).json()
     endpoint = api.http.post(
         "/v1/webhook-endpoints",
         json={"url": f"https://93.184.215.14/{SECRET}", "events": ["job.succeeded"]},
@@ -83,7 +77,6 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         "voice_id": voice["id"],
         "upload_id": place["id"],
         "dictionary_id": dictionary["id"],
-        "consent_id": consent["id"],
         "endpoint_id": endpoint["id"],
         "delivery_id": "evt_" + "0" * 40,
         "segment": "0",

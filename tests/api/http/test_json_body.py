@@ -151,7 +151,7 @@ def test_a_long_key_is_not_repeated_at_length() -> None:
     assert len(refused.value.detail) < 400
 
 
-@pytest.mark.parametrize("path", ["/v1/batches", "/v1/consents", "/v1/audio/speech", "/v1/jobs", "/v1/voices/blend"])
+@pytest.mark.parametrize("path", ["/v1/batches", "/v1/audio/speech", "/v1/jobs", "/v1/voices/blend"])
 @pytest.mark.parametrize(
     "body", [b"[" * 100_000, b'{"sha256": ' * 20_000, b'{"a":0' + b',"a":0' * 10_000 + b"}"], ids=len
 )

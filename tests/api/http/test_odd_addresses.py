@@ -46,7 +46,6 @@ def api(storage_settings: StorageSettings, secret: str) -> Iterator[ServedApi]:
         storage_settings,
         webhook_key=secret,
         webhook_allow_private="loopback",
-        bucket_allow_private="loopback",
     )
     with serve(settings) as served:
         served.models.publish(SMALL)
@@ -57,10 +56,8 @@ def api(storage_settings: StorageSettings, secret: str) -> Iterator[ServedApi]:
 def orders(address: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Every call that takes an address, with this one."""
     speech = {"input": {"text": "Hello."}}
-    keys = {"access_key_id": "key", "secret_access_key": "secret"}
     yield "POST", "/v1/webhook-endpoints", {"url": address}
     yield "POST", "/v1/jobs", {**speech, "webhook": {"url": address}}
-    yield "POST", "/v1/jobs", {**speech, "output": {"bucket": {"endpoint": address, "bucket": "theirs", **keys}}}
     yield "POST", "/v1/jobs", {**speech, "model": "base", "ref_audio": address, "consent": CONSENT}
     yield "POST", "/v1/audio/speech", {"input": "Hello.", "ref_audio": address, "consent": CONSENT}
 

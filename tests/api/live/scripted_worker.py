@@ -27,7 +27,6 @@ from storage.live.messages import (
     Failed,
     FromWorker,
     Hello,
-    Listen,
     Load,
     Open,
     Opened,
@@ -143,8 +142,6 @@ class ScriptedWorker:
                     self.texts[head.stream].put_nowait(head)
             case Consumed():
                 self.consumed = head.num_samples
-            case Listen():
-                raise AssertionError("its address does not say that it tells of openings")
             case Cancel():
                 self.cancelled.append(head.stream)
                 if (task := self.speaking.pop(head.stream, None)) is not None:

@@ -33,7 +33,6 @@ from worker.engine.settings import FakeEngineSettings
 from worker.lifecycle.model_card import model_card
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
-from worker.speech.openings import Openings
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
@@ -48,7 +47,6 @@ class SpeakingWorker:
     name: str
     engine: FakeEngine
     server: LiveServer
-    openings: Openings
 
 
 @contextmanager
@@ -65,9 +63,8 @@ def speaking_worker(
     """In this process: model card and worker report are in Redis while it serves."""
     engine = FakeEngine(FakeEngineSettings(slots=1, live_slots=live_slots, step_s=step_s))
     voices = VoiceResolver(VoiceStore(client, key_prefix), artifacts, engine, VoiceCache(MAX_VOICE_BYTES))
-    openings = Openings()
     parts = LiveParts(
-        name, MODEL, engine, voices, artifacts, lambda voice, language: UNCALIBRATED.bounds(language, voice), openings
+        name, MODEL, engine, voices, artifacts, lambda voice, language: UNCALIBRATED.bounds(language, voice)
     )
     server = LiveServer(parts, binding or LiveBinding(), lambda: 1000 * step_s)
     registry = WorkerRegistry(client, key_prefix)
@@ -82,7 +79,7 @@ def speaking_worker(
                 live=server.address(),
             )
         )
-        yield SpeakingWorker(name, engine, server, openings)
+        yield SpeakingWorker(name, engine, server)
         registry.leave(name)
     finally:
         server.close()

@@ -243,9 +243,7 @@ def near(api_settings: ApiSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def test_no_setting_of_another_door_opens_this_machine_to_recordings(api_settings: ApiSettings, shelf: str) -> None:
     """The same words for a port that is open and one that is not: nobody learns what listens here."""
-    doors: dict[str, object] = dict.fromkeys(
-        ("webhook_allow_private", "bucket_allow_private", "oidc_allow_private"), "loopback"
-    )
+    doors: dict[str, object] = dict.fromkeys(("webhook_allow_private", "oidc_allow_private"), "loopback")
     with serve(api_settings.model_copy(update=doors)) as api:
         api.models.publish(BASE)
         said = {

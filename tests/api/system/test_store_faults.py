@@ -15,7 +15,6 @@ import pytest
 from api.services import container
 from storage.audio.wav import streaming_wav_header
 from storage.database.connections import open_artifacts
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.patience import FOR_REQUESTS
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
@@ -32,6 +31,7 @@ from tests.api.jobs.segments.test_audio_routes import (
 from tests.api.voices.test_routes import multipart
 from tests.api.voices.voices import BASE, CONSENT, EMBEDDING
 from tests.settings import api_settings_of
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
 from tests.threads import BoundedExecutor
 

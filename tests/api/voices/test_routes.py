@@ -91,6 +91,13 @@ def test_an_embedding_may_be_a_json_file(api: ServedApi) -> None:
         assert answer.json()["sample"]["sha256"] == voice["sample"]["sha256"]
 
 
+def test_consents_have_no_ids_any_more(api: ServedApi) -> None:
+    answer = post(api, {"name": "Ada", "consent": "con_01m80kqsh4dn7e4yz66x0wd1c8"}, audio_sample=recording())
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/consent")
+    assert api.http.get("/v1/consents").status_code == 404
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

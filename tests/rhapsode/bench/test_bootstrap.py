@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.bootstrap import LEAST_VALUES, quantile_ratio, total_ratio
+from rhapsode.bench.statistics import LEAST_VALUES, quantile_ratio, total_ratio
 from tests.property_tests import examples
 
 columns = st.lists(st.floats(0.001, 1e3), min_size=LEAST_VALUES, max_size=60)

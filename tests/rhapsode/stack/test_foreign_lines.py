@@ -62,20 +62,6 @@ def test_what_stops_valkeys_start_and_the_report_of_its_crash_have_no_head_and_a
     assert all(event["timestamp"].endswith("Z") for event in told)
 
 
-def test_lines_of_the_s3_server_have_their_level_and_its_greeting_is_news() -> None:
-    said = (
-        b"I0101 09:08:07.123456 master.go:12 Start\nE0101 09:08:07.1 volume.go:3 no room\n   | http://127.0.0.1:1 |\n"
-    )
-
-    told = events("object-server", said)
-
-    assert [(event["level"], event["event"]) for event in told] == [
-        ("info", "master.go:12 Start"),
-        ("error", "volume.go:3 no room"),
-        ("info", "   | http://127.0.0.1:1 |"),
-    ]
-
-
 def test_any_bytes_become_lines_of_bounded_length() -> None:
     said = bytes(range(256)).replace(b"\n", b"") + b"\n" + b"x" * (3 * MOST_LINE_BYTES) + "\u2028.".encode()
 

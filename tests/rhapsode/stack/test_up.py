@@ -226,21 +226,6 @@ def test_two_narrates_at_the_same_moment_share_one_stack(start_cli: Any, tmp_pat
     assert (tmp_path / "2.wav").exists()
 
 
-def test_s3_keeps_the_artifacts_in_a_bucket(up: Up, tmp_path: Path, data_dir: Path) -> None:
-    """And its server's lines are events in a log like all others."""
-    _, state = up("--s3", env={"RHAPSODE_LOG_FORMAT": "json"})
-
-    with Rhapsode(state.url) as client:
-        job = client.wait(client.submit_job(TEXT), timeout_s=PATIENCE_S).raise_unless_succeeded()
-        client.download(job, "narration.wav", tmp_path / "out.wav")
-
-    assert (job.artifact("narration.wav").url or "").startswith("http://127.0.0.1:")
-    assert not list((data_dir / "objects").iterdir())
-    lines = (DataDir(data_dir).logs / "object-server.log").read_text().split("\n")[:-1]
-    assert lines
-    assert {json.loads(line)["role"] for line in lines} == {"object-server"}
-
-
 def test_a_start_that_fails_is_an_event_for_who_collects_them(run_cli: Any, data_dir: Path) -> None:
     wrong = {"RHAPSODE_LOG_FORMAT": "json", "RHAPSODE_STORE": "gopher://here"}
     outcome = run_cli("up", "--port", "0", "--data-dir", str(data_dir), env=wrong)

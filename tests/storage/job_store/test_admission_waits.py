@@ -21,10 +21,10 @@ WARM_UP_S = 60.0
 REFUSALS = 8
 
 LIMITS = {
-    "tenant_jobs": AdmissionLimits(12, ENDLESS, None, ENDLESS, ENDLESS),
-    "tenant_audio_ms": AdmissionLimits(ENDLESS, 60 * SEGMENT_MS, None, ENDLESS, ENDLESS),
-    "total_jobs": AdmissionLimits(ENDLESS, ENDLESS, None, 20, ENDLESS),
-    "total_audio_ms": AdmissionLimits(ENDLESS, ENDLESS, None, ENDLESS, 80 * SEGMENT_MS),
+    "tenant_jobs": AdmissionLimits(12, ENDLESS, ENDLESS, ENDLESS),
+    "tenant_audio_ms": AdmissionLimits(ENDLESS, 60 * SEGMENT_MS, ENDLESS, ENDLESS),
+    "total_jobs": AdmissionLimits(ENDLESS, ENDLESS, 20, ENDLESS),
+    "total_audio_ms": AdmissionLimits(ENDLESS, ENDLESS, ENDLESS, 80 * SEGMENT_MS),
 }
 
 

@@ -15,6 +15,7 @@ from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import JobId, Target, VoiceId
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_spec, decode_submission, encode_spec, encode_submission, submitted_fields
+from storage.jobs.states import stored_phase
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.whole import WholePlan
@@ -44,6 +45,20 @@ def test_a_release_beside_this_one_may_know_more_options_or_fewer() -> None:
     assert decode_spec(json.dumps(newer)) == decode_spec(json.dumps(older)) == SPEC
 
 
+def test_what_a_release_before_asked_for_and_this_one_does_not_know_is_skipped() -> None:
+    written = json.loads(encode_spec(SPEC))
+    bucket = {"endpoint": "https://s3.example.org", "region": "us-east-1", "bucket": "mine", "prefix": ""}
+    output = written["request"]["output"] | {"bucket": bucket}
+    older = written | {"request": written["request"] | {"output": output}, "bucket_secret": "sealed"}
+
+    assert decode_spec(json.dumps(older)) == SPEC
+
+
+@pytest.mark.parametrize(("text", "phase"), [("assembling", "assembling"), ("delivering", "assembling")])
+def test_a_phase_of_a_release_before_is_read(text: str, phase: str) -> None:
+    assert stored_phase(text) == phase
+
+
 def test_an_option_that_passes_through_is_in_the_stored_document_without_another_line() -> None:
     request = JobRequest.model_validate({"input": {"text": "One."}, "pauses": {"sentence_s": 2.5}, "reuse": False})
     passed = {name: getattr(request, name) for name in SpeechOptions.model_fields}
@@ -64,7 +79,6 @@ def test_a_submission_is_one_document_that_lacks_its_trace_alone() -> None:
         batch=JobId("bat_1"),
         trace="00-1-1-01",
         key_id="key_1",
-        stored_bytes=7,
         not_before_ms=3,
         whole=WholePlan("{}", 1, "Once", (JobWarning("language_mismatch", "French"),)),
     )

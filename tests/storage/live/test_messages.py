@@ -25,13 +25,10 @@ from storage.live.messages import (
     Failed,
     FromWorker,
     Hello,
-    JobOpening,
-    Listen,
     Load,
     MessageMalformed,
     Open,
     Opened,
-    OpeningOver,
     Refused,
     Resume,
     Segment,
@@ -82,7 +79,6 @@ TO_WORKER: tuple[ToWorker, ...] = (
     Extend(stream="s", text="", is_last=True),
     Consumed(stream="s", num_samples=24_000),
     Cancel(stream="s"),
-    Listen(stream="s", job="job_1"),
 )
 FROM_WORKER: tuple[FromWorker, ...] = (
     Hello(
@@ -101,8 +97,6 @@ FROM_WORKER: tuple[FromWorker, ...] = (
     Spoken(stream="s", segment=0),
     Done(stream="s", findings=("too_long",), segments=1, num_samples=3_000),
     Failed(stream="s", code="engine_died", detail="it died"),
-    JobOpening(stream="s", fence=4, attempt=2),
-    OpeningOver(stream="s", is_whole=True),
     Load(free=7, live_slots=8, step_ms=1.5),
 )
 

@@ -14,10 +14,10 @@ import pytest
 
 from storage.errors import StoreUnavailable
 from storage.objects.call_places import CallPlaces
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.patience import FOR_REQUESTS, FOR_WORK, Patience
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
 from tests.threads import BoundedExecutor, join_in_time
 

@@ -18,11 +18,11 @@ import pytest
 
 from storage.database.connections import open_artifacts
 from storage.errors import ArtifactExists, StoreUnavailable
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import Download
 from storage.runtime.config.settings import StorageSettings
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.threads import join_in_time
 
 if TYPE_CHECKING:

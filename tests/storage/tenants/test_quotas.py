@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import redis
 
 from storage.errors import BacklogFull, QuotaExceeded
 from storage.job_store.store import JobStore
-from storage.jobs.record import ArtifactRecord
 from storage.jobs.submissions import AdmissionLimits, Submission
-from storage.jobs.work_items import PlanResult
-from storage.jobs.work_queues import CPU_QUEUE
 from storage.tenants.quotas import Held, OwnQuotas, Quotas, QuotaStore
-from tests.storage.job_store.job_driver import ALICE, BOB, GPU_QUEUE, Clock, claim, open_store, report, submission
+from tests.storage.job_store.job_driver import ALICE, BOB, Clock, open_store, submission
 
-FOR_ALL = Quotas(jobs=2, audio_ms=200_000, voices=3, stored_bytes=10_000)
+FOR_ALL = Quotas(jobs=2, audio_ms=200_000, voices=3)
 
 
 @pytest.fixture
 def store(redis_client: redis.Redis, clock: Clock) -> JobStore:
-    return open_store(redis_client, AdmissionLimits(2, 200_000, 10_000, total_jobs=3, total_audio_ms=1_000_000))
+    return open_store(redis_client, AdmissionLimits(2, 200_000, total_jobs=3, total_audio_ms=1_000_000))
 
 
 @pytest.fixture
@@ -58,7 +53,7 @@ def test_a_tenants_own_limits_count_at_once_and_for_nobody_else(store: JobStore,
 
     quotas.set_own(ALICE, OwnQuotas(jobs=5, audio_ms=50_000))
     assert refused(store, submission()).limit == "tenant_audio_ms"
-    assert quotas.in_force(quotas.own(ALICE)) == Quotas(5, 50_000, 3, 10_000)
+    assert quotas.in_force(quotas.own(ALICE)) == Quotas(5, 50_000, 3)
 
     quotas.set_own(ALICE, OwnQuotas())
     store.submit(submission())
@@ -75,42 +70,15 @@ def test_the_backlog_of_all_is_the_systems_limit(store: JobStore) -> None:
     assert (caught.value.limit, caught.value.held, caught.value.most) == ("total_jobs", 3, 3)
 
 
-def test_every_stored_byte_counts_until_the_job_is_deleted(store: JobStore, quotas: QuotaStore) -> None:
-    wanted = replace(submission(), stored_bytes=100)
-    store.submit(wanted)
-    plan = claim(store, CPU_QUEUE)
-    store.commit_plan(plan.lease, PlanResult("plan", 2, 60_000, stored_bytes=20))
-    for _ in range(2):
-        item = claim(store, GPU_QUEUE)
-        for _ in range(2):
-            store.commit_segment(item.lease, replace(report(item.lease.item), stored_bytes=3_000))
-    assembly = claim(store, CPU_QUEUE)
-    for _ in range(2):
-        store.finish(assembly.lease, [ArtifactRecord("narration.wav", "wav", "a/1/narration.wav", 700, "0" * 64)])
-
-    assert quotas.held(ALICE).stored_bytes == 100 + 20 + 2 * 3_000 + 700
-    full = refused(store, replace(submission(), stored_bytes=3_181))
-    assert (full.limit, full.held, full.most, full.retry_after_s) == ("tenant_stored_bytes", 6_820, 10_000, None)
-    store.delete(ALICE, wanted.id)
-    assert quotas.held(ALICE) == Held(0, 0, 0, 0)
-
-
 def test_held_is_what_the_limits_count(store: JobStore, quotas: QuotaStore) -> None:
-    store.submit(replace(submission(audio_ms=5_000), stored_bytes=7))
+    store.submit(submission(audio_ms=5_000))
 
-    assert quotas.held(ALICE) == Held(jobs=1, audio_ms=5_000, voices=0, stored_bytes=7)
-    assert quotas.held(BOB) == Held(0, 0, 0, 0)
+    assert quotas.held(ALICE) == Held(jobs=1, audio_ms=5_000, voices=0)
+    assert quotas.held(BOB) == Held(0, 0, 0)
 
 
-def test_bytes_of_an_ended_job_are_put_right_and_of_one_at_work_left_alone(store: JobStore, quotas: QuotaStore) -> None:
-    wanted = replace(submission(), stored_bytes=100)
-    store.submit(wanted)
-    assert store.settle_stored(ALICE, wanted.id, 170) == 0
-    store.cancel(ALICE, wanted.id)
+def test_a_limit_of_a_release_before_is_skipped(quotas: QuotaStore, redis_client: redis.Redis) -> None:
+    quotas.set_own(ALICE, OwnQuotas(jobs=1))
+    redis_client.hset("{rhapsode}:quotas:alice", "stored_bytes", 7)
 
-    assert store.settle_stored(BOB, wanted.id, 170) == 0
-    assert [store.settle_stored(ALICE, wanted.id, number) for number in (170, 170, 20)] == [70, 0, -150]
-    assert quotas.held(ALICE).stored_bytes == 20
-    store.delete(ALICE, wanted.id)
-    assert store.settle_stored(ALICE, wanted.id, 170) == 0
-    assert quotas.held(ALICE).stored_bytes == 0
+    assert quotas.own(ALICE) == OwnQuotas(jobs=1)

@@ -1,4 +1,4 @@
-"""A share of what `benchmarks/voices/voice_races.py` runs ten thousand of."""
+"""Interleavings of delete, build, upload and force, by seed."""
 
 from __future__ import annotations
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 import redis
 
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
+from storage.database.voice_keys import VoiceKeys
 from storage.errors import (
     BuildRefused,
     QuotaExceeded,
@@ -73,6 +77,21 @@ def test_a_voice_is_read_as_it_was_created(store: VoiceStore) -> None:
     assert (record.name, record.revision, record.source) == ("Ada", 1, wanted.source)
     assert (record.ref_text, record.consent) == ("Hello.", CONSENT)
     assert record.created_at_ms == record.updated_at_ms > 1_700_000_000_000
+
+
+@pytest.mark.parametrize(("statement", "shown"), [("I agree.", "I agree."), ("", "con_1 con_2")])
+def test_a_voice_that_rests_on_consents_of_a_release_before_stays_usable(
+    store: VoiceStore, redis_client: redis.Redis, statement: str, shown: str
+) -> None:
+    record = store.create(new_voice())
+    written = {"statement": statement, "actor": "alice", "at_ms": 1_800_000_000_000, "ids": ["con_1", "con_2"]}
+    key = VoiceKeys("rhapsode").voice(record.id)
+    redis_client.hset(key, mapping={"consent": json.dumps(written), "cites": "con_1 con_2"})
+
+    assert store.get(ALICE, record.id).consent == replace(CONSENT, statement=shown, actor="alice")
+
+    store.delete(ALICE, record.id)
+    assert not redis_client.exists(key)
 
 
 def test_names_are_unique_for_a_tenant_whatever_their_case_and_spelling(store: VoiceStore) -> None:

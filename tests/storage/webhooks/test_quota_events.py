@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import redis
 
 from storage.errors import BacklogFull, QuotaExceeded
-from storage.ids import UploadId
 from storage.jobs.submissions import AdmissionLimits
-from storage.tenants.upload_ledger import UploadLedger
 from storage.webhooks.payloads import compose
-from tests.storage.job_store.job_driver import ALICE, BOB, EPOCH_MS, TEST_CLOCK, open_store, submission
+from tests.storage.job_store.job_driver import ALICE, BOB, EPOCH_MS, open_store, submission
 from tests.storage.webhooks.world import WebhookWorld
 
 EVENT = "usage.quota_reached"
@@ -25,7 +22,7 @@ DAY_S = 24 * 3600
 def limited(redis_client: redis.Redis) -> WebhookWorld:
     """Two jobs of a tenant, three of all."""
     world = WebhookWorld(redis_client)
-    world.jobs = open_store(redis_client, AdmissionLimits(2, 100_000, 1_000, total_jobs=3, total_audio_ms=1_000_000))
+    world.jobs = open_store(redis_client, AdmissionLimits(2, 100_000, total_jobs=3, total_audio_ms=1_000_000))
     return world
 
 
@@ -66,17 +63,16 @@ def test_a_limit_that_refuses_is_told_once_a_day(limited: WebhookWorld) -> None:
 
 def test_each_limit_is_told_of_by_itself_and_audio_in_seconds(limited: WebhookWorld, redis_client: redis.Redis) -> None:
     limited.endpoint((EVENT,))
-    uploads = UploadLedger(redis_client, max_stored_bytes=1_000, clock=TEST_CLOCK)
 
     with pytest.raises(QuotaExceeded):
         limited.jobs.submit(submission(audio_ms=200_000))
+    for _ in range(2):
+        limited.jobs.submit(submission(audio_ms=1_000))
     with pytest.raises(QuotaExceeded):
-        limited.jobs.submit(replace(submission(audio_ms=1_000), stored_bytes=1_001))
-    with pytest.raises(QuotaExceeded):
-        uploads.order(ALICE, UploadId("upl_1"), 1_001)
+        limited.jobs.submit(submission(audio_ms=1_000))
 
     quotas = [body["data"]["quota"] for body in told(limited)]
-    assert [(quota["name"], quota["limit"]) for quota in quotas] == [("audio_s", 100.0), ("stored_bytes", 1_000)]
+    assert [(quota["name"], quota["limit"]) for quota in quotas] == [("audio_s", 100.0), ("jobs", 2)]
 
 
 def test_nobody_else_is_told_and_the_systems_limit_is_no_tenants(limited: WebhookWorld) -> None:

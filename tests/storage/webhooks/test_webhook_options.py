@@ -51,7 +51,6 @@ def test_the_default_schedule_is_the_standards(monkeypatch: pytest.MonkeyPatch) 
         ("RHAPSODE_WEBHOOK_KEY", "a" * 16 + ","),
         ("RHAPSODE_WEBHOOK_ALLOW_PRIVATE", "everywhere"),
         ("RHAPSODE_WEBHOOK_ALLOW_PRIVATE", "10.0.0.1/8"),
-        ("RHAPSODE_BUCKET_ALLOW_PRIVATE", "10.0.0.1/8"),
         ("RHAPSODE_WEBHOOK_DELAYS_S", "5,soon"),
         ("RHAPSODE_WEBHOOK_DELAYS_S", "0"),
         ("RHAPSODE_WEBHOOK_DELAYS_S", "inf"),

@@ -19,7 +19,6 @@ from storage.job_store.object_folders import folders_of
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
-from storage.tenants.quotas import Quotas, QuotaStore
 from tests.worker.assembly.studio import Book, submit_book, voice_like
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import TENANT, Studio
@@ -133,26 +132,6 @@ def test_what_is_left_of_a_deleted_job_goes_after_a_day_and_nothing_else(
     assert caplog.messages.count("objects of an unknown job") == 1
     with pytest.raises(JobGone):
         studio.record(deleted)
-
-
-def test_delivered_bytes_are_counted_and_the_sweep_finds_them_right(
-    studio: Studio, redis_client: redis.Redis, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    job = finished(studio)
-    counted = QuotaStore(redis_client, Quotas(1, 1, 1, None))
-    sweep = OrphanSweep(studio.jobs, studio.artifacts)
-    age(tmp_path / "store")
-    sweep.run()  # The studio stores inputs and segments of a book without telling.
-    found = counted.held(TENANT).stored_bytes
-    left = keys.all_artifacts_prefix(TENANT, job.id, BOOKS) + "999/narration.wav"
-    studio.artifacts.put(left, b"of a late worker")
-
-    age(tmp_path / "store")
-    sweep.run()
-
-    objects = sum(entry.bytes for entry in studio.artifacts.list("") if job.id in entry.key)
-    assert found == objects - len(b"of a late worker")
-    assert counted.held(TENANT).stored_bytes == objects
 
 
 @pytest.mark.parametrize("prefix", ["a/", "books/42/", "x.y-z_0/" * 20])

@@ -41,7 +41,6 @@ def line(
         retention_s=3600,
         metadata={"custom_id": f"clip {number}"},
         batch=batch,
-        stored_bytes=len(text.encode()),
         not_before_ms=not_before_ms,
     )
     return BatchLine(number, f"clip {number}", text, submission, may_be_whole)

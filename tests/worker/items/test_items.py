@@ -9,15 +9,18 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
+import redis
 
 from rhapsode.contract.jobs.input import Pauses
-from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.jobs.states import JobPhase, JobState
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
+from storage.job_store.control import JobControl
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import job_prefix
+from storage.queue.dead_letters import DeadLetters
 from storage.segments.file import SegmentHeader
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio, run_gpu_item
@@ -373,3 +376,28 @@ def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Stud
     assert not ticket.is_alive()
     assert slow_studio.record(job).segments.done == 0
     assert slow_studio.jobs.ready_counts()[GPU_QUEUE] == 1
+
+
+def test_an_item_of_a_release_before_is_set_aside_as_a_dead_letter(studio: Studio, redis_client: redis.Redis) -> None:
+    job = studio.submit()
+    studio.run_one(CPU_QUEUE)
+    while studio.jobs.ready_counts()[GPU_QUEUE]:
+        studio.run_one(GPU_QUEUE)
+    # As releases before left it behind an assembly, for workers that sent files elsewhere.
+    redis_client.hset(f"{{rhapsode}}:job:{job.id}", "phase", "delivering")
+    redis_client.lset(f"{{rhapsode}}:ready:cpu:{job.id}", 0, "deliver")
+    assert studio.record(job).phase is JobPhase.ASSEMBLING
+
+    studio.run_one(CPU_QUEUE)
+
+    failed = studio.record(job)
+    assert failed.error is not None
+    assert (failed.state, failed.error.code) == (JobState.FAILED, "internal")
+    assert failed.error.detail == "this version does not know the item 'deliver'"
+    assert [letter.item for letter in DeadLetters(redis_client).list(None, 9)] == ["deliver"]
+    assert not studio.jobs.ready_counts()[CPU_QUEUE]
+
+    JobControl(redis_client).retry(TENANT, job.id)
+    studio.drain()
+
+    assert studio.record(job).state is JobState.SUCCEEDED

@@ -27,9 +27,6 @@ from storage.queue.worker_registry import WorkerRegistry
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateGuard
-from storage.tenants.stored_bytes_audit import StoredBytesAudit
-from storage.tenants.upload_ledger import UploadLedger
-from storage.voices.consent_store import ConsentStore
 from storage.webhooks.deliveries import WebhookQueue
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import SPEC, TENANT, Studio
@@ -45,9 +42,7 @@ from worker.process.state_watch import StateWatch
 
 @pytest.fixture
 def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> Janitor:
-    return Janitor(
-        studio.jobs, AuditLog(redis_client), StoredBytesAudit(redis_client), studio.artifacts, tickets, ticket_cap=8
-    )
+    return Janitor(studio.jobs, AuditLog(redis_client), studio.artifacts, tickets, ticket_cap=8)
 
 
 @pytest.fixture
@@ -68,12 +63,12 @@ def state(studio: Studio, redis_client: redis.Redis) -> StateWatch:
 
 @pytest.fixture
 def files(studio: Studio, redis_client: redis.Redis) -> UploadJanitor:
-    return UploadJanitor(UploadLedger(redis_client), studio.artifacts)
+    return UploadJanitor(studio.artifacts)
 
 
 @pytest.fixture
 def voices(studio: Studio, redis_client: redis.Redis) -> VoiceJanitor:
-    return VoiceJanitor(studio.services.voice_store, ConsentStore(redis_client), studio.artifacts)
+    return VoiceJanitor(studio.services.voice_store, studio.artifacts)
 
 
 def age(folder: Path, by_s: float) -> None:

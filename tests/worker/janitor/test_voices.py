@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from storage.ids import new_consent_id
 from storage.objects import keys
 from storage.objects.local_store import LocalArtifactStore
-from storage.voices.consent_store import ConsentStore
-from storage.voices.consents import ConsentRecording, NewConsent
 from storage.voices.records import CacheArtifact, NewRecording, VoiceRecord
 from storage.voices.store import VoiceStore
 from tests.storage.voices.voice_world import ALICE, VoiceWorld, content_of, new_voice, source_of
@@ -28,7 +25,7 @@ def world(redis_client: redis.Redis) -> VoiceWorld:
 
 @pytest.fixture
 def janitor(world: VoiceWorld, local_store: LocalArtifactStore, redis_client: redis.Redis) -> VoiceJanitor:
-    return VoiceJanitor(world.store, ConsentStore(redis_client), local_store)
+    return VoiceJanitor(world.store, local_store)
 
 
 def create(store: VoiceStore, objects: LocalArtifactStore) -> VoiceRecord:
@@ -127,24 +124,3 @@ def test_caches_that_no_worker_serves_go_after_a_day(
     janitor.sweep_caches()
 
     assert keys_of(local_store) == [served.key]
-
-
-def test_a_recording_of_a_consent_that_is_not_known_is_reported_and_kept(
-    janitor: VoiceJanitor,
-    local_store: LocalArtifactStore,
-    tmp_path: Path,
-    redis_client: redis.Redis,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    known, unknown = new_consent_id(), new_consent_id()
-    for consent in (known, unknown):
-        local_store.put(keys.consent_recording(ALICE, consent), b"I agree.")
-    recording = ConsentRecording(keys.consent_recording(ALICE, known), "0" * 64, 8, "audio/wav", 1.0)
-    ConsentStore(redis_client).create(NewConsent(known, ALICE, "", "", "", recording, "alice"))
-    age_everything(tmp_path)
-
-    with caplog.at_level(logging.WARNING):
-        janitor.report_consents()
-
-    assert [each.__dict__["consent_id"] for each in caplog.records] == [unknown]
-    assert len(list(local_store.list("consents/"))) == 2

@@ -11,7 +11,6 @@ from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
-from worker.speech.openings import Openings
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 
 LIVE_SLOTS = 4
@@ -38,7 +37,6 @@ def parts(engine: FakeEngine, voices: VoiceStudio, local_store: LocalArtifactSto
         voices.resolver,
         local_store,
         lambda voice, language: UNCALIBRATED.bounds(language, voice),
-        Openings(),
     )
 
 

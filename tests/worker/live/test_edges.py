@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.engine.interface import Pcm
-from worker.live.edges import HeldSilence, LeadingSilence, TrailingSilence, pause
+from worker.live.edges import LeadingSilence, TrailingSilence, pause
 
 RATE = 24_000
 MARGIN = 720
@@ -72,26 +72,3 @@ def test_a_segment_that_breaks_off_ends_without_a_step() -> None:
     assert silence[0] == pytest.approx(0.5, abs=0.01)
     assert np.abs(np.diff(silence)).max() < 0.02
     assert silence[-1] == pytest.approx(0.0, abs=0.01)
-
-
-def held_back(pcm: Pcm, cuts: list[int]) -> Pcm:
-    held = HeldSilence(RATE)
-    return np.concatenate([*(held.take(part) for part in np.split(pcm, cuts)), held.end()])
-
-
-@given(st.sets(st.integers(1, 30_000), max_size=8))
-def test_silence_behind_speech_goes_but_for_a_margin_in_any_chunks(cuts: set[int]) -> None:
-    spoken = speech(0.2, 0.4)
-    pcm = np.concatenate((spoken, np.zeros(2 * RATE // 3, np.float32)))
-
-    heard = held_back(pcm, sorted(cuts))
-
-    np.testing.assert_array_equal(heard, held_back(pcm, []))
-    np.testing.assert_array_equal(heard[: len(spoken)], spoken)
-    assert len(heard) == len(spoken) + MARGIN
-
-
-def test_a_pause_within_speech_is_heard_whole() -> None:
-    pcm = np.concatenate((speech(0.0, 0.2), speech(1.0, 0.2)))
-
-    np.testing.assert_array_equal(held_back(pcm, [6_000, 12_000])[: len(pcm)], pcm)

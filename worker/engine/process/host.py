@@ -23,6 +23,7 @@ import numpy as np
 from worker.engine import errors
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
+from worker.engine.heap import PauseMeter, freeze
 from worker.engine.interface import Engine, Speech, VoicePrompt
 from worker.engine.process.protocol import (
     RELEASE,
@@ -91,6 +92,8 @@ class HostSession:
 
     def serve(self) -> None:
         """Never returns."""
+        freeze()
+        self._pauses = PauseMeter()
         self._outbox.put(Ready(self._engine.info))
         threading.Thread(target=self._send_all, name="host-sender", daemon=True).start()
         # Not sys.exit: an engine in the middle of a long step must not hold the process, or the memory of a GPU.
@@ -129,7 +132,8 @@ class HostSession:
             now_s = time.monotonic()
             if dead_s is None and now_s >= next_heartbeat_s:
                 # Taken from the engine here: an engine that cannot even count sends no heartbeat.
-                self._channel.send(Heartbeat(self._engine.stats()))
+                stats = replace(self._engine.stats(), longest_pause_s=self._pauses.longest_s)
+                self._channel.send(Heartbeat(stats))
                 next_heartbeat_s = now_s + HEARTBEAT_S
             try:
                 message = self._outbox.get(timeout=max(0.01, min(HEARTBEAT_S, next_heartbeat_s - now_s)))

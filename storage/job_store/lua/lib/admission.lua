@@ -53,21 +53,12 @@ local function check_admission(scope, held_key, audio_ms, max_jobs, max_audio)
   return nil
 end
 
--- The answer that refuses one more job of so much audio and so many bytes of input, or nil. limits: jobs, audio_ms and
--- stored_bytes of a tenant, all_jobs and all_audio_ms; what is left out is not limited.
-local function admission_refusal(tenant, audio_ms, bytes, limits)
-  local most_stored = limit_of(tenant, 'stored_bytes', limits.stored_bytes)
+-- The answer that refuses one more job of so much audio, or nil. limits: jobs and audio_ms of a tenant, all_jobs and
+-- all_audio_ms; what is left out is not limited.
+local function admission_refusal(tenant, audio_ms, limits)
   local refusal = check_admission(tenant, K.admission .. tenant, audio_ms, limit_of(tenant, 'jobs', limits.jobs),
     limit_of(tenant, 'audio_ms', limits.audio_ms))
   if refusal then return refusal end
-  if most_stored < math.huge then
-    local held = stored_of(tenant)
-    -- What the job makes comes on top, and how much that will be is not known yet: it needs some room at least.
-    if held + math.max(bytes, 1) > most_stored then
-      enqueue_quota_event(tenant, 'stored_bytes', held, most_stored)
-      return refuse('tenant_stored_bytes', held, most_stored)
-    end
-  end
   return check_admission(EVERYBODY, K.total, audio_ms, limits.all_jobs or math.huge,
     limits.all_audio_ms or math.huge)
 end

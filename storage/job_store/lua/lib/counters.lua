@@ -63,13 +63,6 @@ local function count_admission(job, jobs, audio_ms)
   return of_tenant
 end
 
--- Bytes of the job's objects, which go when its record does.
-local function count_stored(job, bytes)
-  if bytes == 0 then return end
-  redis.call('HINCRBY', K.job .. job.id, 'stored_bytes', text(bytes))
-  add_stored(job.tenant, 'jobs', job.id, bytes)
-end
-
 -- Usage: what was made, by the day (UTC) of its commit and the key that its job was submitted with. A commit is counted
 -- in the script that makes it one, so neither a lost worker nor a repeated call counts twice.
 
@@ -84,23 +77,17 @@ local function count_usage(job, counts)
   if redis.call('TTL', day) == -1 then redis.call('EXPIRE', day, USAGE_KEPT_S) end
 end
 
--- With the files that it lists.
-local function artifact_bytes(each) return each.bytes + (each.listed_bytes or 0) end
-
 -- `artifacts` (JSON) take the place of those that an earlier run made. Objects of earlier ones that are not among them
 -- are deleted behind this. Returns those that were not there before.
 local function replace_artifacts(job, artifacts)
-  local bytes, known, created = 0, {}, {}
+  local known, created = {}, {}
   local earlier = redis.call('HGET', K.job .. job.id, 'artifacts')
   for _, each in ipairs(earlier and cjson.decode(earlier) or {}) do
-    bytes = bytes - artifact_bytes(each)
     known[each.key] = true
   end
   for _, each in ipairs(cjson.decode(artifacts)) do
-    bytes = bytes + artifact_bytes(each)
     if not known[each.key] then created[#created + 1] = each end
   end
-  count_stored(job, bytes)
   save(job, {artifacts = artifacts})
   return created
 end

@@ -62,11 +62,10 @@ local function count_reopened(job, sign)
   save(job, {out_ms = job.out_ms - sign * job.cost_ms})
 end
 
--- An assembly under way, or what is being delivered of it, is of something else by now.
+-- An assembly under way is of something else by now.
 local function void_assembly(job)
   if job.phase == 'assembling' then withdraw(job, 'assemble') end
-  if job.phase == 'delivering' then withdraw(job, 'deliver') end
-  redis.call('HDEL', K.tries .. job.id, 'assemble', 'deliver')
+  redis.call('HDEL', K.tries .. job.id, 'assemble')
 end
 
 -- Assembles what is there now.
@@ -130,7 +129,7 @@ end
 
 -- Failed attempts of before do not count; an assembly that succeeded keeps its result until the next one does.
 local function forget_attempts(job, items)
-  local others = {'plan', 'assemble', 'deliver'}
+  local others = {'plan', 'assemble'}
   for _, item in ipairs(others) do
     if is_failed(job, item) then redis.call('HDEL', K.results .. job.id, item) end
   end

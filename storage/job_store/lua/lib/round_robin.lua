@@ -8,8 +8,7 @@ local CPU_COST_MS = 5000 -- plan and assemble: a few per turn
 local function is_segment(item) return string.match(item, '^%d+$') ~= nil end
 
 local function queue_of(job, item)
-  if item == 'plan' or item == 'assemble' or item == 'deliver' then return 'cpu' end
-  return job.queue
+  return is_segment(item) and job.queue or 'cpu'
 end
 
 local function queues_of(job)

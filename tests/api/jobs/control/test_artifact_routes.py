@@ -20,10 +20,10 @@ from rhapsode import Rhapsode
 from storage.jobs.chapter_files import CHAPTERS, ChapterFile, encode_chapter_files, file_name, list_name, object_name
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.keys import artifact
 from tests.api.harness import SMALL, ServedApi, claim, finish_job, finish_segments, serve
 from tests.settings import api_settings_of
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 
 AUDIO = b"RIFF" + bytes(range(256)) * 40
 

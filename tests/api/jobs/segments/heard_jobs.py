@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import httpx
 
 from reading.plan.plan import Plan, PlannedSegment, encode_plan
-from storage.ids import JobId, WorkQueue
+from storage.ids import JobId
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
@@ -27,10 +27,8 @@ PAUSE_S = 0.5
 GAP = bytes(2 * num_gap_samples(PAUSE_S, RATE_HZ))
 
 
-def planned_job(
-    api: ServedApi, num_segments: int, speed: float = 1.0, text: str = "Good morning, everybody.", **fields: object
-) -> JobId:
-    job = job_id(api.submit(text, output={"speed": speed}, **fields))
+def planned_job(api: ServedApi, num_segments: int, speed: float = 1.0) -> JobId:
+    job = job_id(api.submit("Good morning, everybody.", output={"speed": speed}))
     item = claim(api, CPU_QUEUE)
     pauses = [PAUSE_S] * (num_segments - 1) + [0.0]
     segments = tuple(PlannedSegment(i, i, i + 1, f"Segment {i}.", pause_s) for i, pause_s in enumerate(pauses))
@@ -44,14 +42,13 @@ def pcm(index: int) -> bytes:
     return struct.pack("<h", 100 + index) * (RATE_HZ // 2)
 
 
-def claim_all(api: ServedApi, num_segments: int, queue: WorkQueue = GPU_QUEUE) -> dict[int, ClaimedItem]:
-    items = [claim(api, queue) for _ in range(num_segments)]
+def claim_all(api: ServedApi, num_segments: int) -> dict[int, ClaimedItem]:
+    items = [claim(api, GPU_QUEUE) for _ in range(num_segments)]
     return {int(item.lease.item): item for item in items}
 
 
-def speak(api: ServedApi, item: ClaimedItem, attempt: int = 1) -> None:
-    """attempt: the one that was kept."""
-    lease, data = item.lease, file_of(item.lease, attempt)
+def speak(api: ServedApi, item: ClaimedItem) -> None:
+    lease, data = item.lease, file_of(item.lease)
     api.objects.put(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence), data)
     commit(api, lease, hashlib.sha256(data).hexdigest())
 
@@ -67,9 +64,9 @@ def speak_together(api: ServedApi, *items: ClaimedItem) -> str:
     return key
 
 
-def file_of(lease: Lease, attempt: int = 1) -> bytes:
+def file_of(lease: Lease) -> bytes:
     index = int(lease.item)
-    header = SegmentHeader(lease.job, index, lease.fence, "ab" * 32, 1, "eos", "small", "r1", RATE_HZ, attempt=attempt)
+    header = SegmentHeader(lease.job, index, lease.fence, "ab" * 32, 1, "eos", "small", "r1", RATE_HZ)
     return encode_segment(StoredSegment(header, pcm(index), b"\0" * 32, 16))
 
 

@@ -133,7 +133,7 @@ def test_a_segment_that_failed_names_what_was_tried_and_lets_it_be_heard(api: Se
     unheard = TriedAttempt(2, 8, 0.6, 2, ("not_finite",), ("its samples are no numbers",))
     takes = (RejectedTake(heard, 2_400, hashlib.sha256(data).hexdigest()), RejectedTake(unheard))
     rejection = Rejection(lease.fence, takes, least_bad=1)
-    api.jobs.fail(lease, JobError("segment_quality", "it is silent", index, 2, rejection, len(data)))
+    api.jobs.fail(lease, JobError("segment_quality", "it is silent", index, 2, rejection))
 
     shown = api.http.get(at(job, index)).json()
     record = api.http.get(job["links"]["self"]).json()

@@ -56,6 +56,7 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     "body is a list": ([1], bad("", "wrong_type")),
     "unknown field": (fields(voise="alice"), bad("/voise", "unknown_field")),
     "unknown inner field": (fields(sampling={"temp": 1}), bad("/sampling/temp", "unknown_field")),
+    "a bucket of the caller's": (fields(output={"bucket": {"bucket": "mine"}}), bad("/output/bucket", "unknown_field")),
     "pointer is escaped": (fields(**{"a/b~c": 1}), bad("/a~1b~0c", "unknown_field")),
     "two inputs": ({"input": {"text": "Hello.", "ssml": "<speak>Hello.</speak>"}}, bad("/input", "not_allowed")),
     "SSML without a word": ({"input": {"ssml": "<speak/>"}}, bad("/input/ssml", "empty_text")),

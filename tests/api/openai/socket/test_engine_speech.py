@@ -24,7 +24,6 @@ from worker.engine.settings import FakeEngineSettings
 from worker.lifecycle.model_card import model_card
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
-from worker.speech.openings import Openings
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
@@ -42,7 +41,6 @@ def speaking(api_settings: ApiSettings) -> Iterator[ServedApi]:
         parts = LiveParts(
             *("gpu-0", "fake", engine, voices, artifacts),
             lambda voice, language: UNCALIBRATED.bounds(language, voice),
-            Openings(),
         )
         server = LiveServer(parts, LiveBinding(), lambda: 1.0)
         server.start()

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rhapsode.bench.engine.report import BenchReport, ModelReport
-from rhapsode.bench.environment import Environment
-from worker.bench.messages import Card, ClosedLoop, Device, Failed, FirstAudio, LeftOut, Started
+from rhapsode.bench.engine.report import (
+    BenchReport,
+    Card,
+    ClosedLoop,
+    Device,
+    Failed,
+    FirstAudio,
+    LeftOut,
+    ModelReport,
+    Started,
+)
+from rhapsode.bench.report import Environment
 
 GIB = 1 << 30
 

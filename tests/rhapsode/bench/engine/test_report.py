@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rhapsode.bench.cost import cost_of_audio_hour
-from rhapsode.bench.engine.report import BenchReport
-from rhapsode.bench.engine.text_report import plot, text_report
-from rhapsode.bench.environment import read_environment
-from rhapsode.bench.statistics import percentile
+from rhapsode.bench.engine.report import BenchReport, plot, text_report
+from rhapsode.bench.report import read_environment
+from rhapsode.bench.statistics import cost_of_audio_hour, percentile
 from tests.rhapsode.bench.engine.measured import loop, report
 
 

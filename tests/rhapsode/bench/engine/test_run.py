@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rhapsode.bench.engine.plan import EngineRun, Model, plan_runs
-from rhapsode.bench.engine.report import BenchReport
-from rhapsode.bench.engine.run import run_all
+from rhapsode.bench.engine.report import BenchReport, Message
+from rhapsode.bench.engine.run import EngineRun, Model, plan_runs, run_all
 from tests.rhapsode.bench.engine.measured import environment
-from worker.bench.messages import Message
 
 # Says what a real one says: a row for each stage, unless the test has something else happen there.
 TWIN = """

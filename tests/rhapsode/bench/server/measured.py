@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad, Outcome
+from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad, Outcome
 from rhapsode.bench.server.orders import Language, Level
-from rhapsode.bench.server.report import Asked, ServerReport, StageReport
-from rhapsode.bench.server.summary import summarize
+from rhapsode.bench.server.report import Asked, ServerReport, StageReport, summarize
 from tests.rhapsode.bench.engine.measured import environment
 
 LOADS: tuple[Load, ...] = (ClosedLoad(1), ClosedLoad(8), OpenLoad(2.0))

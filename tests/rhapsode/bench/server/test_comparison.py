@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rhapsode.bench.server.comparison import AUDIO, compare
-from rhapsode.bench.server.load.messages import ClosedLoad
-from rhapsode.bench.server.text_comparison import text_comparison
+from rhapsode.bench.server.compare import AUDIO, compare, text_comparison
+from rhapsode.bench.server.load import ClosedLoad
 from tests.rhapsode.bench.server.measured import LOADS, report, stage
 
 

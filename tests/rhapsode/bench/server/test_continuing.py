@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rhapsode.bench.server.continuing import NotTheSame, continued
-from rhapsode.bench.server.load.messages import ClosedLoad
-from rhapsode.bench.server.orders import Speaking
+from rhapsode.bench.server.load import ClosedLoad
+from rhapsode.bench.server.orders import Speaking, TextChoice
 from rhapsode.bench.server.plan import Plan
-from rhapsode.bench.server.report import ServerReport
+from rhapsode.bench.server.report import NotTheSame, ServerReport, continued
 from rhapsode.bench.server.run import run_all
-from rhapsode.bench.server.texts.bank import TextChoice
 from tests.rhapsode.bench.server.measured import BEGINS_S, report, stage
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from rhapsode.bench.server.comparison import compare
-from rhapsode.bench.server.in_turns import joined, run_in_turns
-from rhapsode.bench.server.load.messages import ClosedLoad
-from rhapsode.bench.server.orders import Speaking
+from rhapsode.bench.server.compare import compare
+from rhapsode.bench.server.load import ClosedLoad
+from rhapsode.bench.server.orders import Speaking, TextChoice
 from rhapsode.bench.server.plan import Plan
-from rhapsode.bench.server.texts.bank import TextChoice
+from rhapsode.bench.server.run import joined, run_in_turns
 from tests.rhapsode.bench.server.measured import BEGINS_S, ENDS_S, report, stage
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rhapsode.bench.server.load.messages import ClosedLoad
-from rhapsode.bench.server.orders import Language, Level, Speaking
+from rhapsode.bench.server.load import ClosedLoad
+from rhapsode.bench.server.orders import Language, Level, Speaking, TextChoice
 from rhapsode.bench.server.plan import Plan
 from rhapsode.bench.server.quality import JudgeLost, Quality, Sample, measure_quality
-from rhapsode.bench.server.text_quality import quality_rows, quality_verdicts
-from rhapsode.bench.server.texts.bank import TextChoice
+from rhapsode.bench.server.text_report import quality_rows, quality_verdicts
 from tests.rhapsode.bench.server.speech_servers import RATE_HZ, SILENCE, TONE, Manner, speech_server
 from worker.speech.judging.messages import Judged
 

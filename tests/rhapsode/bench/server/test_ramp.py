@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.server.ramp import NEAR, next_streams
+from rhapsode.bench.server.plan import NEAR, next_streams
 
 
 @settings(deadline=None, derandomize=True)

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from rhapsode.bench.server.load.clients import COMMAND
-from rhapsode.bench.server.load.messages import ClosedLoad, Load, OpenLoad
-from rhapsode.bench.server.orders import Language, Level, Speaking
+from rhapsode.bench.server.clients import COMMAND
+from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad
+from rhapsode.bench.server.orders import Language, Level, Speaking, TextBank, TextChoice
 from rhapsode.bench.server.plan import Plan, plan_loads, read_recorded
 from rhapsode.bench.server.report import Asked, ServerReport
 from rhapsode.bench.server.run import NoSpeech, check_speaks, run_all
 from rhapsode.bench.server.text_report import text_report
-from rhapsode.bench.server.texts.bank import TextBank, TextChoice
 from tests.rhapsode.bench.engine.measured import environment
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
 from tests.threads import join_in_time

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.server.load.messages import ClosedLoad, OpenLoad, Outcome
+from rhapsode.bench.server.load import ClosedLoad, OpenLoad, Outcome
 from rhapsode.bench.server.orders import Language, Level
-from rhapsode.bench.server.summary import is_carried, spread, summarize
+from rhapsode.bench.server.report import is_carried, spread, summarize
 
 HEARD = Outcome(
     number=0,

@@ -29,12 +29,13 @@ def test_usage_is_shown_as_a_table_and_as_csv(stack: Stack, client: Rhapsode, ru
 
 
 def test_quotas_are_set_shown_and_reset(stack: Stack, run_cli: RunCli) -> None:
-    given = run_cli("quotas", "set", "acme", "--jobs", "5", "--stored-bytes", "1000000", "--server", stack.url)
+    given = run_cli("quotas", "set", "acme", "--jobs", "5", "--voices", "1000000", "--server", stack.url)
     reset = run_cli("quotas", "reset", "acme", "--server", stack.url)
     shown = run_cli("quotas", "show", "acme", "--server", stack.url)
 
     lines = [line.split() for line in given.stdout.splitlines()]
     assert lines[0] == ["jobs", "0", "of", "5", "(its", "own)"]
-    assert lines[3] == ["stored_bytes", "0", "of", "1,000,000", "(its", "own)"]
+    assert lines[2][0::2] == ["voices", "of", "(its"]
+    assert lines[2][3] == "1,000,000"
     assert reset.stdout == "acme has the limits of all tenants\n"
-    assert [line.split() for line in shown.stdout.splitlines()][3] == ["stored_bytes", "0", "no", "limit"]
+    assert [line.split() for line in shown.stdout.splitlines()][2][-1] == "100,000"

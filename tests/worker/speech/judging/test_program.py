@@ -6,7 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from worker.speech.judging.judges_here import INSTALL, find_encoder, find_qualit
 from worker.speech.judging.messages import NotJudged, Recording
 
 SAMPLES = Path(__file__).resolve().parents[4] / "worker/small_voice/samples"
+SAMPLE = str(sorted(SAMPLES.glob("*.wav"))[0])
 RATE_HZ = 24_000
 
 
@@ -33,25 +34,52 @@ def said(recordings: list[Recording], *arguments: str) -> list[dict[str, object]
     return [json.loads(line) for line in outcome.stdout.splitlines()]
 
 
-def judged(recordings: list[Recording]) -> list[dict[str, object]]:
-    return [each for each in said(recordings) if each["kind"] == "judged"]
+def judged(messages: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [each for each in messages if each["kind"] == "judged"]
 
 
-def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Path) -> None:
-    sample = str(sorted(SAMPLES.glob("*.wav"))[0])
-    buzz = tmp_path / "buzz.wav"
+@dataclass(frozen=True)
+class Judgements:
+    """Of one run over recordings of one sample and a buzz. wrong: of words that are not said in it."""
+
+    wrong: dict[str, object]
+    without_language: dict[str, object]
+    buzz: dict[str, object]
+    whole: dict[str, object]
+    cut: dict[str, object]
+    looped: dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def alone() -> list[dict[str, object]]:
+    """What is said of one sample by itself, whose text nobody gives."""
+    return said([Recording(SAMPLE, "", "english")])
+
+
+@pytest.fixture(scope="module")
+def judgements(alone: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory) -> Judgements:
+    """One run, since each loads all the judges."""
+    folder = tmp_path_factory.mktemp("recordings")
+    buzz, cut, looped = (str(folder / name) for name in ("buzz.wav", "cut.wav", "looped.wav"))
+    pcm, rate_hz = soundfile.read(SAMPLE)
+    soundfile.write(cut, pcm[: len(pcm) // 3], rate_hz)
+    soundfile.write(looped, np.concatenate([pcm, pcm]), rate_hz)
     times = np.arange(2 * RATE_HZ) / RATE_HZ
     tone = np.clip(1.5 * np.sin(2 * np.pi * 200 * times), -1, 1)
     quiet = np.zeros(RATE_HZ // 2)
     soundfile.write(buzz, np.concatenate([quiet, tone, quiet, quiet, tone]), RATE_HZ, subtype="PCM_16")
 
-    spoken, other, buzzed = judged(
-        [
-            Recording(sample, "Nothing of this is said there at all.", "english"),
-            Recording(sample, "Nothing of this is said there at all.", ""),
-            Recording(str(buzz), "", ""),
-        ]
+    (first,) = judged(alone)
+    heard, wrong = str(first["heard"]), "Nothing of this is said there at all."
+    recordings = (
+        *(Recording(SAMPLE, wrong, "english"), Recording(SAMPLE, wrong, ""), Recording(buzz, "", "")),
+        *(Recording(path, heard, "english") for path in (SAMPLE, cut, looped)),
     )
+    return Judgements(*judged(said(list(recordings))))
+
+
+def test_words_are_counted_of_english_and_sound_is_measured_of_all(judgements: Judgements) -> None:
+    spoken, other, buzzed = judgements.wrong, judgements.without_language, judgements.buzz
 
     assert spoken["words"] == 8
     assert isinstance(errors := spoken["errors"], int)
@@ -65,32 +93,20 @@ def test_words_are_counted_of_english_and_sound_is_measured_of_all(tmp_path: Pat
     assert buzzed["longest_pause_s"] == pytest.approx(1.0, abs=0.05)
 
 
-def test_what_is_said_as_it_is_written_has_no_errors(tmp_path: Path) -> None:
-    sample = str(sorted(SAMPLES.glob("*.wav"))[0])
-    (first,) = judged([Recording(sample, "", "english")])
-
-    (again,) = judged([Recording(sample, str(first["heard"]), "english")])
-
-    assert again["errors"] == 0
-    assert again["words"] != 0
+def test_what_is_said_as_it_is_written_has_no_errors(judgements: Judgements) -> None:
+    assert judgements.whole["errors"] == 0
+    assert judgements.whole["words"] != 0
 
 
-def test_a_recording_that_is_cut_off_and_one_that_loops_are_told_from_a_whole_one(tmp_path: Path) -> None:
-    sample = sorted(SAMPLES.glob("*.wav"))[0]
-    (first,) = judged([Recording(str(sample), "", "english")])
-    pcm, rate_hz = soundfile.read(sample)
-    cut, looped = tmp_path / "cut.wav", tmp_path / "looped.wav"
-    soundfile.write(cut, pcm[: len(pcm) // 3], rate_hz)
-    soundfile.write(looped, np.concatenate([pcm, pcm]), rate_hz)
-
-    found = judged([Recording(str(path), str(first["heard"]), "english") for path in (sample, cut, looped)])
+def test_a_recording_that_is_cut_off_and_one_that_loops_are_told_from_a_whole_one(judgements: Judgements) -> None:
+    found = (judgements.whole, judgements.cut, judgements.looped)
 
     assert [each["is_cut"] for each in found] == [False, True, False]
     assert [each["is_looped"] for each in found] == [False, False, True]
-    assert found[0]["character_errors"] == 0
+    assert judgements.whole["character_errors"] == 0
 
 
-def test_voices_are_compared_with_the_reference_or_with_each_other() -> None:
+def test_voices_are_compared_with_the_reference_or_with_each_other(alone: list[dict[str, object]]) -> None:
     mine, other, *_ = sorted(SAMPLES.glob("*.wav"))
     recordings = [Recording(str(path), "", "") for path in (mine, other)]
 
@@ -100,20 +116,16 @@ def test_voices_are_compared_with_the_reference_or_with_each_other() -> None:
     assert given[str(mine)] == pytest.approx(1.0, abs=1e-3)
     assert given[str(other)] == pytest.approx(among[str(other)], abs=1e-3)
     assert among[str(mine)] == among[str(other)]
-    assert not [each for each in said(recordings[:1]) if "cosine" in each], "alone it is alike to nobody"
+    assert not [each for each in alone if "cosine" in each], "alone it is alike to nobody"
 
 
-def test_how_good_it_sounds_is_a_score_from_1_to_5() -> None:
-    (found,) = judged([Recording(str(sorted(SAMPLES.glob("*.wav"))[0]), "", "")])
-
-    assert isinstance(score := found["mos"], float)
+def test_how_good_it_sounds_is_a_score_from_1_to_5(judgements: Judgements) -> None:
+    assert isinstance(score := judgements.without_language["mos"], float)
     assert 1 < score < 5
 
 
 def test_weights_that_are_not_there_are_said_and_the_rest_is_judged(tmp_path: Path) -> None:
-    sample = str(sorted(SAMPLES.glob("*.wav"))[0])
-
-    found = said([Recording(sample, "A text.", "english")], "--whisper", str(tmp_path))
+    found = said([Recording(SAMPLE, "A text.", "english")], "--whisper", str(tmp_path))
 
     assert any(each["kind"] == "not_judged" and each["what"] == "words" for each in found)
     assert [each["words"] for each in found if each["kind"] == "judged"] == [None]

@@ -11,10 +11,10 @@ import pytest
 from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactExists, StoreUnavailable
 from storage.ids import TenantId
-from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.key_rules import KeyRefused
 from storage.objects.local_store import LocalArtifactStore
 from storage.segments.file import SegmentHeader
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.worker.speech.postprocessing.speech_to_finish import (
     BOUNDS,
     HEADER,

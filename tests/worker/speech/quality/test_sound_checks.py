@@ -12,8 +12,8 @@ import pytest
 import soundfile
 
 import worker
-from benchmarks.speech.probes import sounds
-from benchmarks.speech.probes.given import Damage, Given
+from tests.worker.speech.quality.probes import sounds
+from tests.worker.speech.quality.probes.given import Damage, Given
 from worker.engine.interface import FinishReason, Speech
 from worker.speech.quality.calibration.calibrate import Example
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, SpeechBounds, read_calibration

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.speech.probes import sounds
-from benchmarks.speech.probes.given import Damage
 from rhapsode.contract.jobs.quality import Gate
+from tests.worker.speech.quality.probes import sounds
+from tests.worker.speech.quality.probes.given import Damage
 from tests.worker.speech.quality.test_sound_checks import bounds_of, given, sample
 from worker.engine.interface import Speech
 from worker.speech.quality.findings import Defect

@@ -43,8 +43,7 @@ const dictionary = (named) => {
 };
 
 function outputOf(output) {
-  // Where a copy goes is sealed: its keys are told to nobody again.
-  const { bucket: _, formats: __, ...found } = askedFor(output, USUAL.output);
+  const { formats: _, ...found } = askedFor(output, USUAL.output);
   return { formats: output.formats.map((format) => Object.fromEntries(Object.entries(format).filter(([name, value]) => value !== null && !(name === "files" && value === "whole")))), ...found };
 }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.engine.decoder_layers import Layer, decoder_layers
+from tests.worker.engine.cuda.codec.decoder_layers import Layer, decoder_layers
 from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, ConvShape, Cut, Tile, cut, cut_for, tile_for
 
 MULTIPROCESSORS = 132

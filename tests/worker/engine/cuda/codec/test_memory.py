@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engine.decoder_layers import PUBLISHED
 from tests.property_tests import examples
+from tests.worker.engine.cuda.codec.decoder_layers import PUBLISHED
 from worker.engine.cuda.codec.codec_pass import pasts_of
 from worker.engine.cuda.codec.memory import CodecMemory
 from worker.engine.cuda.codec.pass_runner import DevicePasses
