@@ -17,7 +17,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from rhapsode.client.request_options import JobInput, JobOptions
+    from rhapsode.client.request_options import JobInputFields, JobOptions
 
 STDIN = "-"
 
@@ -52,7 +52,7 @@ def submit(
         raise typer.Exit(FAILED)
 
 
-def _request(file: str) -> tuple[JobInput, JobOptions]:
+def _request(file: str) -> tuple[JobInputFields, JobOptions]:
     """Its input, and all the rest. Raises `Misuse` for what no server would take."""
     from pydantic_core import from_json
 
@@ -71,4 +71,4 @@ def _request(file: str) -> tuple[JobInput, JobOptions]:
     check(JobRequest, request, ())
     if request.pop("validate_only", False):
         raise Misuse(f"{place}: validate_only makes no job; `rhapsode plan` shows what would be spoken")
-    return cast("JobInput", request.pop("input")), cast("JobOptions", request)
+    return cast("JobInputFields", request.pop("input")), cast("JobOptions", request)
