@@ -79,7 +79,7 @@ Links = Annotated[LinkBuilder, Depends(_links)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestContext:
     """For whom a request is answered, by what, and under which addresses."""
 
     tenant: TenantId
@@ -87,12 +87,12 @@ class Asked:
     links: LinkBuilder
 
 
-async def asked_by(request: Request) -> Asked:
+async def asked_by(request: Request) -> RequestContext:
     tenant = await _tenant(request)
-    return Asked(tenant, await services_of(request), await _links(request))
+    return RequestContext(tenant, await services_of(request), await _links(request))
 
 
-KnownAsked = Annotated[Asked, Depends(asked_by)]
+KnownAsked = Annotated[RequestContext, Depends(asked_by)]
 """`Tenant`, `Services` and `Links` as one, for the routes of every job: the framework takes its time for each."""
 
 

@@ -53,19 +53,19 @@ class Class:
 
 
 CLASSES = (
-    Class("SegmentEntry", SegmentInput),
-    Class("Document", DocumentInput),
-    Class("JobInput", JobInput),
-    Class("Segmentation", SegmentationRequest),
-    Class("Pauses", Pauses),
-    Class("Sampling", Sampling),
-    Class("Quality", Quality),
-    Class("Format", OutputFormat),
-    Class("Loudness", Loudness),
-    Class("Tags", Tags),
-    Class("Destination", Destination),
-    Class("Output", Output),
-    Class("JobWebhook", JobWebhookRequest),
+    Class("SegmentEntryFields", SegmentInput),
+    Class("DocumentFields", DocumentInput),
+    Class("JobInputFields", JobInput),
+    Class("SegmentationFields", SegmentationRequest),
+    Class("PausesFields", Pauses),
+    Class("SamplingFields", Sampling),
+    Class("QualityFields", Quality),
+    Class("FormatFields", OutputFormat),
+    Class("LoudnessFields", Loudness),
+    Class("TagsFields", Tags),
+    Class("DestinationFields", Destination),
+    Class("OutputFields", Output),
+    Class("JobWebhookFields", JobWebhookRequest),
     Class(
         "JobOptions",
         JobRequest,
@@ -84,13 +84,13 @@ CLASSES = (
         nulls="welcome",
     ),
     Class("QuotaLimits", QuotaOrder, nulls="taken back"),
-    Class("Rule", Rule),
+    Class("RuleFields", Rule),
 )
 
 NAMED = {
-    ("Document", "format"): "DocumentFormat",
-    ("Format", "type"): "AudioType",
-    ("Quality", "on_exhausted"): "OnExhausted",
+    ("DocumentFields", "format"): "DocumentFormat",
+    ("FormatFields", "type"): "AudioType",
+    ("QualityFields", "on_exhausted"): "OnExhausted",
 }
 """Choices that callers speak of by a name."""
 

@@ -21,7 +21,7 @@ import worker.engine.profiles
 
 PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
     (rhapsode.contract.jobs.output.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
-    (rhapsode.contract.jobs.options.Reproducibility, worker.engine.profiles.Reproducibility),
+    (rhapsode.contract.jobs.options.Reproducibility, worker.engine.profiles.EngineReproducibility),
     (rhapsode.contract.voices.modes.CacheMode, worker.engine.interface.VoiceMode),
 ]
 

@@ -13,7 +13,7 @@ from pydantic_settings import NoDecode
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.cores import usable_cores
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,
     FakeEngineSettings,
@@ -97,7 +97,7 @@ class WorkerSettings(ItemSettings):
     device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
     engine_profile: ServingProfile = ServingProfile.BALANCED
-    engine_reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
+    engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     engine_kv_precision: Precision = Precision.BFLOAT16
     engine_mlp_precision: Precision = Precision.BFLOAT16
     engine_watchdog_s: float = Field(default=20.0, gt=0)
@@ -145,7 +145,7 @@ class WorkerSettings(ItemSettings):
 
     @model_validator(mode="after")
     def _keep_promises(self) -> Self:
-        if self.engine == "vllm" and self.engine_reproducibility is Reproducibility.STRICT:
+        if self.engine == "vllm" and self.engine_reproducibility is EngineReproducibility.STRICT:
             raise ValueError("engine vllm cannot be strict: how a row is rounded there depends on its company")
         is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")
         if Precision.FLOAT8 in (self.engine_kv_precision, self.engine_mlp_precision) and not is_native_on_gpu:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from api.access.caller_key import caller_key
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.services.container import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import JobId, TenantId
@@ -43,14 +43,14 @@ def submit_with_input(
     store: Callable[[], object],
     on_accepted: Callable[[JobId], None] | None = None,
 ) -> Accepted:
-    """As `submit_stored`. Raises a `StorageError`, or the `Problem` that `store` raises.
+    """As `submit_stored`. Raises a `StorageError`, or the `HttpProblem` that `store` raises.
 
     store: puts what the job works on under the job's own keys. on_accepted: called when
     the job is there and its work has not been handed out.
     """
     try:
         store()
-    except Problem:
+    except HttpProblem:
         _delete_input(services, submission)
         raise
     failpoint("submit.after_put")

@@ -23,7 +23,7 @@ from api.access.caller_key import set_caller_key
 from api.access.rate_limits import admit
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from api.http.own_address import address_of
-from api.http.problems.problem import Problem, forbidden, identity_unavailable, not_found, unauthorized
+from api.http.problems.problem import HttpProblem, forbidden, identity_unavailable, not_found, unauthorized
 from api.identity.errors import KeysUnavailable, TokenRefused, TokenWithoutRights
 from api.identity.identities import Identities, is_token
 from api.services.container import LOCAL_TENANT, ApiServices
@@ -69,9 +69,7 @@ class Caller:
 
 
 async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
-    """Whose request this is, counted once. Raises the `Problem` that it is nobody's, that they may not do this, or that
-    it is one too many.
-    """
+    """The caller, counted once. Raises an `HttpProblem`: no valid key, not allowed, or too many requests."""
     known = request.scope.get(_SCOPE_KEY)
     if known is not None:
         return known
@@ -133,7 +131,7 @@ async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
 async def _caller_of_token(
     request: HTTPConnection, services: ApiServices, identities: Identities, token: bytes
 ) -> Caller:
-    """Raises the `Problem` of a token that opens nothing."""
+    """Raises the `HttpProblem` of a token that opens nothing."""
     try:
         identity = await identities.identify(token)
     except TokenRefused as error:
@@ -147,7 +145,7 @@ async def _caller_of_token(
 
 
 def _secret(request: HTTPConnection) -> bytes | None:
-    """The API key; None if there is none. Raises the `Problem` of a header or subprotocol that is not of its kind.
+    """The API key; None if there is none. Raises the `HttpProblem` of a header or subprotocol that is not of its kind.
 
     SillyTavern and others send `Bearer` with nothing behind it where they were given no key.
     """
@@ -177,7 +175,7 @@ def _secret_of_page(request: HTTPConnection) -> bytes | None:
 
 
 def _own_user(request: HTTPConnection, services: ApiServices) -> Caller:
-    """This machine's own user. Raises the `Problem` that it is somebody else."""
+    """This machine's own user. Raises the `HttpProblem` that it is somebody else."""
     _require_local(request)
     _require_own_page(request, parse_origins(services.settings.cors_origins))
     return Caller(LOCAL_TENANT, ALL_SCOPES, is_this_machine=True)
@@ -187,7 +185,7 @@ def is_from_this_machine(request: HTTPConnection) -> bool:
     """Both ends of the connection are loopback, and the Host header names this machine."""
     try:
         _require_local(request)
-    except Problem:
+    except HttpProblem:
         return False
     return True
 
@@ -232,7 +230,7 @@ def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
     return origin in {f"http://{netloc}", f"https://{netloc}"}
 
 
-def _no_keys(detail: str) -> Problem:
+def _no_keys(detail: str) -> HttpProblem:
     return forbidden(f"{detail}; set RHAPSODE_API_KEYS to serve others")
 
 

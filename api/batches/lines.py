@@ -11,7 +11,14 @@ from pydantic_core import PydanticCustomError
 
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
-from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field, payload_too_large
+from api.http.problems.problem import (
+    MAX_VIOLATIONS,
+    FieldViolation,
+    HttpProblem,
+    invalid,
+    invalid_field,
+    payload_too_large,
+)
 from api.jobs.submission.submission import resolve_submission
 from api.jobs.submission.voice_choice import prepare_voice
 from api.services.container import ApiServices
@@ -54,14 +61,14 @@ class _Checked:
     """What has been found in the file so far."""
 
     seen: dict[str, int]
-    faults: list[Violation]
+    faults: list[FieldViolation]
     voices: set[tuple[str, str]]
 
 
 def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> int:
     """Check the whole file and store it as shards; returns the number of its lines.
 
-    Raises the `Problem` that names the lines at fault, twenty at most, and leaves nothing stored then.
+    Raises the `HttpProblem` that names the lines at fault, twenty at most, and leaves nothing stored then.
     """
     frozen = replace(services, models=_Snapshot(services.models.list()))
     checked = _Checked({}, [], set())
@@ -99,10 +106,10 @@ def _resolved_lines(
             yield _resolved_line(services, tenant, batch, number, line, checked)
         except ValidationError as error:
             checked.faults += [_at_line(number, fault) for fault in body_violations(error)]
-        except Problem as problem:
+        except HttpProblem as problem:
             if problem.status >= 500:
                 raise
-            faults = problem.violations or (Violation(problem.code, problem.detail),)
+            faults = problem.violations or (FieldViolation(problem.code, problem.detail),)
             checked.faults += [_at_line(number, fault) for fault in faults]
         if len(checked.faults) >= MAX_VIOLATIONS:
             return
@@ -157,7 +164,7 @@ def _custom_id(value: JsonValue, number: int, checked: _Checked) -> str:
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Without their ends. Raises the `Problem` of one that is too long."""
+    """Without their ends. Raises the `HttpProblem` of one that is too long."""
     rest = b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\n")
@@ -168,6 +175,6 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _at_line(number: int, fault: Violation) -> Violation:
+def _at_line(number: int, fault: FieldViolation) -> FieldViolation:
     place = f"{fault.pointer}: " if fault.pointer else ""
-    return Violation(fault.code, f"line {number}: {place}{fault.detail}", pointer="")
+    return FieldViolation(fault.code, f"line {number}: {place}{fault.detail}", pointer="")

@@ -24,7 +24,7 @@ from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
 from api.http.parsing import parse_body
-from api.http.problems.problem import Problem, invalid_field, not_found, unsupported_media
+from api.http.problems.problem import HttpProblem, invalid_field, not_found, unsupported_media
 from api.http.times import moment, optional_moment
 from api.jobs.answers.failure_view import job_problem
 from api.jobs.answers.view import JobViewer, audio_s_done
@@ -203,7 +203,7 @@ def _file(
 
 
 def _verified(pieces: Iterable[bytes], sha256: str) -> Iterator[bytes]:
-    """Raises the `Problem` that another file has arrived, once all of it was read."""
+    """Raises the `HttpProblem` that another file has arrived, once all of it was read."""
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
@@ -218,7 +218,7 @@ def _comparable(media_type: str, body: bytes) -> bytes:
         return body
     try:
         order = parse_json(body)
-    except Problem:
+    except HttpProblem:
         # It will be refused for that.
         return body
     if not isinstance(order, dict) or order.get("sha256") is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from rhapsode.contract.jobs.output import AudioFormat
 
 STREAMED: dict[AudioFormat, tuple[str, ...]] = {
@@ -14,7 +14,7 @@ STREAMED: dict[AudioFormat, tuple[str, ...]] = {
 
 
 def choose_format(accept: str | None) -> AudioFormat:
-    """The one with the highest q; between equals WAV, then MP3. Raises a `Problem` (406) if there is none."""
+    """The one with the highest q; between equals WAV, then MP3. Raises a `HttpProblem` (406) if there is none."""
     if not (accept or "").strip():
         return AudioFormat.WAV
     ranges = [_media_range(part) for part in (accept or "").split(",") if part.strip()]
@@ -22,7 +22,7 @@ def choose_format(accept: str | None) -> AudioFormat:
     best = max(qualities, key=lambda form: qualities[form])
     if qualities[best] <= 0:
         known = ", ".join(names[0] for names in STREAMED.values())
-        raise Problem(406, "invalid_request", "Not acceptable", f"a job can be heard as {known}")
+        raise HttpProblem(406, "invalid_request", "Not acceptable", f"a job can be heard as {known}")
     return best
 
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 
-from api.http.problems.problem import Violation, invalid
+from api.http.problems.problem import FieldViolation, invalid
 
 
 def encode_cursor(last: str) -> str:
@@ -22,5 +22,5 @@ def decode_cursor(cursor: str | None, form: re.Pattern[str]) -> str | None:
     except (binascii.Error, ValueError):
         entry = ""
     if not form.fullmatch(entry):
-        raise invalid([Violation("invalid_cursor", "is not a cursor of this list", parameter="cursor")])
+        raise invalid([FieldViolation("invalid_cursor", "is not a cursor of this list", parameter="cursor")])
     return entry

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from api.http.json_body import parse_json
-from api.http.problems.problem import Problem, Violation, invalid
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 
 _CODES = {
     "extra_forbidden": "unknown_field",
@@ -52,19 +52,19 @@ B = TypeVar("B", bound=BaseModel)
 
 
 def parse_body(form: type[B], body: bytes) -> B:
-    """Raises a `Problem`: 400 for what is not JSON, 422 for what is not a `form`."""
+    """Raises a `HttpProblem`: 400 for what is not JSON, 422 for what is not a `form`."""
     return parse_fields(form, parse_json(body))
 
 
 def parse_fields(form: type[B], fields: object) -> B:
-    """Raises a `Problem` for what is not a `form`."""
+    """Raises a `HttpProblem` for what is not a `form`."""
     try:
         return form.model_validate(fields)
     except ValidationError as error:
         raise invalid(body_violations(error)) from None
 
 
-def body_violations(error: ValidationError) -> list[Violation]:
+def body_violations(error: ValidationError) -> list[FieldViolation]:
     """One for every field at fault."""
     details = error.errors(include_url=False, include_input=False)
     around = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
@@ -72,21 +72,21 @@ def body_violations(error: ValidationError) -> list[Violation]:
     return [_body_violation(each) for each in details if each["type"] != "too_short" or each["loc"] not in around]
 
 
-def parameter_problem(error: RequestValidationError) -> Problem:
+def parameter_problem(error: RequestValidationError) -> HttpProblem:
     """What FastAPI refused: query parameters, for bodies are parsed here."""
     return invalid([_parameter_violation(detail) for detail in error.errors()])
 
 
-def _body_violation(detail: ErrorDetails) -> Violation:
+def _body_violation(detail: ErrorDetails) -> FieldViolation:
     # A key of a map that is itself refused is reported as (map, key, "[key]").
     place = [part for part in detail["loc"] if part != "[key]"]
-    return Violation(_code(detail["type"]), _sentence(detail), pointer=_pointer(place))
+    return FieldViolation(_code(detail["type"]), _sentence(detail), pointer=_pointer(place))
 
 
-def _parameter_violation(detail: ErrorDetails) -> Violation:
+def _parameter_violation(detail: ErrorDetails) -> FieldViolation:
     _, *place = detail["loc"]
     # A parameter that may be repeated is reported as (name, position), and the caller gave it a name only.
-    return Violation(_code(detail["type"]), _sentence(detail), parameter=str(place[0]) if place else None)
+    return FieldViolation(_code(detail["type"]), _sentence(detail), parameter=str(place[0]) if place else None)
 
 
 def _code(kind: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.live.messages import Audio, Extend, Resume, Segment
+from storage.live.messages import Audio, ExtendStream, Resume, SegmentBegins
 from storage.live.orders import LiveOrder
 
 
@@ -26,11 +26,11 @@ class KeptStream:
     def num_chars(self) -> int:
         return sum(len(each) for each in self._texts)
 
-    def extend(self, extension: Extend) -> None:
+    def extend(self, extension: ExtendStream) -> None:
         self._texts.append(extension.text)
         self._is_open = not extension.is_last
 
-    def begin(self, segment: Segment) -> bool:
+    def begin(self, segment: SegmentBegins) -> bool:
         """Whether it is another one than the one that is kept, rather than the same one resumed."""
         if segment.index == self._segment:
             return False

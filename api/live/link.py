@@ -20,10 +20,10 @@ from websockets.frames import CloseCode
 
 from storage.live.messages import (
     MAX_MESSAGE_BYTES,
-    Cancel,
+    CancelStream,
     FromWorker,
     Hello,
-    Load,
+    LiveLoad,
     MessageMalformed,
     ToWorker,
     decode_from_worker,
@@ -105,7 +105,7 @@ class WorkerLink:
     def leave(self, wire_id: str, *, is_over: bool) -> None:
         """Nothing more of this stream is taken; unless it is over, the worker is told to stop."""
         if self._passengers.pop(wire_id, None) is not None and not is_over:
-            self.say(Cancel(stream=wire_id))
+            self.say(CancelStream(stream=wire_id))
 
     def say(self, head: ToWorker) -> None:
         self._post(encode_message(head))
@@ -208,7 +208,7 @@ class WorkerLink:
         match received.head:
             case Hello() as hello:
                 self.hello, self.free = hello, hello.live_slots
-            case Load() as load:
+            case LiveLoad() as load:
                 self.free, self.step_ms = load.free, load.step_ms or 0.0
             case head:
                 # Of one that was cancelled, more may be on its way.

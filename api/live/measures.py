@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.live.stream import LiveStream
+from api.live.stream import HeardStream
 from storage.runtime.observability.metrics import counter, gauge, histogram
 
 _STREAMS = gauge("rhapsode_live_streams")
@@ -31,7 +31,7 @@ def late(mean_s: float) -> None:
     _LATENESS.set(mean_s)
 
 
-def over(tenant_class: str, stream: LiveStream) -> None:
+def over(tenant_class: str, stream: HeardStream) -> None:
     _STREAMS.labels(tenant_class).dec()
     _ENDED.labels(tenant_class, stream.outcome).inc()
     if stream.ttfa_s is not None:

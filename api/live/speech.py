@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from ulid import ULID
 
-from api.http.problems.problem import Problem, storage_unavailable
+from api.http.problems.problem import HttpProblem, storage_unavailable
 from api.live import measures
 from api.live.accounts import Account, Accounts
 from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal, server_late, server_stopping
@@ -19,11 +19,11 @@ from api.live.lateness import Lateness
 from api.live.link import WorkerLink
 from api.live.patience import LivePatience
 from api.live.shares import PlaceShares
-from api.live.stream import Answer, LiveStream, Place, StreamEvents, Unanswered
+from api.live.stream import Answer, HeardStream, StreamEvents, StreamPlace, Unanswered
 from api.live.workers import LiveWorkers
 from storage.errors import StoreUnavailable
 from storage.ids import TenantId
-from storage.live.messages import FULL, WORKER_LEAVING, Opened, Refused
+from storage.live.messages import FULL, WORKER_LEAVING, Opened, OpenRefused
 from storage.live.orders import LiveOrder
 from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import WorkerRegistry
@@ -68,16 +68,16 @@ class LiveSpeech:
         self._shares = PlaceShares()
         self._class_of = class_of
         self._is_stopping = False
-        self._streams: dict[str, LiveStream] = {}
+        self._streams: dict[str, HeardStream] = {}
         self._resuming: set[asyncio.Task[None]] = set()
         self._accounting: set[asyncio.Task[None]] = set()
         self._events = StreamEvents(on_lost=self._lost, on_over=self._over)
 
-    async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> LiveStream:
+    async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> HeardStream:
         """A stream that a worker has taken; leave it as a context manager. key: the caller's API key, for its usage.
 
-        Raises the `Problem` that every place is taken (429), that no worker speaks this model live, Redis is away or
-        this process stops (503), or what is wrong with the order; or a `StorageError`, such as `QuotaExceeded`.
+        Raises an `HttpProblem`: every place is taken (429), no worker speaks this model live, Redis is away or this
+        process stops (503), or the order is wrong. Raises a `StorageError` too, such as `QuotaExceeded`.
         """
         asked_s = asyncio.get_running_loop().time()
         self.refuse_in_vain()
@@ -85,7 +85,7 @@ class LiveSpeech:
         with span("live open", model=order.narration.model, stream=stream_id) as opening:
             account = Account(tenant, stream_id, key)
             traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
-            stream = LiveStream(
+            stream = HeardStream(
                 stream_id, traced, account, self._events, asked_s, slowest_pace=self._patience.slowest_pace
             )
             self._streams[stream_id] = stream
@@ -98,7 +98,7 @@ class LiveSpeech:
             opening.note(worker=stream.worker)
         return stream
 
-    async def _admit(self, stream: LiveStream) -> None:
+    async def _admit(self, stream: HeardStream) -> None:
         """Ask Redis and a worker at the same time: a listener waits for the longer of the two. Raises what either does.
 
         Redis' answer is waited for also where the caller has gone: what it counts has to be told of again.
@@ -126,7 +126,7 @@ class LiveSpeech:
         return self._is_stopping
 
     def refuse_in_vain(self) -> None:
-        """Raises the `Problem` that this process stops, or that Redis is away, at once. From any thread: looking
+        """Raises the `HttpProblem` that this process stops, or that Redis is away, at once. From any thread: looking
         anything up there takes longer."""
         if self._is_stopping:
             raise server_stopping()
@@ -134,8 +134,10 @@ class LiveSpeech:
             raise storage_unavailable()
 
     def refuse_newcomers(self) -> None:
-        """As `refuse_in_vain`, and the `Problem` that this process cannot keep up with those whom it has taken. Asked
-        of a connection and of an order before anything is promised: who was taken is served. From any thread."""
+        """As `refuse_in_vain`; raises an `HttpProblem` too while this process is late with its present streams.
+
+        Call it for a connection or an order before it is accepted. From any thread.
+        """
         self.refuse_in_vain()
         if self._lateness.is_late:
             raise server_late()
@@ -199,26 +201,26 @@ class LiveSpeech:
         except TimeoutError:
             raise storage_unavailable() from None
 
-    async def _place_first(self, stream: LiveStream) -> None:
-        """Raises a `Problem`."""
+    async def _place_first(self, stream: HeardStream) -> None:
+        """Raises a `HttpProblem`."""
         await self._workers.known(stream.model)
         self._leave_to_others(stream)
-        refused: Refused | None = None
+        refused: OpenRefused | None = None
         tried: set[WorkerLink] = set()
         while (link := self._choose(stream, tried)) is not None:
             tried.add(link)
             match await self._ask(stream, link):
                 case Opened():
                     return
-                case Refused() as answer if answer.retry_after_s is not None:
+                case OpenRefused() as answer if answer.retry_after_s is not None:
                     refused, link.free = answer, 0
-                case Refused() as answer:
+                case OpenRefused() as answer:
                     raise refusal(answer)
                 case Unanswered():
                     continue
         raise self._no_place(stream, refused, tried)
 
-    def _choose(self, stream: LiveStream, tried: Collection[WorkerLink]) -> WorkerLink | None:
+    def _choose(self, stream: HeardStream, tried: Collection[WorkerLink]) -> WorkerLink | None:
         """None too where all that is left is known to be full, and one of these was asked."""
         order = stream.model
         candidates = self._workers.candidates(order, stream.revision, is_strict=stream.is_strict, without=tried)
@@ -226,7 +228,7 @@ class LiveSpeech:
             return None
         return candidates[0]
 
-    def _no_place(self, stream: LiveStream, refused: Refused | None, tried: Collection[WorkerLink]) -> Problem:
+    def _no_place(self, stream: HeardStream, refused: OpenRefused | None, tried: Collection[WorkerLink]) -> HttpProblem:
         if refused is not None and refused.code not in (FULL, WORKER_LEAVING):
             return for_now(refused)
         if not tried and not self._workers.serves(stream.model):
@@ -234,8 +236,8 @@ class LiveSpeech:
         self._shares.refused(stream.model, stream.account.tenant)
         return live_full(RETRY_AFTER_S if refused is None else refused.retry_after_s or RETRY_AFTER_S)
 
-    def _leave_to_others(self, stream: LiveStream) -> None:
-        """Raises the `Problem` that what is free is for tenants that have less and wait."""
+    def _leave_to_others(self, stream: HeardStream) -> None:
+        """Raises the `HttpProblem` that what is free is for tenants that have less and wait."""
         fitting = self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without=())
         free = sum(max(0, link.free) for link in fitting)
         held = Counter(
@@ -246,7 +248,7 @@ class LiveSpeech:
         if self._shares.has_enough(stream.model, stream.account.tenant, held, free):
             raise live_full(RETRY_AFTER_S)
 
-    async def _ask(self, stream: LiveStream, link: WorkerLink) -> Answer:
+    async def _ask(self, stream: HeardStream, link: WorkerLink) -> Answer:
         """Have the stream begin or go on there; without a place if it does not."""
         place = stream.board(link)
         try:
@@ -262,7 +264,7 @@ class LiveSpeech:
 
     def _leave_silent(self, link: WorkerLink, now_s: float) -> None:
         """Streams that would run dry there go elsewhere, if there is room; the one with the least left first."""
-        places = [each for each in link.passengers if isinstance(each, Place)]
+        places = [each for each in link.passengers if isinstance(each, StreamPlace)]
         for place in sorted(places, key=lambda each: each.stream.lead_s(now_s)):
             stream = place.stream
             if stream.lead_s(now_s) > DANGER_LEAD_S or not self._has_room_beside(link, stream):
@@ -272,18 +274,18 @@ class LiveSpeech:
             else:
                 place.settle(Unanswered.SILENT)
 
-    def _has_room_beside(self, link: WorkerLink, stream: LiveStream) -> bool:
+    def _has_room_beside(self, link: WorkerLink, stream: HeardStream) -> bool:
         others = self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without={link})
         return bool(others) and others[0].free > 0
 
-    def _lost(self, stream: LiveStream, reason: str) -> None:
+    def _lost(self, stream: HeardStream, reason: str) -> None:
         measures.lost(reason)
         logger.info("a live stream lost its worker", extra={"stream": stream.id, "reason": reason})
         task = asyncio.create_task(self._resume_or_fail(stream, reason))
         self._resuming.add(task)
         task.add_done_callback(self._resuming.discard)
 
-    async def _resume_or_fail(self, stream: LiveStream, reason: str) -> None:
+    async def _resume_or_fail(self, stream: HeardStream, reason: str) -> None:
         try:
             await self._resume(stream, reason)
         except Exception:
@@ -291,7 +293,7 @@ class LiveSpeech:
             logger.exception("a live stream could not go on", extra={"stream": stream.id})
             stream.fail(WORKER_LOST, "the stream could not go on with another worker: an internal error")
 
-    async def _resume(self, stream: LiveStream, reason: str) -> None:
+    async def _resume(self, stream: HeardStream, reason: str) -> None:
         loop = asyncio.get_running_loop()
         lost_s = loop.time()
         give_up_s = lost_s + max(0.0, stream.lead_s(lost_s)) + self._patience.resume_s
@@ -308,25 +310,25 @@ class LiveSpeech:
             await asyncio.sleep(RESUME_EVERY_S)
         return None
 
-    async def _resumed(self, stream: LiveStream) -> bool:
+    async def _resumed(self, stream: HeardStream) -> bool:
         tried: set[WorkerLink] = set()
         while not stream.is_over and (link := self._choose(stream, tried)) is not None:
             tried.add(link)
             answer = await self._ask(stream, link)
             if isinstance(answer, Opened):
                 return True
-            if isinstance(answer, Refused):
+            if isinstance(answer, OpenRefused):
                 link.free = 0
                 if answer.retry_after_s is None:
                     stream.fail(answer.code, answer.detail)
         return False
 
-    def _over(self, stream: LiveStream) -> None:
+    def _over(self, stream: HeardStream) -> None:
         self._accounts.close(stream.account)
         measures.over(self._class_of(stream.account.tenant), stream)
         self._forget_read(stream)
 
-    def _forget_read(self, stream: LiveStream) -> None:
+    def _forget_read(self, stream: HeardStream) -> None:
         if stream.is_over and stream.is_read:
             self._streams.pop(stream.id, None)
 

@@ -21,17 +21,17 @@ from storage.live.messages import (
     RESUMABLE,
     Audio,
     Consumed,
-    Done,
-    Extend,
-    Failed,
+    ExtendStream,
     FromWorker,
     Hello,
-    Load,
+    LiveLoad,
     Open,
     Opened,
-    Refused,
-    Segment,
-    Spoken,
+    OpenRefused,
+    SegmentBegins,
+    SegmentSpoken,
+    StreamDone,
+    StreamFailed,
     encode_message,
     split_audio,
 )
@@ -75,13 +75,13 @@ class Unanswered(Enum):
     SILENT = auto()
 
 
-Answer = Opened | Refused | Unanswered
+Answer = Opened | OpenRefused | Unanswered
 
 
-class Place:
+class StreamPlace:
     """The stream at one worker. answer: what the worker said to it. before: samples that came from others."""
 
-    def __init__(self, stream: LiveStream, link: WorkerLink, wire_id: str, before: int) -> None:
+    def __init__(self, stream: HeardStream, link: WorkerLink, wire_id: str, before: int) -> None:
         self.link = link
         self.wire_id = wire_id
         self.before = before
@@ -89,7 +89,7 @@ class Place:
         self.stream = stream
 
     def take(self, head: FromWorker, payload: bytes) -> None:
-        if isinstance(head, Opened | Refused):
+        if isinstance(head, Opened | OpenRefused):
             if isinstance(head, Opened) and self.link.hello is not None:
                 # At once: audio may stand behind it already, before the task that waits for the answer is awake.
                 self.stream.settle_at(self.link.hello)
@@ -115,11 +115,11 @@ class Place:
 class StreamEvents:
     """on_lost: the stream needs another worker, for this reason. on_over: its last chunk came, or it broke."""
 
-    on_lost: Callable[[LiveStream, str], None]
-    on_over: Callable[[LiveStream], None]
+    on_lost: Callable[[HeardStream, str], None]
+    on_over: Callable[[HeardStream], None]
 
 
-class LiveStream:
+class HeardStream:
     """Leaving it as a context manager ends it, wherever it is. For the event loop and one reader.
 
     outcome: "" while it goes on, then `done`, `cancelled` or the code with which it broke. `attempts` without a sample:
@@ -152,7 +152,7 @@ class LiveStream:
         self._asked_s = now_s
         self._kept = KeptStream(order)
         self._events = events
-        self._place: Place | None = None
+        self._place: StreamPlace | None = None
         self._ready: deque[LiveChunk] = deque()
         self._has_news = asyncio.Event()
         self._num_came = self._num_taken = self._num_told = 0
@@ -175,7 +175,7 @@ class LiveStream:
         return not self._ready
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> StreamPlace | None:
         return self._place
 
     @property
@@ -225,11 +225,11 @@ class LiveStream:
             self._problem = LiveBroken(code, detail)
             self._end(code)
 
-    def board(self, link: WorkerLink) -> Place:
+    def board(self, link: WorkerLink) -> StreamPlace:
         """Begin or go on at this worker; what another one still says is not taken."""
         self.leave()
         self.num_places += 1
-        place = self._place = Place(self, link, f"{self.id}-{self.num_places}", self._num_came)
+        place = self._place = StreamPlace(self, link, f"{self.id}-{self.num_places}", self._num_came)
         self._num_told = self._num_came
         resume, codes = self._kept.resume()
         link.board(
@@ -254,7 +254,7 @@ class LiveStream:
             if self._counts_pieces:
                 self.account.characters += self._kept.num_chars
 
-    def lose(self, place: Place, reason: str) -> None:
+    def lose(self, place: StreamPlace, reason: str) -> None:
         """Its worker can do nothing more for it."""
         if place is self._place and not self.is_over:
             self.leave()
@@ -285,33 +285,33 @@ class LiveStream:
         taken_s = self._num_taken / self.sample_rate_hz if self._num_taken else 0.0
         return untaken_s > LISTENER_GRACE_S and (untaken_s - LISTENER_GRACE_S) * self._slowest_pace > taken_s
 
-    def take(self, place: Place, head: FromWorker, payload: bytes) -> None:
+    def take(self, place: StreamPlace, head: FromWorker, payload: bytes) -> None:
         """From the worker where the stream is."""
         match head:
-            case Segment():
+            case SegmentBegins():
                 self._begin_segment(head)
             case Audio():
                 self._take_audio(place, head, payload)
-            case Spoken():
+            case SegmentSpoken():
                 self._kept.end(head.segment)
-            case Done():
+            case StreamDone():
                 self.findings = head.findings
                 self._finish(place, "done")
-            case Failed():
+            case StreamFailed():
                 self._take_failure(place, head)
-            case Opened() | Refused() | Hello() | Load():
+            case Opened() | OpenRefused() | Hello() | LiveLoad():
                 pass
             case _:
                 assert_never(head)
 
-    def _begin_segment(self, segment: Segment) -> None:
+    def _begin_segment(self, segment: SegmentBegins) -> None:
         self._chunk_asked_s = asyncio.get_running_loop().time()
         if self._kept.begin(segment):
             self._segment_is_counted = False
         # How much of a text that is being written belongs to the segment is not known yet.
         self._segment_chars = 0 if self._counts_pieces else len(segment.text)
 
-    def _take_audio(self, place: Place, audio: Audio, payload: bytes) -> None:
+    def _take_audio(self, place: StreamPlace, audio: Audio, payload: bytes) -> None:
         hello = place.link.hello
         if hello is None or self.heard is None:
             raise RuntimeError("audio before a worker has introduced itself")
@@ -360,13 +360,13 @@ class LiveStream:
 
     def _extend(self, text: str, *, is_last: bool) -> None:
         wire_id = self._place.wire_id if self._place is not None else self.id
-        extension = Extend(stream=wire_id, text=text, is_last=is_last)
+        extension = ExtendStream(stream=wire_id, text=text, is_last=is_last)
         self._kept.extend(extension)
         self.account.characters += len(text)
         if self._place is not None:
             self._place.link.say(extension)
 
-    def _take_failure(self, place: Place, failed: Failed) -> None:
+    def _take_failure(self, place: StreamPlace, failed: StreamFailed) -> None:
         if failed.code not in RESUMABLE:
             self._problem = LiveBroken(failed.code, failed.detail)
             self._finish(place, failed.code)
@@ -376,7 +376,7 @@ class LiveStream:
         place.link.leave(place.wire_id, is_over=True)
         self.lose(place, failed.code)
 
-    def _finish(self, place: Place, outcome: str) -> None:
+    def _finish(self, place: StreamPlace, outcome: str) -> None:
         """By its worker's word."""
         place.link.leave(place.wire_id, is_over=True)
         self._place = None

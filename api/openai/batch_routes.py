@@ -16,7 +16,7 @@ from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import body_violations, parse_body
-from api.http.problems.problem import Problem, invalid, payload_too_large_for_speech
+from api.http.problems.problem import HttpProblem, invalid, payload_too_large_for_speech
 from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import refuse_long
 from api.openai.whole_speech import accept, audio_s, cancel, ended, give_up, unfinished, whole_audio
@@ -40,7 +40,7 @@ _OF_A_RECORDING = frozenset({"ref_text", "x_vector_only_mode"})
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    problem: Problem
+    problem: HttpProblem
 
 
 @router.post("", response_model=SpokenBatch, response_model_exclude_none=True, openapi_extra=json_body(SpeechBatch))
@@ -71,7 +71,7 @@ async def speak_batch(
 
 
 def _parsed(body: bytes) -> list[SpeechOrder]:
-    """Raises a `Problem`."""
+    """Raises a `HttpProblem`."""
     batch = parse_body(SpeechBatch, body)
     for item in batch.items:
         refuse_long(item.input)
@@ -98,13 +98,13 @@ def _all_accepted(
     key: IdempotencyKey | None,
     api_url: str,
 ) -> list[JobRecord | _Refused]:
-    """All, or none where the system itself has no room. Raises a `Problem` or a `StorageError`."""
+    """All, or none where the system itself has no room. Raises a `HttpProblem` or a `StorageError`."""
     accepted: list[JobRecord | _Refused] = []
     try:
         for place, order in enumerate(orders):
             of_item = None if key is None else IdempotencyKey(f"{key.key}#{place}", key.fingerprint)
             accepted.append(_accepted(services, tenant, order, of_item, api_url))
-    except (Problem, StorageError):
+    except (HttpProblem, StorageError):
         for job in accepted:
             if isinstance(job, JobRecord):
                 cancel(services, job)
@@ -117,7 +117,7 @@ def _accepted(
 ) -> JobRecord | _Refused:
     try:
         return accept(services, tenant, order, key, api_url, False).job  # noqa: FBT003
-    except Problem as problem:
+    except HttpProblem as problem:
         if problem.status >= 500:
             raise
         return _Refused(problem)
@@ -132,7 +132,7 @@ def _result(
         if not outcome.state.is_terminal:
             raise unfinished(outcome) if key is not None else give_up(services, outcome)
         audio = whole_audio(services, outcome, order)
-    except Problem as problem:
+    except HttpProblem as problem:
         return _failed(index, problem, outcome.id)
     return SpokenItem(
         index=index,
@@ -144,7 +144,7 @@ def _result(
     )
 
 
-def _failed(index: int, problem: Problem, job: str | None) -> SpokenItem:
+def _failed(index: int, problem: HttpProblem, job: str | None) -> SpokenItem:
     return SpokenItem(index=index, status="error", error=problem.detail, code=problem.code, job_id=job)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.jobs.submission.submission import resolve_submission
 from api.jobs.submission.voice_choice import prepare_voice
 from api.openai.orders import job_request, said_otherwise
@@ -22,7 +22,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
 
     usual: the mode where the order does not say which.
 
-    Raises a `Problem` or a `StorageError`, as a job's submission does.
+    Raises a `HttpProblem` or a `StorageError`, as a job's submission does.
     """
     services.live.refuse_newcomers()
     services = _with_recent_models(services, order)
@@ -31,7 +31,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
         resolved = resolve_submission(services, tenant, request, new_job_id(), [])
         for voice in resolved.cast.voices:
             prepare_voice(services, tenant, voice)
-    except Problem as problem:
+    except HttpProblem as problem:
         raise said_otherwise(problem) from problem
     spec = resolved.spec
     return LiveOrder(

@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from pydantic import ValidationError
 
 from api.http.parsing import body_violations, parse_body
-from api.http.problems.problem import Problem, Violation, invalid, invalid_field, payload_too_large_for_speech
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid, invalid_field, payload_too_large_for_speech
 from api.openai.spoken_names import SpokenNames
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechFormat, SpeechOrder
@@ -31,7 +31,7 @@ _INSIDE = ("/sampling", "/output")
 
 
 def parse_order(body: bytes) -> SpeechOrder:
-    """Raises a `Problem`."""
+    """Raises a `HttpProblem`."""
     order = parse_body(SpeechOrder, body)
     refuse_long(order.input)
     return order
@@ -53,7 +53,7 @@ def stored_as(form: SpeechFormat) -> str:
 
 
 def job_request(order: SpeechOrder, names: SpokenNames) -> JobRequest:
-    """The narration that an order comes to. Raises the `Problem` of what cannot be spoken."""
+    """The narration that an order comes to. Raises the `HttpProblem` of what cannot be spoken."""
     _refuse_own_way(order)
     fields: dict[str, Any] = {
         "input": {"text": order.input},
@@ -80,14 +80,14 @@ def job_request(order: SpeechOrder, names: SpokenNames) -> JobRequest:
         raise invalid([_as_said(each) for each in body_violations(error)]) from None
 
 
-def said_otherwise(problem: Problem) -> Problem:
+def said_otherwise(problem: HttpProblem) -> HttpProblem:
     """The same about the fields of the call."""
     found = [_as_said(each) for each in problem.violations]
     names_fields = problem.code == "invalid_request" and problem.status == 422
     return invalid(found) if found and names_fields else problem.at(found)
 
 
-def _as_said(violation: Violation) -> Violation:
+def _as_said(violation: FieldViolation) -> FieldViolation:
     pointer = violation.pointer or ""
     for prefix in _INSIDE:
         pointer = pointer.removeprefix(prefix) if pointer.startswith(f"{prefix}/") else pointer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from api.http.problems.problem import Problem, invalid_field
+from api.http.problems.problem import HttpProblem, invalid_field
 from api.jobs.submission.resolving import listed
 from api.services.container import ApiServices
 from api.voices.matching import choose_model, find_own_voice
@@ -36,7 +36,7 @@ class SpokenNames:
 
 
 def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall) -> SpokenNames:
-    """Raises the `Problem` of a name that means nothing here, and of a task that cannot be."""
+    """Raises the `HttpProblem` of a name that means nothing here, and of a task that cannot be."""
     cards = services.models.list()
     card = _model(call, services, cards)
     _refuse_other_task(call, card)
@@ -112,7 +112,7 @@ def _refuse_second(call: VoiceOfCall, voice: str | None) -> str | None:
     return voice
 
 
-def _designed(card: ModelCard) -> Problem:
+def _designed(card: ModelCard) -> HttpProblem:
     detail = f"{card.name} makes its voice from `instructions`; leave `voice` out, or send {DESIGNED_VOICES[0]!r}"
     return invalid_field("/voice", "not_supported", detail)
 

@@ -16,8 +16,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.access.caller_key import caller_key
-from api.http.problems.problem import Problem, openai_error
-from api.live.stream import LiveChunk, LiveStream
+from api.http.problems.problem import HttpProblem, openai_error
+from api.live.stream import HeardStream, LiveChunk
 from api.openai.headers import spoken_headers
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.media_types import MEDIA_TYPES
@@ -33,10 +33,10 @@ logger = logging.getLogger(__name__)
 EVENT_STREAM = "text/event-stream"
 
 
-class SpeechStream(StreamingResponse):
+class SpeechAnswerStream(StreamingResponse):
     """Ends the stream when the answer ends, however that is: also for a caller who was gone before it began."""
 
-    def __init__(self, services: ApiServices, order: LiveOrder, stream: LiveStream, body: _Body) -> None:
+    def __init__(self, services: ApiServices, order: LiveOrder, stream: HeardStream, body: _Body) -> None:
         super().__init__(body.pieces, headers=_headers(order, stream), media_type=body.media_type)
         self._services = services
         self._order = order
@@ -59,7 +59,7 @@ class _Body:
 async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> StreamingResponse:
     """Begins once there is something to hear: whatever is refused before that has a status of its own.
 
-    Raises a `Problem` or a `StorageError`.
+    Raises a `HttpProblem` or a `StorageError`.
     """
     wanted = await run_sync(live_order, services, tenant, order, LiveTextMode.WHOLE)
     try:
@@ -68,14 +68,14 @@ async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOr
             chunks = stream.chunks()
             first = await anext(chunks, None)
             body = _body(services, order, stream, _from(first, chunks))
-            return SpeechStream(services, wanted, stream, body)
+            return SpeechAnswerStream(services, wanted, stream, body)
     except BaseException:
         await _forget(services, wanted)
         raise
 
 
 @contextmanager
-def _ended_by_error(stream: LiveStream) -> Generator[None]:
+def _ended_by_error(stream: HeardStream) -> Generator[None]:
     try:
         yield
     except BaseException:
@@ -83,7 +83,7 @@ def _ended_by_error(stream: LiveStream) -> Generator[None]:
         raise
 
 
-def _body(services: ApiServices, order: SpeechOrder, stream: LiveStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
+def _body(services: ApiServices, order: SpeechOrder, stream: HeardStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
     encoder = speech_encoder(order.response_format, stream.sample_rate_hz, order.speed)
     is_heavy = costs_time(order.response_format, order.speed)
     pieces = _pieces(services, encoder, chunks, is_heavy=is_heavy)
@@ -92,7 +92,7 @@ def _body(services: ApiServices, order: SpeechOrder, stream: LiveStream, chunks:
     return _Body(pieces, MEDIA_TYPES[order.response_format])
 
 
-def _headers(order: LiveOrder, stream: LiveStream) -> dict[str, str]:
+def _headers(order: LiveOrder, stream: HeardStream) -> dict[str, str]:
     return {
         "Cache-Control": "no-store",
         "X-Accel-Buffering": "no",
@@ -113,7 +113,7 @@ async def _from(first: LiveChunk | None, rest: AsyncGenerator[LiveChunk]) -> Asy
 async def _pieces(
     services: ApiServices, encoder: SpeechEncoder, chunks: AsyncGenerator[LiveChunk], *, is_heavy: bool
 ) -> AsyncGenerator[bytes]:
-    """In the wanted format. Raises the `Problem` of a stream that broke."""
+    """In the wanted format. Raises the `HttpProblem` of a stream that broke."""
     async with aclosing(chunks):
         async for chunk in chunks:
             if piece := await _encoded(services, encoder, chunk.pcm, is_heavy=is_heavy):
@@ -128,13 +128,13 @@ async def _encoded(services: ApiServices, encoder: SpeechEncoder, pcm: bytes, *,
     return await run_sync(encoder.add, pcm, limiter=services.live_encoders)
 
 
-async def _events(order: SpeechOrder, stream: LiveStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+async def _events(order: SpeechOrder, stream: HeardStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
     """OpenAI's. The status is long sent, so that what breaks the stream is an event too."""
     try:
         async for piece in pieces:
             audio = base64.b64encode(piece).decode()
             yield _event("speech.audio.delta", audio=audio, response_format=order.response_format)
-    except Problem as problem:
+    except HttpProblem as problem:
         logger.warning("live stream broken off", extra={"stream": stream.id, "code": problem.code})
         yield _event("speech.audio.error", error=openai_error(problem))
         return

@@ -17,7 +17,7 @@ from api.voices.caches.view import shown_state
 from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice
 from api.voices.matching import choose_model, modes_of
 from api.voices.routes import delete_discarded
-from api.voices.upload import Upload, read_upload
+from api.voices.upload import UploadForm, read_upload
 from api.voices.view import built_in_voices
 from rhapsode.contract import openai_voices as audio_schemas
 from rhapsode.contract.voices.caches import CacheOrder, ShownState
@@ -123,9 +123,9 @@ def _by_name(services: ApiServices, tenant: TenantId, name: str) -> VoiceRecord:
     return record
 
 
-def _renamed(upload: Upload) -> Upload:
+def _renamed(upload: UploadForm) -> UploadForm:
     fields = {"description" if name == "speaker_description" else name: text for name, text in upload.fields.items()}
-    return Upload(fields, upload.files)
+    return UploadForm(fields, upload.files)
 
 
 def _uploaded(record: VoiceRecord) -> audio_schemas.UploadedVoice:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted, find_response
-from api.http.problems.problem import DeadlineUnreachable, Problem, backlog_full, state_conflict
+from api.http.problems.problem import DeadlineUnreachable, HttpProblem, backlog_full, state_conflict
 from api.jobs.answers.failure_view import failure_status
 from api.jobs.answers.waiting import wait_until_ended
 from api.jobs.segments.planned_job import narration_of
@@ -53,7 +53,7 @@ def accept(
     except DeadlineUnreachable as problem:
         detail = f"this would take longer than {PATIENCE_S} s now; a job of /v1/jobs can wait"
         raise backlog_full(detail, problem.late_s) from None
-    except Problem as problem:
+    except HttpProblem as problem:
         raise said_otherwise(problem) from problem
 
 
@@ -108,7 +108,7 @@ def whole_answer(services: ApiServices, record: JobRecord, order: SpeechOrder, i
 
 
 def whole_audio(services: ApiServices, record: JobRecord, order: SpeechOrder) -> bytes:
-    """Of a job that has ended. Raises the `Problem` that it made none."""
+    """Of a job that has ended. Raises the `HttpProblem` that it made none."""
     if record.state is not JobState.SUCCEEDED:
         raise _failure(record)
     audio = services.artifacts.get(_artifact(record, order).key)
@@ -131,18 +131,18 @@ def _findings(services: ApiServices, record: JobRecord) -> list[str]:
     return list(dict.fromkeys(flag for result in results for flag in result.flags))
 
 
-def give_up(services: ApiServices, record: JobRecord) -> Problem:
+def give_up(services: ApiServices, record: JobRecord) -> HttpProblem:
     """The caller has gone, or waited as long as may be. The job is not wanted any more."""
     cancel(services, record)
     return unfinished(record)
 
 
-def unfinished(record: JobRecord) -> Problem:
+def unfinished(record: JobRecord) -> HttpProblem:
     detail = f"job {record.id} is not done after {PATIENCE_S} s"
-    return Problem(504, "deadline_exceeded", "Not done in time", detail, retryable=True)
+    return HttpProblem(504, "deadline_exceeded", "Not done in time", detail, retryable=True)
 
 
-def _failure(record: JobRecord) -> Problem:
+def _failure(record: JobRecord) -> HttpProblem:
     """Why there is no audio, with the status of an API whose jobs are not seen."""
     match record.state, record.error:
         case JobState.EXPIRED, _:
@@ -153,4 +153,4 @@ def _failure(record: JobRecord) -> Problem:
             raise RuntimeError(f"{record.id} is {record.state} and says not why")
         case _, error:
             title = "The speech could not be made"
-            return Problem(failure_status(error.code) or 500, error.code, title, error.detail)
+            return HttpProblem(failure_status(error.code) or 500, error.code, title, error.detail)

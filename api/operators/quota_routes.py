@@ -10,7 +10,7 @@ from api.http.parsing import parse_body
 from api.services.container import ApiServices
 from rhapsode.contract.operators.quotas import QuotaAmounts, QuotaOrder, QuotaView
 from storage.ids import TenantId
-from storage.tenants.quotas import Held, OwnQuotas, Quotas
+from storage.tenants.quotas import OwnQuotas, Quotas, QuotaUse
 
 router = APIRouter(tags=["usage"])
 
@@ -49,7 +49,7 @@ def _view(services: ApiServices, tenant: TenantId) -> QuotaView:
     return QuotaView(tenant=tenant, limits=_amounts(in_force), own=_amounts(own), held=_amounts(held))
 
 
-def _amounts(quotas: Quotas | OwnQuotas | Held) -> QuotaAmounts:
+def _amounts(quotas: Quotas | OwnQuotas | QuotaUse) -> QuotaAmounts:
     return QuotaAmounts(
         jobs=quotas.jobs,
         audio_s=None if quotas.audio_ms is None else quotas.audio_ms / 1000,

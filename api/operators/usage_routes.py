@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from api.dependencies import KnownTenant, Services, Tenant
-from api.http.problems.problem import Problem, Violation, invalid
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 from api.services.container import ApiServices
 from rhapsode.contract.operators.usage import Grouping, UsageAmounts, UsageQuery, UsageReport, UsageRow
 from storage.ids import TenantId
@@ -55,7 +55,7 @@ def _answer(services: ApiServices, tenant: TenantId, parameters: UsageQuery) -> 
 
 
 def _days(parameters: UsageQuery) -> tuple[date, date]:
-    """Raises the `Problem` of days in the wrong order, or of more than are kept."""
+    """Raises the `HttpProblem` of days in the wrong order, or of more than are kept."""
     last = parameters.last or datetime.now(UTC).date()
     if last < date.min + timedelta(days=DEFAULT_DAYS):
         raise _out_of_range("to", "nothing was counted then")
@@ -67,8 +67,8 @@ def _days(parameters: UsageQuery) -> tuple[date, date]:
     return first, last
 
 
-def _out_of_range(parameter: str, detail: str) -> Problem:
-    return invalid([Violation("out_of_range", detail, parameter=parameter)])
+def _out_of_range(parameter: str, detail: str) -> HttpProblem:
+    return invalid([FieldViolation("out_of_range", detail, parameter=parameter)])
 
 
 def _rows(found: Iterable[DayUsage], group_by: Sequence[Grouping]) -> list[UsageRow]:

@@ -17,7 +17,7 @@ from api.dependencies import Services, Tenant
 from api.http.bodies import body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
-from api.http.problems.problem import Problem, Violation, invalid, not_found, unsupported_media
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid, not_found, unsupported_media
 from api.http.times import moment
 from api.services.container import ApiServices
 from reading.spelling.rules import PronunciationRule, decode_rules, encode_rules
@@ -205,7 +205,7 @@ def _refuse_repeats(order: VersionOrder) -> None:
         key = (rule.grapheme if rule.case_sensitive else rule.grapheme.casefold(), rule.case_sensitive)
         if key in seen:
             detail = f"there is another rule for {rule.grapheme!r} before this one"
-            raise invalid([Violation("repeated", detail, pointer=f"/rules/{index}/grapheme")])
+            raise invalid([FieldViolation("repeated", detail, pointer=f"/rules/{index}/grapheme")])
         seen.add(key)
 
 
@@ -213,10 +213,10 @@ def _from_pls(content: bytes) -> VersionOrder:
     try:
         lexicon = parse_pls(content)
     except PlsError as error:
-        raise invalid([Violation("invalid_pls", str(error))]) from error
+        raise invalid([FieldViolation("invalid_pls", str(error))]) from error
     if not 0 < len(lexicon.rules) <= MAX_RULES:
         detail = f"the lexicon has {len(lexicon.rules):,} rules; 1 to {MAX_RULES:,} are taken"
-        raise invalid([Violation("out_of_range", detail)])
+        raise invalid([FieldViolation("out_of_range", detail)])
     rules = [{"grapheme": rule.grapheme, "alias": rule.alias} for rule in lexicon.rules]
     try:
         return VersionOrder.model_validate({"rules": rules, "language": lexicon.language})
@@ -233,8 +233,8 @@ def _checked_name(name: str | None) -> str:
         raise _bad_name("wrong_type", error.errors()[0]["msg"]) from None
 
 
-def _bad_name(code: str, detail: str) -> Problem:
-    return invalid([Violation(code, detail, parameter="name")])
+def _bad_name(code: str, detail: str) -> HttpProblem:
+    return invalid([FieldViolation(code, detail, parameter="name")])
 
 
 def _rules(

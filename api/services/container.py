@@ -32,7 +32,7 @@ from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.dead_letters import DeadLetters
-from storage.queue.fleet_history import FleetHistory
+from storage.queue.fleet_history import FleetHistoryStore
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.overview import QueueOverviews
 from storage.queue.recent_models import RecentModels
@@ -109,7 +109,7 @@ class ApiServices:
     worker_slots: WorkerSlots
     worker_registry: WorkerRegistry
     queue_overviews: QueueOverviews
-    fleet_history: FleetHistory
+    fleet_history: FleetHistoryStore
     guard: StateGuard
     dead_letters: DeadLetters
     audit_log: AuditLog
@@ -183,7 +183,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 worker_slots=WorkerSlots(client, settings.key_prefix),
                 worker_registry=worker_registry,
                 queue_overviews=QueueOverviews(client, settings.key_prefix),
-                fleet_history=FleetHistory(client, settings.key_prefix),
+                fleet_history=FleetHistoryStore(client, settings.key_prefix),
                 guard=StateGuard(client, artifacts, settings.key_prefix),
                 dead_letters=DeadLetters(client, settings.key_prefix),
                 audit_log=AuditLog(client, settings.key_prefix),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.http.problems.problem import Problem, Violation, invalid
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 from api.settings import ApiSettings
 from storage.ids import TenantId
 from storage.runtime.egress.client import SafeHttp
@@ -25,24 +25,24 @@ class WebhookServices:
     sealer: SecretSealer | None
 
     def seal(self, owner: str) -> tuple[str, str]:
-        """A new secret of this owner, as it is and sealed. Raises a `Problem`."""
+        """A new secret of this owner, as it is and sealed. Raises a `HttpProblem`."""
         secret = new_secret()
         return secret, self._sealer().seal(secret, owner)
 
     def open(self, sealed: str, owner: str) -> str:
-        """Raises a `Problem`."""
+        """Raises a `HttpProblem`."""
         try:
             return self._sealer().open(sealed, owner)
         except SecretUnreadable as error:
             detail = f"the secret cannot be shown: {error}; rotate it"
-            raise Problem(409, "state_conflict", "The secret is unreadable", detail) from error
+            raise HttpProblem(409, "state_conflict", "The secret is unreadable", detail) from error
 
     def tenant_secret(self, tenant: TenantId) -> str:
-        """What signs for the URLs that jobs name, sealed; drawn when it is first needed. Raises a `Problem`."""
+        """What signs for the URLs that jobs name, sealed; drawn when it is first needed. Raises a `HttpProblem`."""
         return self.store.tenant_secrets(tenant, self.seal(tenant)[1])[0].sealed
 
     def check_url(self, url: str) -> None:
-        """Whether a webhook would be sent there now. Raises a `Problem` that points to `url`."""
+        """Whether a webhook would be sent there now. Raises a `HttpProblem` that points to `url`."""
         try:
             self.http.check(url)
         except SafeHttpError as error:
@@ -51,7 +51,7 @@ class WebhookServices:
     def _sealer(self) -> SecretSealer:
         if self.sealer is None:
             detail = "this server has no RHAPSODE_WEBHOOK_KEY, so it keeps no secrets and sends no webhooks"
-            raise Problem(503, "webhooks_unavailable", "Webhooks are not set up", detail)
+            raise HttpProblem(503, "webhooks_unavailable", "Webhooks are not set up", detail)
         return self.sealer
 
 
@@ -62,6 +62,6 @@ def open_webhooks(store: WebhookStore, queue: WebhookQueue, settings: ApiSetting
     )
 
 
-def refused_url(error: SafeHttpError, pointer: str) -> Problem:
+def refused_url(error: SafeHttpError, pointer: str) -> HttpProblem:
     """The client's reason is the violation's code: url_refused, blocked_address, unresolved, timed_out."""
-    return invalid([Violation(error.reason, str(error), pointer=pointer)])
+    return invalid([FieldViolation(error.reason, str(error), pointer=pointer)])

@@ -23,7 +23,7 @@ from api.http.problems.problem import (
     unsupported_media,
 )
 from storage.errors import ArtifactExists, ArtifactMissing
-from storage.objects.local_store import PIECE_BYTES, LocalArtifactStore, SignedObject, UrlRefused
+from storage.objects.local_store import PIECE_BYTES, LinkRefused, LocalArtifactStore, SignedObject
 from storage.objects.store import ArtifactStore
 
 router = APIRouter(prefix="/v1/objects", tags=["artifacts"])
@@ -132,7 +132,7 @@ def _signed_upload(store: object, key: str, query: dict[str, str]) -> int:
         raise not_found("objects are served by the object store")
     try:
         return store.verify_upload(key, query, time.time())
-    except UrlRefused as error:
+    except LinkRefused as error:
         raise forbidden(str(error)) from error
 
 
@@ -142,7 +142,7 @@ def _signed_object(store: object, key: str, query: dict[str, str], most_bytes: i
         raise not_found("objects are served by the object store")
     try:
         return store.verify(key, query, time.time(), most_bytes)
-    except UrlRefused as error:
+    except LinkRefused as error:
         raise forbidden(str(error)) from error
     except ArtifactMissing as error:
         raise not_found("the object is gone") from error

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import (
-    Problem,
-    Violation,
+    FieldViolation,
+    HttpProblem,
     invalid,
     invalid_field,
     name_taken,
@@ -27,7 +27,7 @@ from rhapsode.contract.voices.voices import BlendOrder
 from storage.errors import AdmissionRefused, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
 from storage.queue.model_registry import ModelCard
-from storage.voices.records import Consent, NewVoice, VoiceRecord
+from storage.voices.records import Consent, VoiceCreation, VoiceRecord
 
 Vector = tuple[float, ...]
 
@@ -36,7 +36,7 @@ PARALLEL_COSINE = 0.9995
 
 
 def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> VoiceRecord:
-    """Raises a `Problem`, also for embeddings of different sizes, or a `StorageError`."""
+    """Raises a `HttpProblem`, also for embeddings of different sizes, or a `StorageError`."""
     if speaker := built_in_speaker(order.name, services.models.list()):
         raise name_taken(f"{speaker!r} is a built-in voice")
     card = embedding_model(services, order.model)
@@ -48,7 +48,7 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     mixed = slerp(vectors, weights) if order.method == "slerp" else lerp(vectors, weights)
     voice = new_voice_id()
     source = put_embedding(services, tenant, voice, pack_embedding(mixed, card), card)
-    wanted = NewVoice(
+    wanted = VoiceCreation(
         id=voice,
         tenant=tenant,
         name=order.name,
@@ -78,7 +78,7 @@ class _Part:
 
 
 def _part(services: ApiServices, tenant: TenantId, wanted: str, index: int, card: ModelCard) -> _Part:
-    """The model's own voices go before the caller's, as in jobs. Raises a `Problem`."""
+    """The model's own voices go before the caller's, as in jobs. Raises a `HttpProblem`."""
     if speaker := built_in_speaker(wanted, [card]):
         return _Part(speaker, speaker, _built_in_vector(services, speaker, index, card), None)
     record = find_own_voice(services.voices, tenant, wanted)
@@ -96,7 +96,7 @@ def _built_in_vector(services: ApiServices, speaker: str, index: int, card: Mode
     values = services.models.speaker_embedding(card, speaker)
     if values is None:
         detail = f"no worker of {card.name} has told the embedding of {speaker} yet; one of this release does"
-        raise not_ready(detail, 5.0).at([Violation("not_ready", detail, pointer=f"/voices/{index}/voice")])
+        raise not_ready(detail, 5.0).at([FieldViolation("not_ready", detail, pointer=f"/voices/{index}/voice")])
     return values
 
 
@@ -112,7 +112,7 @@ def lerp(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
 def slerp(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
     """Along the arc between the directions, one vector after the other; the length is the weighted mean of lengths.
 
-    Shoemake 1985. Raises a `Problem` for directions that are opposite: there is no arc between them.
+    Shoemake 1985. Raises a `HttpProblem` for directions that are opposite: there is no arc between them.
     """
     direction = _unit(vectors[0])
     weight = weights[0]
@@ -142,14 +142,14 @@ def _unit(vector: Vector) -> Vector:
 def _vector(services: ApiServices, record: VoiceRecord, index: int, model: str) -> Vector:
     try:
         return embedding_of(services, record, model).values
-    except Problem as problem:
+    except HttpProblem as problem:
         # Its own pointer is of another request's body.
-        violation = Violation(problem.code, problem.detail, pointer=f"/voices/{index}/voice")
+        violation = FieldViolation(problem.code, problem.detail, pointer=f"/voices/{index}/voice")
         raise problem.at([violation]) from problem
 
 
-def _wrong_dimension(index: int, found: int, wanted: int) -> Violation:
-    return Violation("wrong_dimension", f"has {found} numbers, not {wanted}", pointer=f"/voices/{index}/voice")
+def _wrong_dimension(index: int, found: int, wanted: int) -> FieldViolation:
+    return FieldViolation("wrong_dimension", f"has {found} numbers, not {wanted}", pointer=f"/voices/{index}/voice")
 
 
 def _inherited(parts: Sequence[_Part], tenant: TenantId) -> Consent:

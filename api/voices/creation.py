@@ -13,8 +13,8 @@ from anyio.to_thread import run_sync
 from ulid import ULID
 
 from api.http.problems.problem import (
-    Problem,
-    Violation,
+    FieldViolation,
+    HttpProblem,
     decoder_unavailable,
     invalid,
     invalid_field,
@@ -28,7 +28,7 @@ from api.voices.consent import consent_of
 from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
 from api.voices.matching import cloning_models
 from api.voices.names import built_in_speaker
-from api.voices.upload import Upload, parse_fields
+from api.voices.upload import UploadForm, parse_fields
 from rhapsode.contract.voices.caches import CacheOrder
 from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.voices import RecordingForm, VoiceForm
@@ -47,7 +47,7 @@ from storage.narration.voice_reference import SourceKind, VoiceSource
 from storage.objects.keys import voice_source
 from storage.queue.model_registry import ModelCard
 from storage.voices.recordings import put_recording
-from storage.voices.records import NewRecording, NewVoice, VoiceRecord
+from storage.voices.records import NewRecording, VoiceCreation, VoiceRecord
 
 SAMPLE_FIELD = "audio_sample"
 
@@ -64,8 +64,8 @@ class Created:
     is_prepared: bool
 
 
-async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) -> Created:
-    """A voice from a recording or from an embedding. Raises a `Problem` or a `StorageError`."""
+async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadForm) -> Created:
+    """A voice from a recording or from an embedding. Raises a `HttpProblem` or a `StorageError`."""
     fields = dict(upload.fields)
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
     form = parse_fields(VoiceForm, fields)
@@ -83,7 +83,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
         source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
     else:
         source = await run_sync(_store_embedding, services, tenant, voice, upload, embedding_text, form)
-    wanted = NewVoice(
+    wanted = VoiceCreation(
         id=voice,
         tenant=tenant,
         name=form.name,
@@ -99,8 +99,8 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
     return Created(record, is_prepared)
 
 
-async def replace_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload) -> VoiceRecord:
-    """Another recording for a voice. Raises a `Problem` or a `StorageError`."""
+async def replace_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, upload: UploadForm) -> VoiceRecord:
+    """Another recording for a voice. Raises a `HttpProblem` or a `StorageError`."""
     form = parse_fields(RecordingForm, upload.fields)
     if SAMPLE_FIELD not in upload.files:
         raise _missing_source()
@@ -114,7 +114,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
 async def store_recording(services: ApiServices, key: str, file: IO[bytes], field: str) -> VoiceSource:
     """Decode the whole recording in a process of its own, then store it as it came. field: of the form it came in.
 
-    Raises a `Problem`.
+    Raises a `HttpProblem`.
     """
     try:
         facts = await run_sync(inspect_recording, file, limiter=services.decoders)
@@ -126,7 +126,7 @@ async def store_recording(services: ApiServices, key: str, file: IO[bytes], fiel
 
 
 def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
-    """The model an embedding is of: the one named, or the only one that clones. Raises a `Problem`."""
+    """The model an embedding is of: the one named, or the only one that clones. Raises a `HttpProblem`."""
     cards = services.models.list()
     if not cards:
         raise no_model()
@@ -148,13 +148,13 @@ def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
 def _prepare(services: ApiServices, record: VoiceRecord) -> None:
     try:
         order_caches(services, record.tenant, record, CacheOrder())
-    except (AdmissionRefused, StoreUnavailable, Problem):
+    except (AdmissionRefused, StoreUnavailable, HttpProblem):
         # All or nothing: the caller sends the form again.
         services.voices.delete(record.tenant, record.id)
         raise
 
 
-def _require_one_source(upload: Upload, embedding_text: str | None) -> None:
+def _require_one_source(upload: UploadForm, embedding_text: str | None) -> None:
     num_sources = len(upload.files) + (embedding_text is not None)
     if num_sources == 0:
         raise _missing_source()
@@ -162,9 +162,9 @@ def _require_one_source(upload: Upload, embedding_text: str | None) -> None:
         raise invalid_field(f"/{EMBEDDING_FIELD}", "not_allowed", "a voice is made from one source")
 
 
-def _missing_source() -> Problem:
+def _missing_source() -> HttpProblem:
     detail = f"a voice needs a file `{SAMPLE_FIELD}` or a `{EMBEDDING_FIELD}`"
-    return invalid([Violation("missing", detail, pointer=f"/{SAMPLE_FIELD}")])
+    return invalid([FieldViolation("missing", detail, pointer=f"/{SAMPLE_FIELD}")])
 
 
 def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> None:
@@ -176,7 +176,7 @@ def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> No
 
 
 def _store_embedding(
-    services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload, text: str | None, form: VoiceForm
+    services: ApiServices, tenant: TenantId, voice: VoiceId, upload: UploadForm, text: str | None, form: VoiceForm
 ) -> VoiceSource:
     if form.ref_text:
         raise invalid_field("/ref_text", "not_supported", "an embedding says nothing that could be written down")
@@ -207,11 +207,11 @@ def _source_key(tenant: TenantId, voice: VoiceId) -> str:
     return voice_source(tenant, voice, str(ULID()).lower())
 
 
-def recording_refused(error: RecordingRefused, field: str) -> Problem:
-    return Problem(
+def recording_refused(error: RecordingRefused, field: str) -> HttpProblem:
+    return HttpProblem(
         422,
         "unsupported_media",
         "The recording cannot be used",
         error.detail,
-        (Violation(error.code, error.detail, pointer=f"/{field}"),),
+        (FieldViolation(error.code, error.detail, pointer=f"/{field}"),),
     )

@@ -6,7 +6,7 @@ import json
 import struct
 from collections.abc import Sequence
 
-from api.http.problems.problem import Problem, invalid_field
+from api.http.problems.problem import HttpProblem, invalid_field
 from storage.queue.model_registry import ModelCard
 from storage.voices.cache_file import ArtifactFormatError, decode_artifact, tensor_values
 
@@ -18,7 +18,7 @@ MAX_EMBEDDING_MAGNITUDE = 1e4
 
 
 def parse_embedding(data: bytes, card: ModelCard) -> bytes:
-    """float32 (speaker_dim,), little-endian, from any of the forms. Raises a `Problem`."""
+    """float32 (speaker_dim,), little-endian, from any of the forms. Raises a `HttpProblem`."""
     if data.lstrip()[:1] in (b"[", b"{") and (document := _json(data)) is not None:
         return pack_embedding(_listed(document, card), card)
     if len(data) == card.speaker_dim * 4:
@@ -32,7 +32,7 @@ def parse_embedding(data: bytes, card: ModelCard) -> bytes:
 
 
 def pack_embedding(values: Sequence[float], card: ModelCard) -> bytes:
-    """float32 (speaker_dim,), little-endian. Raises a `Problem` for numbers that are no embedding of this model."""
+    """float32 (speaker_dim,), little-endian. Raises a `HttpProblem` for numbers that are no embedding of this model."""
     if len(values) != card.speaker_dim:
         detail = f"{card.name} takes embeddings of {card.speaker_dim} numbers, not {len(values)}"
         raise invalid_field(_POINTER, "wrong_dimension", detail)
@@ -70,7 +70,7 @@ def _require_model(model: str, card: ModelCard) -> None:
         raise invalid_field(_POINTER, "wrong_model", f"the embedding is of {model}, not of {card.name}")
 
 
-def _none_of_them(found: str, card: ModelCard) -> Problem:
+def _none_of_them(found: str, card: ModelCard) -> HttpProblem:
     dim = card.speaker_dim
     detail = (
         f"{card.name} takes a JSON list of {dim} numbers, {4 * dim} bytes of little-endian float32, or an exported "

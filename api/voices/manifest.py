@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
-from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field
+from api.http.problems.problem import MAX_VIOLATIONS, FieldViolation, HttpProblem, invalid, invalid_field
 from api.services.container import ApiServices
 from api.uploads.named import read_named_upload
 from api.voices.consent import consent_of
@@ -22,7 +22,7 @@ from rhapsode.contract.voices.names import name_key
 from rhapsode.contract.voices.voices import Description, Language, Statement, VoiceName
 from storage.ids import UPLOAD_ID, TenantId, UploadId, new_voice_id
 from storage.queue.model_registry import ModelCard
-from storage.voices.plan import ListedVoice
+from storage.voices.plan import ListedRecording
 
 POINTER = "/manifest"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
@@ -48,12 +48,12 @@ def listed_voices(
     card: ModelCard,
     cards: Sequence[ModelCard],
     mode: CacheMode | None,
-) -> list[ListedVoice]:
-    """Raises the `Problem` that names the lines at fault, twenty at most."""
+) -> list[ListedRecording]:
+    """Raises the `HttpProblem` that names the lines at fault, twenty at most."""
     data = read_named_upload(services, tenant, order.upload_id, f"{POINTER}/upload_id", MAX_MANIFEST_BYTES)
     lines = _csv_lines(data) if order.format == "csv" else _json_lines(data)
-    voices: list[ListedVoice] = []
-    faults: list[Violation] = []
+    voices: list[ListedRecording] = []
+    faults: list[FieldViolation] = []
     holders: dict[str, int] = {}
     for number, fields in lines:
         if len(voices) == MAX_BULK_VOICES:
@@ -64,7 +64,7 @@ def listed_voices(
             voices.append(_listed(line, number, order, card, mode, tenant))
         except ValidationError as error:
             faults += [_at_line(number, fault) for fault in body_violations(error)]
-        except Problem as problem:
+        except HttpProblem as problem:
             faults += [_at_line(number, fault) for fault in problem.violations]
         if len(faults) >= MAX_VIOLATIONS:
             break
@@ -93,8 +93,8 @@ def _listed(
     card: ModelCard,
     mode: CacheMode | None,
     tenant: TenantId,
-) -> ListedVoice:
-    return ListedVoice(
+) -> ListedRecording:
+    return ListedRecording(
         voice=new_voice_id(),
         name=line.name,
         audio=UploadId(line.audio),
@@ -109,7 +109,7 @@ def _listed(
 
 
 def _mode(line: ManifestLine, card: ModelCard, wanted: CacheMode | None) -> CacheMode:
-    """The mode asked for, or the fullest there is a text for. Raises a `Problem` for one that cannot be."""
+    """The mode asked for, or the fullest there is a text for. Raises a `HttpProblem` for one that cannot be."""
     if wanted is not None and wanted not in card.voice_modes:
         raise invalid_field("/mode", "not_supported", f"{card.name} speaks in {', '.join(card.voice_modes)} mode only")
     if CacheMode.IN_CONTEXT in card.voice_modes and line.ref_text.strip() and wanted is not CacheMode.X_VECTOR:
@@ -125,7 +125,7 @@ def _json_lines(data: bytes) -> Iterator[_Line]:
             continue
         try:
             yield number, parse_json(line)
-        except Problem as problem:
+        except HttpProblem as problem:
             raise invalid_field(POINTER, "malformed", f"line {number}: {problem.detail}") from problem
 
 
@@ -142,6 +142,6 @@ def _csv_lines(data: bytes) -> Iterator[_Line]:
         raise invalid_field(POINTER, "malformed", f"line {reader.line_num}: {error}") from error
 
 
-def _at_line(number: int, fault: Violation) -> Violation:
+def _at_line(number: int, fault: FieldViolation) -> FieldViolation:
     field = (fault.pointer or "/").removeprefix("/")
-    return Violation(fault.code, f"line {number}: {f'{field}: ' if field else ''}{fault.detail}", POINTER)
+    return FieldViolation(fault.code, f"line {number}: {f'{field}: ' if field else ''}{fault.detail}", POINTER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from api.http.problems.problem import Problem, invalid_field, model_away, model_not_found, no_model
+from api.http.problems.problem import HttpProblem, invalid_field, model_away, model_not_found, no_model
 from api.http.times import moment
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VOICE_ID, TenantId, VoiceId
@@ -31,7 +31,7 @@ def modes_of(record: VoiceRecord, card: ModelCard) -> tuple[CacheMode, ...]:
 
 
 def choose_mode(record: VoiceRecord, card: ModelCard, wanted: CacheMode | None, ref_text: str) -> CacheMode:
-    """The mode asked for, or the fullest there is a text for. Raises a `Problem` for one that cannot be."""
+    """The mode asked for, or the fullest there is a text for. Raises a `HttpProblem` for one that cannot be."""
     possible = modes_of(record, card)
     if not possible:
         raise unfit(record, card)
@@ -70,7 +70,7 @@ def cache_request(tenant: TenantId, wanted: VoiceReference, card: ModelCard) -> 
 
 
 def cloning_models(names: Sequence[str] | None, cards: Sequence[ModelCard]) -> list[ModelCard]:
-    """The models named, or all that have workers and clone. Raises a `Problem`."""
+    """The models named, or all that have workers and clone. Raises a `HttpProblem`."""
     if not cards:
         raise no_model()
     cloning = [card for card in served_models(cards) if card.voice_modes]
@@ -82,7 +82,7 @@ def cloning_models(names: Sequence[str] | None, cards: Sequence[ModelCard]) -> l
     return [_cloning_model(name, cards, cloning) for name in dict.fromkeys(names)]
 
 
-def unfit(record: VoiceRecord, card: ModelCard) -> Problem:
+def unfit(record: VoiceRecord, card: ModelCard) -> HttpProblem:
     if not card.voice_modes:
         return invalid_field("/model", "not_supported", f"{card.name} does not clone voices")
     source = record.source
@@ -100,7 +100,7 @@ def _cloning_model(name: str, cards: Sequence[ModelCard], cloning: Sequence[Mode
 
 
 def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
-    """The model of this name; without one, the model that a worker announced last. Raises a `Problem`.
+    """The model of this name; without one, the model that a worker announced last. Raises a `HttpProblem`.
 
     A model whose workers are gone while others serve is refused: its queue may wait for ever.
     """

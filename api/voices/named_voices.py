@@ -13,14 +13,14 @@ from storage.voices.records import VoiceRecord
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltInVoice:
+class ServedVoice:
     """models: those that have it and that workers serve."""
 
     name: str
     models: tuple[str, ...]
 
 
-NamedVoice = VoiceRecord | BuiltInVoice
+NamedVoice = VoiceRecord | ServedVoice
 
 
 def find_named_voice(services: ApiServices, tenant: TenantId, name: str) -> NamedVoice:
@@ -29,5 +29,5 @@ def find_named_voice(services: ApiServices, tenant: TenantId, name: str) -> Name
         return services.voices.get(tenant, VoiceId(name))
     for voice in built_in_voices(services.models.list()):
         if name_key(voice.name) == name_key(name):
-            return BuiltInVoice(voice.name, tuple(voice.models))
+            return ServedVoice(voice.name, tuple(voice.models))
     raise voice_unknown(f"there is no voice {name[:64]!r}; ids begin with voc_, and models bring no voice of this name")

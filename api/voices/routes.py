@@ -21,7 +21,7 @@ from api.voices.blend import blend_voices
 from api.voices.caches.submission import BUILD_S
 from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice, replace_recording
 from api.voices.embedding import embedding_answer, embedding_of
-from api.voices.named_voices import BuiltInVoice, find_named_voice
+from api.voices.named_voices import ServedVoice, find_named_voice
 from api.voices.names import built_in_speaker
 from api.voices.upload import read_upload
 from api.voices.view import built_in_voice, built_in_voices, own_voice
@@ -30,7 +30,7 @@ from rhapsode.contract.voices.voices import BlendOrder, VoiceChange
 from storage.errors import StoreUnavailable
 from storage.ids import VOICE_ID, VoiceId
 from storage.objects.store import Download
-from storage.voices.records import VoiceChanges, VoiceRecord
+from storage.voices.records import VoiceRecord, VoiceUpdate
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def list_voices(
 def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: str) -> voice_schemas.Voice:
     """One of yours by its id, or a built-in voice by its name."""
     voice = find_named_voice(services, tenant, voice_id)
-    if isinstance(voice, BuiltInVoice):
+    if isinstance(voice, ServedVoice):
         return built_in_voice(voice.name, voice.models)
     return _shown(services, links, voice)
 
@@ -110,7 +110,7 @@ def patch_voice(
     change = parse_body(VoiceChange, body)
     if change.name is not None and (speaker := built_in_speaker(change.name, services.models.list())):
         raise name_taken(f"{speaker!r} is a built-in voice")
-    record = services.voices.update(tenant, voice_id, VoiceChanges(change.name, change.description, change.metadata))
+    record = services.voices.update(tenant, voice_id, VoiceUpdate(change.name, change.description, change.metadata))
     return _shown(services, links, record)
 
 

@@ -14,7 +14,14 @@ from starlette.exceptions import HTTPException
 
 from api.http.middleware.body_limit import CountedBody
 from api.http.parsing import body_violations
-from api.http.problems.problem import Problem, invalid, invalid_field, malformed, payload_too_large, unsupported_media
+from api.http.problems.problem import (
+    HttpProblem,
+    invalid,
+    invalid_field,
+    malformed,
+    payload_too_large,
+    unsupported_media,
+)
 
 MAX_SAMPLE_BYTES = 10 * 1024 * 1024
 """Of a recording: a minute of stereo at 48 kHz is 11.5 MB as WAV and half of that as FLAC."""
@@ -29,7 +36,7 @@ F = TypeVar("F", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadForm:
     """fields: the form's text fields. files: those with a file name or of a file's type, by field name."""
 
     fields: dict[str, str]
@@ -37,8 +44,8 @@ class Upload:
 
 
 @asynccontextmanager
-async def read_upload(request: Request, file_fields: frozenset[str]) -> AsyncGenerator[Upload]:
-    """The form of this request; its temporary files live as long as the block. Raises a `Problem`."""
+async def read_upload(request: Request, file_fields: frozenset[str]) -> AsyncGenerator[UploadForm]:
+    """The form of this request; its temporary files live as long as the block. Raises a `HttpProblem`."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise unsupported_media("the body must be multipart/form-data")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
@@ -52,7 +59,7 @@ async def read_upload(request: Request, file_fields: frozenset[str]) -> AsyncGen
 
 
 def parse_fields(form: type[F], fields: dict[str, str]) -> F:
-    """The text fields as a model. Raises the `Problem` that names every field at fault."""
+    """The text fields as a model. Raises the `HttpProblem` that names every field at fault."""
     try:
         return form.model_validate(fields)
     except ValidationError as error:
@@ -67,7 +74,7 @@ async def _form(request: Request) -> FormData:
         raise malformed(f"the form cannot be read: {error.detail}") from error
 
 
-def _upload(form: FormData, file_fields: frozenset[str]) -> Upload:
+def _upload(form: FormData, file_fields: frozenset[str]) -> UploadForm:
     fields: dict[str, str] = {}
     files: dict[str, IO[bytes]] = {}
     for name, value in form.multi_items():
@@ -77,7 +84,7 @@ def _upload(form: FormData, file_fields: frozenset[str]) -> Upload:
             files[_file_field(name, file_fields)] = _whole_file(value)
         else:
             fields[name] = value
-    return Upload(fields, files)
+    return UploadForm(fields, files)
 
 
 def _file_field(name: str, file_fields: frozenset[str]) -> str:
@@ -94,5 +101,5 @@ def _whole_file(upload: UploadFile) -> IO[bytes]:
     return upload.file
 
 
-def _at_field(name: str, code: str, detail: str) -> Problem:
+def _at_field(name: str, code: str, detail: str) -> HttpProblem:
     return invalid_field(f"/{name[:64]}", code, detail)

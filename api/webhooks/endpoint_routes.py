@@ -17,7 +17,7 @@ from api.webhooks.view import last_expiry, shown_delivery, shown_endpoint
 from rhapsode.contract import webhooks as schemas
 from rhapsode.contract.webhooks import EndpointChange, EndpointOrder, EndpointState, RotateOrder
 from storage.ids import ENDPOINT_ID, EndpointId, TenantId, new_endpoint_id
-from storage.webhooks.records import EndpointChanges, NewEndpoint
+from storage.webhooks.records import EndpointUpdate, NewEndpoint
 
 router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"], route_class=IdempotentRoute)
 
@@ -78,7 +78,7 @@ def patch_endpoint(
     if change.url is not None:
         services.webhooks.check_url(change.url)
     events = None if change.events is None else tuple(change.events)
-    changes = EndpointChanges(change.url, events, change.description, change.metadata)
+    changes = EndpointUpdate(change.url, events, change.description, change.metadata)
     return shown_endpoint(services.webhooks.store.update(tenant, endpoint_id, changes))
 
 
@@ -126,4 +126,4 @@ def test_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpoint
 def _with_state(
     services: ApiServices, tenant: TenantId, endpoint: EndpointId, state: EndpointState
 ) -> schemas.WebhookEndpoint:
-    return shown_endpoint(services.webhooks.store.update(tenant, endpoint, EndpointChanges(state=state)))
+    return shown_endpoint(services.webhooks.store.update(tenant, endpoint, EndpointUpdate(state=state)))

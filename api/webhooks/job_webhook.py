@@ -8,14 +8,14 @@ from api.services.webhooks import refused_url
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
 from rhapsode.contract.webhooks import EndpointState
 from storage.ids import ENDPOINT_ID, EndpointId, TenantId
-from storage.jobs.webhook_target import JobWebhook, endpoint_target, url_target
+from storage.jobs.webhook_target import WebhookTarget, endpoint_target, url_target
 from storage.runtime.egress.errors import SafeHttpError
 from storage.webhooks.errors import EndpointGone, EndpointNotFound
 
 
 def choose_webhook(
     services: ApiServices, tenant: TenantId, wanted: JobWebhookRequest | None, api_url: str
-) -> JobWebhook | None:
+) -> WebhookTarget | None:
     """Raises a `Problem`.
 
     Of a URL only the spelling is checked here, for a name server must not decide whether a job is accepted; the host's
@@ -30,12 +30,12 @@ def choose_webhook(
     except SafeHttpError as error:
         raise refused_url(error, "/webhook/url") from error
     services.webhooks.tenant_secret(tenant)
-    return JobWebhook(url_target(tenant, wanted.url), tuple(wanted.events), url=wanted.url, api_url=api_url)
+    return WebhookTarget(url_target(tenant, wanted.url), tuple(wanted.events), url=wanted.url, api_url=api_url)
 
 
 def _to_endpoint(
     services: ApiServices, tenant: TenantId, endpoint: EndpointId, events: tuple[str, ...], api_url: str
-) -> JobWebhook:
+) -> WebhookTarget:
     if not ENDPOINT_ID.fullmatch(endpoint):
         raise _unknown(endpoint)
     try:
@@ -44,7 +44,7 @@ def _to_endpoint(
         raise _unknown(endpoint) from None
     if record.state is EndpointState.DISABLED:
         raise invalid_field("/webhook/endpoint_id", "disabled", f"{endpoint} is disabled; enable it first")
-    return JobWebhook(endpoint_target(endpoint), events, endpoint, api_url=api_url)
+    return WebhookTarget(endpoint_target(endpoint), events, endpoint, api_url=api_url)
 
 
 def _unknown(endpoint: str) -> Exception:

@@ -9,10 +9,10 @@ from datetime import datetime
 from api.http.times import moment, optional_moment
 from rhapsode.contract import webhooks as schemas
 from rhapsode.contract.jobs.webhook import JobReceiver
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.webhooks.payloads import compose
 from storage.webhooks.record_codec import live_secrets
-from storage.webhooks.records import Attempt, DeliveryRecord, EndpointRecord, SealedSecret
+from storage.webhooks.records import DeliveryAttempt, DeliveryRecord, EndpointRecord, SealedSecret
 
 
 def shown_endpoint(record: EndpointRecord) -> schemas.WebhookEndpoint:
@@ -55,7 +55,9 @@ def shown_delivery(record: DeliveryRecord) -> schemas.WebhookDelivery:
     )
 
 
-def shown_detail(record: DeliveryRecord, attempts: Sequence[Attempt], api_url: str) -> schemas.WebhookDeliveryDetail:
+def shown_detail(
+    record: DeliveryRecord, attempts: Sequence[DeliveryAttempt], api_url: str
+) -> schemas.WebhookDeliveryDetail:
     """api_url: of the endpoint; a delivery for a job's own URL knows one of its own."""
     return schemas.WebhookDeliveryDetail(
         **shown_delivery(record).model_dump(),
@@ -71,7 +73,7 @@ def _payload(record: DeliveryRecord, api_url: str) -> str:
     return compose(record.type, record.created_at_ms, record.facts or "{}", record.api_url or api_url)
 
 
-def _attempt(attempt: Attempt) -> schemas.WebhookAttempt:
+def _attempt(attempt: DeliveryAttempt) -> schemas.WebhookAttempt:
     return schemas.WebhookAttempt(
         at=moment(attempt.at_ms),
         duration_s=attempt.duration_ms / 1000,
@@ -81,7 +83,7 @@ def _attempt(attempt: Attempt) -> schemas.WebhookAttempt:
     )
 
 
-def job_receiver(webhook: JobWebhook | None) -> JobReceiver | None:
+def job_receiver(webhook: WebhookTarget | None) -> JobReceiver | None:
     if webhook is None:
         return None
     return JobReceiver(url=webhook.url or None, endpoint_id=webhook.endpoint or None, events=tuple(webhook.events))

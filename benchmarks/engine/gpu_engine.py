@@ -37,7 +37,7 @@ from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, 
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.interface import BuiltInSpeaker
 from worker.engine.native import NativeEngine
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint
 from worker.engine.settings import NativeEngineSettings, Precision
 from worker.engine.stages.codec import CodecStage
@@ -130,7 +130,7 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--scratch", type=Path, help="folder for the random checkpoint; memory-backed is fastest")
     options.add_argument("--device", default="cuda:0")
     options.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
-    options.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
+    options.add_argument("--reproducibility", type=EngineReproducibility, default=EngineReproducibility.BEST_EFFORT)
     options.add_argument("--kv-precision", type=Precision, default=Precision.BFLOAT16)
     options.add_argument("--mlp-precision", type=Precision, default=Precision.BFLOAT16)
     options.add_argument("--streams", type=numbers, default=[1, 8, 32, 64, 128, 256])

@@ -23,12 +23,12 @@ from torch.autograd.profiler_util import FunctionEventAvg
 from benchmarks.rig import FRAME_S, numbers, parser
 from tests.gpu.random_talker import PAD_ID, SIZES, random_request, random_weights, run_all_slots
 from worker.engine.cuda.talker.capture_plan import capture_plan
-from worker.engine.cuda.talker.decode.weights import TransformerWeights
+from worker.engine.cuda.talker.decode.weights import TalkerTransformerWeights
 from worker.engine.cuda.talker.frame_executor import GraphedFrames, LaunchedFrame
 from worker.engine.cuda.talker.start import CACHE_DTYPES, operations_by_rows, slot_lane
 from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import NativeEngineSettings, Precision
 
 IN_FLIGHT = 3
@@ -55,7 +55,7 @@ def pipelined_ms(frames: GraphedFrames, slots: list[int], repeats: int) -> float
 @torch.inference_mode()
 def measure(weights: SpeechWeights, options: argparse.Namespace) -> list[dict[str, float]]:
     most = max(options.rows)
-    plan = capture_plan(most, options.capacity, Reproducibility.BEST_EFFORT)
+    plan = capture_plan(most, options.capacity, EngineReproducibility.BEST_EFFORT)
     talker = SlotTalker(weights, most, options.capacity, most, PAD_ID, CACHE_DTYPES[options.kv_precision])
     operations_for = operations_by_rows(weights, plan)
     results: list[dict[str, float]] = []
@@ -141,7 +141,7 @@ def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str,
 def weight_bytes(weights: SpeechWeights) -> int:
     """Read for every frame: the talker once, the predictor's layers fifteen times, the heads."""
 
-    def stack(transformer: TransformerWeights) -> int:
+    def stack(transformer: TalkerTransformerWeights) -> int:
         return sum(
             t.nbytes for layer in transformer.layers for t in (layer.qkv, layer.output, layer.gate_up, layer.down)
         )
@@ -165,7 +165,7 @@ def main() -> None:
     arguments.add_argument("--profile", type=numbers, default=[], help="rows whose kernels are listed")
     arguments.add_argument("--lane", action="store_true")
     arguments.add_argument("--serving", type=ServingProfile, default=ServingProfile.THROUGHPUT)
-    arguments.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
+    arguments.add_argument("--reproducibility", type=EngineReproducibility, default=EngineReproducibility.BEST_EFFORT)
     arguments.add_argument("--kv-precision", type=Precision, default=Precision.BFLOAT16)
     arguments.add_argument("--mlp-precision", type=Precision, default=Precision.BFLOAT16)
     arguments.add_argument("--json", type=Path)

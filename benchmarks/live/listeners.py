@@ -32,7 +32,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from benchmarks.rig import ROOT, ServedApi, as_environment, fake_engine, parser, served_api
 from rhapsode.bench.server.connections import connected, read_origin
-from rhapsode.bench.server.listening import BYTES_PER_SAMPLE, Playback, RequestFailed
+from rhapsode.bench.server.listening import BYTES_PER_SAMPLE, RequestFailed, SimulatedPlayback
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
 from rhapsode.stack import commands
 from storage.queue.model_registry import ModelRegistry
@@ -212,7 +212,7 @@ async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str
     async def listener(number: int) -> None:
         await asyncio.sleep(APART_S * number)
         while time.monotonic() < until_s:
-            which, playback = number % len(orders), Playback()
+            which, playback = number % len(orders), SimulatedPlayback()
             told = await _hear(api, orders[which], playback)
             heard.streams += 1
             heard.dry += playback.buffer_s > BUFFER_S
@@ -242,7 +242,7 @@ def _order(model: str, voice: str, text: str) -> Order:
     return {**fields, "stream": True, "response_format": "pcm", "reproducibility": "strict"}
 
 
-async def _hear(api: ServedApi, order: Order, playback: Playback | None) -> bytes | str:
+async def _hear(api: ServedApi, order: Order, playback: SimulatedPlayback | None) -> bytes | str:
     """Its bytes, read as fast as they play where there is a playback; or why it was not whole."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {api.key}"}
     whole = bytearray()

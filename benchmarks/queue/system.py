@@ -22,10 +22,10 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from benchmarks.rig import FABLES, FRAME_S, SMALL_VOICE, cpu_taken_ms, fake_engine, parser, running_stack
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments
 from rhapsode import Rhapsode
-from rhapsode.client.request_options import Quality
+from rhapsode.client.request_options import QualityFields
 from rhapsode.contract.jobs.input import Pauses
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
@@ -89,7 +89,7 @@ def long_text(num_segments: int) -> str:
     count = 0
     while count < num_segments:
         told.append(paragraphs[len(told) % len(paragraphs)])
-        count += len(plan_segments(told[-1], Segmentation(), Pauses()))
+        count += len(plan_segments(told[-1], LengthRules(), Pauses()))
     return "\n\n".join(told)
 
 
@@ -122,7 +122,7 @@ def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
 def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[str, object], list[Work]]:
     environment = fake_engine(0) | {"RHAPSODE_ENGINE_PROFILE": given.profile.value}
     del environment["RHAPSODE_ENGINE"]
-    quality: Quality = {"gate": given.gate}
+    quality: QualityFields = {"gate": given.gate}
     with guarded_run() as folder:
         options = StackOptions(
             folder,

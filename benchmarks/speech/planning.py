@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the sentences an
 from reading.documents.by_format import read_document
 from reading.english.front_end import respell_english
 from reading.script.dialogue import dialogue_script
-from reading.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
+from reading.script.entries import ScriptEntry, decode_entries, encode_entries, entries_script
 from reading.script.script import Script, plain_script
 from reading.script.ssml import parse_ssml
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import segment_script
 from reading.spelling.respelling import Lexicon, respelt
 from reading.spelling.rules import PronunciationRule
@@ -64,14 +64,12 @@ def _in_own_process(name: str, size: int) -> str:
 
 def _measure(name: str, size: int, answer: Connection) -> None:
     _, make, read = next(kind for kind in KINDS if kind[0] == name)
-    segment_script(
-        plain_script("The rules for sentences are loaded before the clock starts."), Segmentation(), Pauses()
-    )
+    segment_script(plain_script("The rules for sentences are loaded before the clock starts."), LengthRules(), Pauses())
     data = make(size)
     started_s = _cpu_s()
     script = read(data)
     read_s = _cpu_s() - started_s
-    segments = segment_script(script, Segmentation(), Pauses()).segments
+    segments = segment_script(script, LengthRules(), Pauses()).segments
     plan_s = _cpu_s() - started_s - read_s
     text_mb = len(script.text.encode()) / MEGABYTE
     used = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
@@ -111,7 +109,7 @@ def _play(size: int) -> bytes:
 
 
 def _entries(size: int) -> bytes:
-    return encode_entries(SegmentEntry(part, speaker="FOX") for part in _paragraphs("en", size))
+    return encode_entries(ScriptEntry(part, speaker="FOX") for part in _paragraphs("en", size))
 
 
 def _ssml(size: int) -> bytes:

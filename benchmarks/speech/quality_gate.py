@@ -22,7 +22,7 @@ import numpy as np
 import soundfile
 
 from benchmarks.rig import ROOT, SMALL_VOICE, parser
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from rhapsode.contract.jobs.quality import Gate
 from tests.worker.speech.quality.probes import content, sounds
 from tests.worker.speech.quality.probes.given import Given
@@ -32,11 +32,11 @@ from worker.engine.settings import NativeEngineSettings
 from worker.speech.quality.calibration.calibrate import Example, as_spoken, speak
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, read_calibration
 from worker.speech.quality.checks import basic_findings
-from worker.speech.quality.findings import Finding
+from worker.speech.quality.findings import SpeechFinding
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, compared, spoken_words, word_findings
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
-from worker.speech.quality.verdict import Utterance, measured_verdict
+from worker.speech.quality.verdict import JudgedUtterance, measured_verdict
 from worker.speech.quality.words.word_errors import word_errors
 
 LINES = (Path(__file__).with_name("everyday.txt"), ROOT / "tests/listening/unseen_sentences.txt")
@@ -50,7 +50,7 @@ ROUNDS = 40
 TEXT = "Nobody had told her about the bridge; she had walked from the mill, and the tide was high. " * 3
 YARDSTICK = np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32)
 
-Judge = Callable[[Example], Sequence[Finding]]
+Judge = Callable[[Example], Sequence[SpeechFinding]]
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
     every = [line for path in LINES for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [every[number] for number in np.linspace(0, len(every) - 1, min(given.lines, len(every))).astype(int)]
     front_end = TextFrontEnd.RAW if given.as_written else TextFrontEnd.WORDS
-    whole = Segmentation(1_000, 1_000)
+    whole = LengthRules(1_000, 1_000)
     texts = [text for line in lines for text in as_spoken(line, whole, LANGUAGE, front_end)]
     engine = NativeEngine(NativeEngineSettings(given.checkpoint, slots=16))
     examples = speak(engine, texts, LANGUAGE)
@@ -82,7 +82,7 @@ def print_cost(calibration: Calibration, pool: RecogniserPool) -> None:
     gate = QualityGate(calibration, {}, measured_verdict)
     print("| cost | audio s | CPU ms | yardsticks |\n|---|---:|---:|---:|")
     for seconds in SECONDS:
-        utterance = Utterance(sample_speech(seconds), TEXT[: 15 * seconds], "slt", LANGUAGE)
+        utterance = JudgedUtterance(sample_speech(seconds), TEXT[: 15 * seconds], "slt", LANGUAGE)
         judged = partial(gate.judge, utterance, Gate.BASIC, None)
         spent = [(cpu_s(judged), cpu_s(yardstick)) for _ in range(ROUNDS)]
         cost_s, yardstick_s = (statistics.median(column) for column in zip(*spent, strict=True))

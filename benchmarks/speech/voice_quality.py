@@ -28,7 +28,7 @@ from worker.engine.interface import FinishReason
 from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
 from worker.speech.audio.speech_edges import finish_edges
-from worker.speech.judging.judges import JudgeMissing, QualityJudge, SpeakerEncoder
+from worker.speech.judging.judges import JudgeMissing, QualityJudge, SimilarityEncoder
 from worker.speech.quality.calibration.calibrate import Example, speak
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, SpeechBounds, read_calibration
 from worker.speech.quality.checks import basic_findings
@@ -44,7 +44,7 @@ class Judges:
     """None: not installed here."""
 
     recogniser: MoonshineTiny
-    encoder: SpeakerEncoder | None
+    encoder: SimilarityEncoder | None
     quality: QualityJudge | None
 
 
@@ -83,7 +83,7 @@ def main() -> None:
     engine.close()
     audio_s = sum(len(one.speech.pcm) / one.speech.sample_rate_hz for one in examples)
     bounds = read_calibration(given.checkpoint / FILE_NAME).bounds(given.language)
-    judges = Judges(MoonshineTiny(), _if_installed(SpeakerEncoder), _if_installed(QualityJudge))
+    judges = Judges(MoonshineTiny(), _if_installed(SimilarityEncoder), _if_installed(QualityJudge))
     rows = [
         score(name, examples[number :: len(speakers)], bounds.of_speaker(name), judges)
         for number, name in enumerate(speakers)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from rhapsode.bench.server.listening import Ear, Window
+from rhapsode.bench.server.listening import CountedWindow, Ear
 from rhapsode.bench.statistics import percentile
 
 _MEASURED = "measurement"
@@ -145,7 +145,7 @@ def heard_again(folder: Path) -> list[Pair]:
 def _heard(audio: Path, request: _Request, pieces: list[tuple[float, int]]) -> Ear:
     """At the times at which the pieces came."""
     clock = _Clock(_NS * request.dispatch_elapsed_ns)
-    ear = Ear(Window(0.0, 0.0), clock=clock)
+    ear = Ear(CountedWindow(0.0, 0.0), clock=clock)
     ear.sent()
     ear.form(request.pcm_format["sample_rate_hz"])
     with audio.open("rb") as file:

@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.rig import fake_engine, kind_of, parser, running_stack
 from rhapsode import Job, Rhapsode
-from rhapsode.bench.server.orders import Language, Level, TextBank, TextChoice
+from rhapsode.bench.server.orders import Language, TextBank, TextChoice, TextLevel
 from rhapsode.stack.options import StackOptions
 from tests.run_guard import guarded_run
 
@@ -79,7 +79,7 @@ def _tell(url: str, hours: list[float], kill: Callable[[], None] | None) -> None
 
 def book_text(hours: float, seed: int) -> str:
     """Paragraphs of the bank's texts, the same for a seed."""
-    bank = TextBank(TextChoice(seed, (Level.MEDIUM, Level.LONG), (Language.ENGLISH,)))
+    bank = TextBank(TextChoice(seed, (TextLevel.MEDIUM, TextLevel.LONG), (Language.ENGLISH,)))
     chance = random.Random(seed)
     paragraphs: list[str] = []
     while sum(map(len, paragraphs)) < hours * CHARS_PER_HOUR:

@@ -44,7 +44,7 @@ from storage.narration.voice_reference import SourceKind, VoiceSource
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelCard, ModelRegistry
-from storage.voices.records import Consent, NewVoice
+from storage.voices.records import Consent, VoiceCreation
 from storage.voices.store import VoiceStore
 from tests.run_guard import guarded_run
 
@@ -118,7 +118,7 @@ def create_voices(
         voice = new_voice_id()
         stored = objects.put(keys.voice_source(TENANT, voice, "1"), data)
         kept = VoiceSource(kind, stored.key, stored.sha256, stored.bytes, media_type, model)
-        voices.create(NewVoice(voice, TENANT, f"voice {number}", kept, consent=consent))
+        voices.create(VoiceCreation(voice, TENANT, f"voice {number}", kept, consent=consent))
 
 
 def measure_bulk(client: Rhapsode, state: redis.Redis, count: int) -> dict[str, object]:

@@ -10,7 +10,7 @@ from reading.documents.article import keep_article
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.markup import local_name, parse_html
-from reading.documents.page import ChapterMarks, chapter_level, tell_page
+from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.script import Script
@@ -26,7 +26,7 @@ def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP)
     builder = ScriptBuilder()
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
-    tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
+    tell_page(root, flow, chapters, PageChapterMarks(chapter_level(root)), images)
     chapters.check()
     return with_short_chapters_joined(builder.build(title=title, author=author, language=language))
 

@@ -108,7 +108,7 @@ _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterMarks:
+class PageChapterMarks:
     """Where chapters begin: at headings up to a level, or at elements with these ids (id -> titles)."""
 
     heading_level: int = 0
@@ -137,13 +137,13 @@ def heading_text(element: _Element) -> str:
     return " ".join(clean_text("".join(_said(element))).split())
 
 
-def tell_page(root: _Element, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks, images: Images) -> None:
+def tell_page(root: _Element, flow: TextFlow, chapters: ChapterWriter, marks: PageChapterMarks, images: Images) -> None:
     """Say what the page says, from its first block to its last."""
     _Page(flow, chapters, marks, images).tell(root)
 
 
 class _Page:
-    def __init__(self, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks, images: Images) -> None:
+    def __init__(self, flow: TextFlow, chapters: ChapterWriter, marks: PageChapterMarks, images: Images) -> None:
         self._flow = flow
         self._images = images
         self._chapters = chapters

@@ -9,12 +9,12 @@ from reading.cleaning.cleaning import without_litter
 from reading.drafting.languages import language_warnings, refuse_foreign_text
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
-from reading.drafting.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, JobWarning
+from reading.drafting.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
-from reading.plan.plan import Plan, PlannedSegment
+from reading.plan.plan import Plan, PlanSegment
 from reading.script.dialogue import dialogue_script
 from reading.script.left_out import quoted
-from reading.script.script import LeftOut, Script
+from reading.script.script import LeftOutText, Script
 from reading.segmenting.segmentation import NothingToSpeak, SegmentedScript, segment_script
 from reading.spelling.job_spelling import respell_script
 from rhapsode.contract.jobs.input import SourceType
@@ -39,10 +39,10 @@ class Draft:
     plan: Plan
     text: str
     speech_ms: int
-    warnings: tuple[JobWarning, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
     has_chapters: bool = False
     cover: bytes | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutText, ...] = ()
 
 
 def plain_text_script(text: str, spec: ReadingSpec) -> Script:
@@ -87,7 +87,7 @@ def _with_unheard_marks(script: Script, spec: ReadingSpec) -> Script:
     """Marks are left out where no file is to say when they are heard."""
     if not script.marks or spec.request.output.timestamps is not Timestamps.OFF:
         return script
-    unheard = LeftOut("mark, as output.timestamps is off", len(script.marks), quoted(script.marks[0].name))
+    unheard = LeftOutText("mark, as output.timestamps is off", len(script.marks), quoted(script.marks[0].name))
     return replace(script, left_out=(*script.left_out, unheard))
 
 
@@ -117,21 +117,21 @@ def _refuse_endless(expected_ms: int) -> None:
         raise Unplannable("text_too_long", detail)
 
 
-def plan_warnings(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> tuple[JobWarning, ...]:
+def plan_warnings(segments: Sequence[PlanSegment], spec: ReadingSpec) -> tuple[TextWarning, ...]:
     """What the owner of a planned job should know although it goes on."""
     return (*_shortened(spec), *language_warnings(segments, spec))
 
 
-def _ssml_left_out(script: Script, spec: ReadingSpec) -> Iterator[JobWarning]:
+def _ssml_left_out(script: Script, spec: ReadingSpec) -> Iterator[TextWarning]:
     """The first kinds of elements; the plan has them all."""
     if spec.request.input.type is SourceType.SSML and script.left_out:
         told = [f"{each.kind} ({each.count}, first at {each.first})" for each in script.left_out[:MOST_TOLD]]
         more = len(script.left_out) - len(told)
         others = f" and {more} other kinds" if more else ""
-        yield JobWarning(SSML_LEFT_OUT, f"read without what these would change: {', '.join(told)}{others}")
+        yield TextWarning(SSML_LEFT_OUT, f"read without what these would change: {', '.join(told)}{others}")
 
 
-def _shortened(spec: ReadingSpec) -> Iterator[JobWarning]:
+def _shortened(spec: ReadingSpec) -> Iterator[TextWarning]:
     """Not to who left the lengths to us, or got those that were asked for."""
     asked_chars = spec.bounds.asked_chars
     if asked_chars:
@@ -139,7 +139,7 @@ def _shortened(spec: ReadingSpec) -> Iterator[JobWarning]:
             f"segments of up to {asked_chars} characters were asked for, and {spec.model} speaks at most "
             f"{spec.request.segmentation.max_chars}: longer sentences are cut at their clauses"
         )
-        yield JobWarning(SEGMENTS_SHORTENED, detail)
+        yield TextWarning(SEGMENTS_SHORTENED, detail)
 
 
 def _refuse_many_files(num_chapters: int, spec: ReadingSpec) -> None:

@@ -9,17 +9,17 @@ from itertools import groupby
 
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
-from reading.drafting.warnings import FOREIGN_LETTERS, LANGUAGE_MISMATCH, JobWarning
+from reading.drafting.warnings import FOREIGN_LETTERS, LANGUAGE_MISMATCH, TextWarning
 from reading.languages.names import AUTO_LANGUAGE
 from reading.languages.writing_systems import count_foreign, find_foreign, foreign_text_detail
 from reading.languages.written_language import wrong_language
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 
 LEAST_CHARS = 300
 """Of a passage that is looked at by itself; a quotation in another language is shorter, and nobody's mistake."""
 
 
-def refuse_foreign_text(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> None:
+def refuse_foreign_text(segments: Sequence[PlanSegment], spec: ReadingSpec) -> None:
     """Raises `Unplannable` for text in letters that no language of the model is written with."""
     found = find_foreign([segment.text for segment in segments], spec.languages)
     if found is not None:
@@ -28,7 +28,7 @@ def refuse_foreign_text(segments: Sequence[PlannedSegment], spec: ReadingSpec) -
         raise Unplannable("unsupported_language", foreign_text_detail(found.script, start, spec.model, spec.languages))
 
 
-def language_warnings(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> tuple[JobWarning, ...]:
+def language_warnings(segments: Sequence[PlanSegment], spec: ReadingSpec) -> tuple[TextWarning, ...]:
     """For the job's owner; none for a job whose model's languages are not known."""
     return (*_mismatches(segments, spec), *_foreign_letters(segments, spec)) if spec.languages else ()
 
@@ -42,7 +42,7 @@ class _Passage:
     expected: tuple[str, ...]
 
 
-def _mismatches(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> Iterator[JobWarning]:
+def _mismatches(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[TextWarning]:
     """One at most, of the first passage: a book in the wrong language need not be told of page by page."""
     for passage in _passages(segments, spec):
         if found := wrong_language(passage.text, passage.expected):
@@ -50,11 +50,11 @@ def _mismatches(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> Iterat
                 f"from character {passage.start} on the text seems to be in {found}, "
                 f"and {spec.model} reads it as {' or '.join(passage.expected)}"
             )
-            yield JobWarning(LANGUAGE_MISMATCH, detail)
+            yield TextWarning(LANGUAGE_MISMATCH, detail)
             return
 
 
-def _passages(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> Iterator[_Passage]:
+def _passages(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[_Passage]:
     """Neighbours of one language, together long enough to tell; what is left at an end belongs to the one before."""
     for language, group in groupby(segments, key=lambda segment: segment.language or spec.request.language):
         expected = spec.languages if language == AUTO_LANGUAGE else (language,)
@@ -69,9 +69,9 @@ def _passages(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> Iterator
             yield _Passage(start, " ".join(texts), expected)
 
 
-def _foreign_letters(segments: Sequence[PlannedSegment], spec: ReadingSpec) -> Iterator[JobWarning]:
+def _foreign_letters(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[TextWarning]:
     number = sum(count_foreign(segment.text, spec.languages) for segment in segments)
     if number:
         letters = "1 letter is" if number == 1 else f"{number} letters are"
         detail = f"{letters} of no language that {spec.model} speaks ({', '.join(spec.languages)}), and may sound wrong"
-        yield JobWarning(FOREIGN_LETTERS, detail)
+        yield TextWarning(FOREIGN_LETTERS, detail)

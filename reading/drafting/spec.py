@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from reading.segmenting.lengths import Segmentation, SegmentBounds
+from reading.segmenting.lengths import LengthRules, SegmentBounds
 from rhapsode.contract.jobs.narration import Narration
 
 
-class Speaker(Protocol):
+class CastSpeaker(Protocol):
     """One of a cast."""
 
     @property
@@ -28,7 +28,7 @@ class ReadingSpec(Protocol):
     def model(self) -> str: ...
 
     @property
-    def cast(self) -> Sequence[Speaker]: ...
+    def cast(self) -> Sequence[CastSpeaker]: ...
 
     @property
     def languages(self) -> tuple[str, ...]: ...
@@ -37,4 +37,4 @@ class ReadingSpec(Protocol):
     def bounds(self) -> SegmentBounds: ...
 
     @property
-    def segmentation(self) -> Segmentation: ...
+    def segmentation(self) -> LengthRules: ...

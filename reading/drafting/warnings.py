@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class JobWarning:
+class TextWarning:
     """code: one of the public contract's. segment: the index of the one it is about, None for the whole job."""
 
     code: str

@@ -28,7 +28,7 @@ from reading.english.letters import abbreviations, acronyms, addresses, signs
 from reading.english.letters.abbreviation_lists import DOTLESS
 from reading.english.letters.accents import plain_words
 from reading.english.letters.marks import emoji, footnotes
-from reading.english.rule import Rule
+from reading.english.rule import EnglishRule
 from reading.script.script import Replacement
 
 _IN_ORDER = (
@@ -65,8 +65,8 @@ _OPENING = "\"'“‘’([{*_<-"
 _MOST_OPENING = 4
 
 
-def _by_start(rules: Sequence[Rule]) -> dict[str, tuple[Rule, ...]]:
-    found: dict[str, list[Rule]] = defaultdict(list)
+def _by_start(rules: Sequence[EnglishRule]) -> dict[str, tuple[EnglishRule, ...]]:
+    found: dict[str, list[EnglishRule]] = defaultdict(list)
     for rule in rules:
         for char in dict.fromkeys(rule.starts):
             found[char].append(rule)

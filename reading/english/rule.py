@@ -42,7 +42,7 @@ _NOUN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EnglishRule:
     """starts: characters with which an item may begin."""
 
     starts: str
@@ -50,8 +50,8 @@ class Rule:
     speak: Speak
 
 
-def rule(starts: str, pattern: str, speak: Speak, flags: re.RegexFlag = re.NOFLAG) -> Rule:
-    return Rule(starts, re.compile(pattern, flags), speak)
+def rule(starts: str, pattern: str, speak: Speak, flags: re.RegexFlag = re.NOFLAG) -> EnglishRule:
+    return EnglishRule(starts, re.compile(pattern, flags), speak)
 
 
 def before(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from reading.estimates import SYLLABIC
-from reading.plan.sentences import Sentence, SentenceBreak, sentences
+from reading.plan.sentences import PlanSentence, SentenceBreak, sentences
 from reading.script.script import Mark
 
 PLAN_FORMAT = 4
@@ -27,7 +27,7 @@ _SYLLABIC_END = re.compile(f"[{SYLLABIC}]$")
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedSegment:
+class PlanSegment:
     """`text` is what is spoken for the stretch [start, end): dictionaries applied, outer whitespace removed.
 
     written_otherwise: what people are shown of it; None is `text` itself. breaks: where its sentences begin behind the
@@ -73,7 +73,7 @@ class PlannedSegment:
         return self.text if self.written_otherwise is None else self.written_otherwise
 
     @property
-    def sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[PlanSentence, ...]:
         return sentences(self.start, self.end, self.text, self.written, self.breaks)
 
 
@@ -96,7 +96,7 @@ class Plan:
     text that offsets refer to; None is the job's input. marks: names of moments, in order, with offsets likewise.
     """
 
-    segments: tuple[PlannedSegment, ...]
+    segments: tuple[PlanSegment, ...]
     chapters: tuple[Chapter, ...] = ()
     title: str = ""
     author: str = ""
@@ -159,13 +159,13 @@ def decode_plan(data: bytes) -> Plan:
         raise PlanFormatError(f"not a plan: {error}") from error
 
 
-def with_occurrences(segments: Iterable[PlannedSegment]) -> tuple[PlannedSegment, ...]:
+def with_occurrences(segments: Iterable[PlanSegment]) -> tuple[PlanSegment, ...]:
     """The same segments, each with its `occurrence` and `is_last`."""
     found = list(segments)
     if found:
         found[-1] = replace(found[-1], is_last=True)
     seen: Counter[tuple[str, str]] = Counter()
-    counted: list[PlannedSegment] = []
+    counted: list[PlanSegment] = []
     for segment in found:
         said = (segment.spoken_text, segment.speaker)
         counted.append(replace(segment, occurrence=seen[said]) if seen[said] else segment)
@@ -173,7 +173,7 @@ def with_occurrences(segments: Iterable[PlannedSegment]) -> tuple[PlannedSegment
     return tuple(counted)
 
 
-def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:
+def _lines(segments: Iterable[PlanSegment]) -> Iterable[dict[str, object]]:
     for segment in segments:
         line: dict[str, object] = {
             "i": segment.index,
@@ -198,8 +198,8 @@ def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:
         yield line | {name: value for name, value in optional.items() if value is not None and value != ""}
 
 
-def _segment(line: dict[str, Any]) -> PlannedSegment:
-    return PlannedSegment(
+def _segment(line: dict[str, Any]) -> PlanSegment:
+    return PlanSegment(
         index=line["i"],
         start=line["start"],
         end=line["end"],

@@ -14,7 +14,7 @@ One number stands for three that are equal: a plan of 50,000 segments is mostly 
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class PlanSentence:
     """The stretch [start, end) of the plan's text, and what is said and shown of it, without outer whitespace."""
 
     start: int
@@ -27,11 +27,13 @@ def sentence_break(source: int, spoken: int, written: int) -> SentenceBreak:
     return source if source == spoken == written else (source, spoken, written)
 
 
-def sentences(start: int, end: int, spoken: str, written: str, breaks: Sequence[SentenceBreak]) -> tuple[Sentence, ...]:
+def sentences(
+    start: int, end: int, spoken: str, written: str, breaks: Sequence[SentenceBreak]
+) -> tuple[PlanSentence, ...]:
     """Of the segment [start, end); without breaks it is one sentence, or a part of one."""
     bounds = [(0, 0, 0), *_offsets(breaks), (end - start, len(spoken), len(written))]
     return tuple(
-        Sentence(
+        PlanSentence(
             start + first[0], start + last[0], spoken[first[1] : last[1]].strip(), written[first[2] : last[2]].strip()
         )
         for first, last in pairwise(bounds)

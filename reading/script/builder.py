@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reading.script.left_out import LeftOutList
-from reading.script.script import Block, BlockKind, Mark, Replacement, Script, ScriptChapter, Span, Voicing
+from reading.script.script import Block, BlockKind, Mark, Replacement, Script, ScriptChapter, VoicedSpan, Voicing
 
 BLOCK_END = "\n\n"
 """Between blocks, so that the text alone reads well too."""
@@ -18,7 +18,7 @@ class ScriptBuilder:
         self._parts: list[str] = []
         self._length = 0
         self._kind = BlockKind.PARAGRAPH
-        self._spans: list[Span] = []
+        self._spans: list[VoicedSpan] = []
         self._blocks: list[Block] = []
         self._replacements: list[Replacement] = []
         self._chapters: list[ScriptChapter] = []
@@ -52,9 +52,9 @@ class ScriptBuilder:
         self._length += len(text)
         last = self._spans[-1] if self._spans else None
         if last is not None and last.voicing == voicing and last.pause_after_s is None:
-            self._spans[-1] = Span(last.start, self._length, voicing)
+            self._spans[-1] = VoicedSpan(last.start, self._length, voicing)
         else:
-            self._spans.append(Span(start, self._length, voicing))
+            self._spans.append(VoicedSpan(start, self._length, voicing))
 
     def say_as(self, text: str, spoken: str, voicing: Voicing = Voicing()) -> None:  # noqa: B008 - frozen
         """Add text that is spoken differently from how it is written."""
@@ -83,7 +83,7 @@ class ScriptBuilder:
             last = self._spans[-1]
             self._parts.append(BLOCK_END)
             self._length += len(BLOCK_END)
-            self._spans[-1] = Span(last.start, self._length, last.voicing, last.pause_after_s)
+            self._spans[-1] = VoicedSpan(last.start, self._length, last.voicing, last.pause_after_s)
             self._blocks.append(Block(self._kind, tuple(self._spans)))
         self._spans = []
         self._kind = BlockKind.PARAGRAPH
@@ -123,5 +123,5 @@ class ScriptBuilder:
         self._new_marks.clear()
 
 
-def _with_pause(span: Span, seconds: float) -> Span:
-    return Span(span.start, span.end, span.voicing, (span.pause_after_s or 0.0) + seconds)
+def _with_pause(span: VoicedSpan, seconds: float) -> VoicedSpan:
+    return VoicedSpan(span.start, span.end, span.voicing, (span.pause_after_s or 0.0) + seconds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from reading.script.script import Block, BlockKind, Replacement, Script, Span, Voicing, plain_script
+from reading.script.script import Block, BlockKind, Replacement, Script, VoicedSpan, Voicing, plain_script
 
 
 def dialogue_script(text: str, names: Sequence[str]) -> Script:
@@ -43,4 +43,4 @@ def _turns(names: Sequence[str]) -> re.Pattern[str]:
 
 def _turn(start: int, end: int, speaker: str) -> Iterator[Block]:
     if start < end:
-        yield Block(BlockKind.PARAGRAPH, (Span(start, end, Voicing(speaker)),))
+        yield Block(BlockKind.PARAGRAPH, (VoicedSpan(start, end, Voicing(speaker)),))

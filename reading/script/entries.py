@@ -15,7 +15,7 @@ class EntryFormatError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentEntry:
+class ScriptEntry:
     """`id`: what the caller calls it. A long entry becomes several segments; no segment holds two entries."""
 
     text: str
@@ -29,19 +29,19 @@ class SegmentEntry:
     gain_db: float = 0.0
 
 
-def encode_entries(entries: Iterable[SegmentEntry]) -> bytes:
+def encode_entries(entries: Iterable[ScriptEntry]) -> bytes:
     return "".join(f"{json.dumps(asdict(entry))}\n" for entry in entries).encode()
 
 
-def decode_entries(data: bytes) -> tuple[SegmentEntry, ...]:
+def decode_entries(data: bytes) -> tuple[ScriptEntry, ...]:
     """Raises `EntryFormatError` for what `encode_entries` did not write."""
     try:
-        return tuple(SegmentEntry(**json.loads(line)) for line in data.decode().splitlines())
+        return tuple(ScriptEntry(**json.loads(line)) for line in data.decode().splitlines())
     except (TypeError, ValueError) as error:
         raise EntryFormatError(f"not a list of entries: {error}") from error
 
 
-def entries_script(entries: Iterable[SegmentEntry]) -> Script:
+def entries_script(entries: Iterable[ScriptEntry]) -> Script:
     builder = ScriptBuilder()
     for entry in entries:
         voicing = Voicing(

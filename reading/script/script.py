@@ -41,7 +41,7 @@ class Voicing:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class VoicedSpan:
     """[start, end) of one voicing. pause_after_s: a pause that the input asks for, in place of the usual one."""
 
     start: int
@@ -55,7 +55,7 @@ class Block:
     """A sentence, a paragraph, an entry or a heading. A segment crosses its end only if a paragraph is short."""
 
     kind: BlockKind
-    spans: tuple[Span, ...]
+    spans: tuple[VoicedSpan, ...]
 
     @property
     def start(self) -> int:
@@ -98,7 +98,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutText:
     """What the input has and nobody will hear. kind: in words. first: the place of the first of so many."""
 
     kind: str
@@ -124,10 +124,10 @@ class Script:
     cover: bytes | None = None
     publisher: str = ""
     date: str = ""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutText, ...] = ()
     marks: tuple[Mark, ...] = ()
 
 
 def plain_script(text: str) -> Script:
     """A text without any structure but its blank lines."""
-    return Script(text, (Block(BlockKind.PARAGRAPH, (Span(0, len(text)),)),) if text else ())
+    return Script(text, (Block(BlockKind.PARAGRAPH, (VoicedSpan(0, len(text)),)),) if text else ())

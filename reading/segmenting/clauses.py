@@ -31,7 +31,7 @@ _WEAK_MARKS = frozenset(",，、)]")
 _CLOSERS = {"“": "”", '"': '"', "«": "»", "「": "」", "『": "』"}
 
 
-class Cut(enum.IntEnum):
+class ClauseCuts(enum.IntEnum):
     """The best first."""
 
     CLAUSE = 0
@@ -52,7 +52,7 @@ _IN_QUOTATION = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClauseCut:
     """position: where the next piece begins. rank: smaller is better."""
 
     position: int
@@ -66,28 +66,28 @@ class Clauses:
     text: str
     quotations: tuple[range, ...]
 
-    def places(self, first: int, last: int) -> Iterator[Place]:
+    def places(self, first: int, last: int) -> Iterator[ClauseCut]:
         """All in [first, last), in no order."""
         for match in CLAUSE_END.finditer(self.text, first, last):
             yield self._place(match.end(), self._kind_of_mark(match))
         for match in _BLANK.finditer(self.text, first, last):
             yield self._place(match.end(), self._kind_of_blank(match.start()))
 
-    def _place(self, position: int, kind: Cut) -> Place:
+    def _place(self, position: int, kind: ClauseCuts) -> ClauseCut:
         number = bisect_right(self.quotations, position, key=lambda each: each.start) - 1
         is_inside = number >= 0 and position < self.quotations[number].stop
-        return Place(position, kind + (_IN_QUOTATION if is_inside else 0))
+        return ClauseCut(position, kind + (_IN_QUOTATION if is_inside else 0))
 
-    def _kind_of_mark(self, mark: re.Match[str]) -> Cut:
+    def _kind_of_mark(self, mark: re.Match[str]) -> ClauseCuts:
         if mark.group()[0] not in _WEAK_MARKS:
-            return Cut.CLAUSE
-        return Cut.JOINED_CLAUSE if _CONJUNCTION.match(self.text, mark.end()) else Cut.COMMA
+            return ClauseCuts.CLAUSE
+        return ClauseCuts.JOINED_CLAUSE if _CONJUNCTION.match(self.text, mark.end()) else ClauseCuts.COMMA
 
-    def _kind_of_blank(self, at: int) -> Cut:
+    def _kind_of_blank(self, at: int) -> ClauseCuts:
         before, after = self.text[at - 1 : at], self.text[at + 1 : at + 2]
         if before == "." or (before.isdigit() and after.isdigit()):
-            return Cut.TORN
-        return Cut.CONJUNCTION if _CONJUNCTION.match(self.text, at) else Cut.WORD
+            return ClauseCuts.TORN
+        return ClauseCuts.CONJUNCTION if _CONJUNCTION.match(self.text, at) else ClauseCuts.WORD
 
 
 def clauses_of(text: str, start: int, stop: int) -> Clauses:

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from reading.estimates import speech_units
 from reading.segmenting.clauses import Clauses, clauses_of
-from reading.segmenting.lengths import Segmentation
-from reading.segmenting.pieces import Ending, Piece, stripped_piece
+from reading.segmenting.lengths import LengthRules
+from reading.segmenting.pieces import Piece, StretchEnd, stripped_piece
 from rhapsode.contract.words import is_speakable
 
 CLUSTER_SEARCH = 64
@@ -25,7 +25,7 @@ _Measure = Callable[[str], int]
 """Speech units or bytes of a text; of a text in two parts, the sum of theirs."""
 
 
-def capped(text: str, sentences: Iterator[Piece], segmentation: Segmentation) -> Iterator[Piece]:
+def capped(text: str, sentences: Iterator[Piece], segmentation: LengthRules) -> Iterator[Piece]:
     """The same text in pieces that are within the bounds."""
     for sentence in sentences:
         for piece in _cut(text, sentence, segmentation.max_chars, speech_units):
@@ -52,7 +52,7 @@ def _cut(text: str, sentence: Piece, cap: int, measure: _Measure) -> Iterator[Pi
     while remaining > cap:
         ideal = remaining / -(-remaining // cap)
         cut = _cut_position(clauses, range(content, stop), ideal, cap, measure)
-        yield stripped_piece(text, start, cut, Ending.CUT)
+        yield stripped_piece(text, start, cut, StretchEnd.CUT)
         remaining -= measure(text[content:cut])
         start = content = cut
     yield stripped_piece(text, start, sentence.end, sentence.ending)
@@ -121,7 +121,7 @@ def _splits_flag(text: str, position: int) -> bool:
     return (position - first) % 2 == 1 and "\U0001f1e6" <= text[position] <= "\U0001f1ff"
 
 
-def packed(text: str, pieces: Iterator[Piece], segmentation: Segmentation) -> Iterator[Piece]:
+def packed(text: str, pieces: Iterator[Piece], segmentation: LengthRules) -> Iterator[Piece]:
     """Join neighbours while that brings the length nearer to the target."""
     current: Piece | None = None
     for piece in pieces:
@@ -140,12 +140,12 @@ def packed(text: str, pieces: Iterator[Piece], segmentation: Segmentation) -> It
 
 def _joined(text: str, current: Piece, piece: Piece) -> Piece:
     """A row of dots is no sentence of its own, nor is the rest of one that was cut."""
-    begins = current.ending is not Ending.CUT and is_speakable(current.spoken) and is_speakable(piece.spoken)
+    begins = current.ending is not StretchEnd.CUT and is_speakable(current.spoken) and is_speakable(piece.spoken)
     breaks = (*current.breaks, *((piece.start,) if begins else ()), *piece.breaks)
     return replace(stripped_piece(text, current.start, piece.end, piece.ending), breaks=breaks)
 
 
-def _is_better_joined(alone: Piece, joined: Piece, segmentation: Segmentation) -> bool:
+def _is_better_joined(alone: Piece, joined: Piece, segmentation: LengthRules) -> bool:
     length = speech_units(joined.spoken)
     if length > segmentation.max_chars:
         return False

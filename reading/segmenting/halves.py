@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from reading.estimates import speech_units
-from reading.segmenting.clauses import Cut, clauses_of
+from reading.segmenting.clauses import ClauseCuts, clauses_of
 from reading.segmenting.sentences import sentences
 
 LEAST_UNITS = 15
@@ -29,7 +29,7 @@ def halves(text: str) -> tuple[str, str] | None:
 def _positions(text: str) -> Iterator[list[int]]:
     """Where a second half may begin, alike good ones together and the best first."""
     yield [piece.end for piece in sentences(text, 0, len(text))][:-1]
-    places = [place for place in clauses_of(text, 0, len(text)).places(0, len(text)) if place.rank < Cut.TORN]
+    places = [place for place in clauses_of(text, 0, len(text)).places(0, len(text)) if place.rank < ClauseCuts.TORN]
     for rank in sorted({place.rank for place in places}):
         yield [place.position for place in places if place.rank == rank]
 

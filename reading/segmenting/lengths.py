@@ -8,7 +8,7 @@ from rhapsode.contract.jobs.input import SegmentationMode
 
 
 @dataclass(frozen=True, slots=True)
-class Segmentation:
+class LengthRules:
     """How text becomes segments, in characters (code points).
 
     max_bytes: of a segment's text in UTF-8; None for no such bound. A byte-level tokenizer makes at most one token of
@@ -31,7 +31,7 @@ class Segmentation:
 
 @dataclass(frozen=True, slots=True)
 class SegmentBounds:
-    """What a job's segments keep to beside the lengths that its request shows. Fields as of `Segmentation`.
+    """What a job's segments keep to beside the lengths that its request shows. Fields as of `LengthRules`.
 
     asked_chars: what the caller wanted in place of `max_chars`, where the model takes less; 0 where it got its wish.
     """

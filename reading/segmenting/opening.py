@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reading.estimates import speech_units
 from reading.segmenting.clauses import CLAUSE_END
-from reading.segmenting.pieces import Ending, Piece, stripped_piece
+from reading.segmenting.pieces import Piece, StretchEnd, stripped_piece
 
 LEAST_SHARE = 3
 """Neither the opening nor what it leaves of its paragraph is shorter than a third of the length aimed at: a model that
@@ -72,6 +72,6 @@ def _divided(text: str, sentences: Sequence[Piece], place: _Place) -> tuple[list
     if place.cut is None:
         return list(sentences[: number + 1]), list(sentences[number + 1 :])
     piece = sentences[number]
-    head = stripped_piece(text, piece.start, place.cut, Ending.CUT)
+    head = stripped_piece(text, piece.start, place.cut, StretchEnd.CUT)
     rest = stripped_piece(text, place.cut, piece.end, piece.ending)
     return [*sentences[:number], head], [rest, *sentences[number + 1 :]]

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 
-class Ending(enum.Enum):
+class StretchEnd(enum.Enum):
     """What ends a stretch."""
 
     CUT = "cut"
@@ -30,10 +30,10 @@ class Piece:
     start: int
     end: int
     spoken: str
-    ending: Ending
+    ending: StretchEnd
     breaks: tuple[int, ...] = ()
 
 
-def stripped_piece(text: str, start: int, end: int, ending: Ending) -> Piece:
+def stripped_piece(text: str, start: int, end: int, ending: StretchEnd) -> Piece:
     """The stretch without its outer whitespace."""
     return Piece(start, end, text[start:end].strip(), ending)

@@ -13,13 +13,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from reading.plan.plan import Chapter, PlannedSegment
+from reading.plan.plan import Chapter, PlanSegment
 from reading.plan.sentences import SentenceBreak, sentence_break
-from reading.script.script import BlockKind, Script, ScriptChapter, Span, plain_script
+from reading.script.script import BlockKind, Script, ScriptChapter, VoicedSpan, plain_script
 from reading.segmenting.cutting import capped, packed
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.opening import opened
-from reading.segmenting.pieces import Ending, Piece
+from reading.segmenting.pieces import Piece, StretchEnd
 from reading.segmenting.sentences import sentences
 from reading.segmenting.stretches import Stretch, join_short
 from reading.segmenting.verse import verse_lines
@@ -31,11 +31,11 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*|\u2029\s*")
 _SENTENCE_ENDED = re.compile(r"[.!?…。！？｡:;：；][\"'”’»」』）)\]]*\s*$")
 
 _BLOCK_ENDS = {
-    BlockKind.LINE: Ending.LINE,
-    BlockKind.SENTENCE: Ending.SENTENCE,
-    BlockKind.PARAGRAPH: Ending.PARAGRAPH,
-    BlockKind.ENTRY: Ending.ENTRY,
-    BlockKind.HEADING: Ending.HEADING,
+    BlockKind.LINE: StretchEnd.LINE,
+    BlockKind.SENTENCE: StretchEnd.SENTENCE,
+    BlockKind.PARAGRAPH: StretchEnd.PARAGRAPH,
+    BlockKind.ENTRY: StretchEnd.ENTRY,
+    BlockKind.HEADING: StretchEnd.HEADING,
 }
 
 
@@ -45,16 +45,16 @@ class NothingToSpeak(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SegmentedScript:
-    segments: tuple[PlannedSegment, ...]
+    segments: tuple[PlanSegment, ...]
     chapters: tuple[Chapter, ...]
 
 
-def plan_segments(text: str, segmentation: Segmentation, pauses: Pauses) -> tuple[PlannedSegment, ...]:
+def plan_segments(text: str, segmentation: LengthRules, pauses: Pauses) -> tuple[PlanSegment, ...]:
     """The segments of a plain text; see `segment_script`."""
     return segment_script(plain_script(text), segmentation, pauses).segments
 
 
-def segment_script(script: Script, segmentation: Segmentation, pauses: Pauses) -> SegmentedScript:
+def segment_script(script: Script, segmentation: LengthRules, pauses: Pauses) -> SegmentedScript:
     """The segments of a script, covering its text exactly and in order.
 
     A stretch without anything to speak (`* * *`, a row of dashes) belongs to a neighbour's range but not to
@@ -72,7 +72,7 @@ def segment_script(script: Script, segmentation: Segmentation, pauses: Pauses) -
 
 def _planned(
     stretches: Sequence[Stretch], shown: SpokenText, chapter_starts: set[int], pauses: Pauses
-) -> Iterator[PlannedSegment]:
+) -> Iterator[PlanSegment]:
     chapter = -1
     for index, each in enumerate(stretches):
         chapter += index in chapter_starts
@@ -81,7 +81,7 @@ def _planned(
             # Nothing follows that it would keep apart.
             pause_s = 0.0
         written, breaks = _written(each, shown)
-        yield PlannedSegment(
+        yield PlanSegment(
             index=index,
             start=each.start,
             end=each.end,
@@ -95,7 +95,7 @@ def _planned(
             source_id=each.voicing.source_id,
             written_otherwise=written if written != each.spoken else None,
             breaks=breaks,
-            goes_on=each.ending is Ending.CUT and not each.explicit_s,
+            goes_on=each.ending is StretchEnd.CUT and not each.explicit_s,
             speed=each.voicing.speed,
             gain_db=each.voicing.gain_db,
         )
@@ -120,15 +120,15 @@ def _without_silent_end(stretch: str) -> str:
     return stretch[: end.start()] if end else stretch
 
 
-def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> Iterator[Stretch]:
+def _stretches(script: Script, segmentation: LengthRules, pauses: Pauses) -> Iterator[Stretch]:
     spoken = SpokenText(script.text, script.replacements)
     seconds = {
-        Ending.CUT: pauses.cut_s,
-        Ending.LINE: pauses.line_s,
-        Ending.SENTENCE: pauses.sentence_s,
-        Ending.PARAGRAPH: pauses.paragraph_s,
-        Ending.ENTRY: pauses.paragraph_s,
-        Ending.HEADING: pauses.heading_s,
+        StretchEnd.CUT: pauses.cut_s,
+        StretchEnd.LINE: pauses.line_s,
+        StretchEnd.SENTENCE: pauses.sentence_s,
+        StretchEnd.PARAGRAPH: pauses.paragraph_s,
+        StretchEnd.ENTRY: pauses.paragraph_s,
+        StretchEnd.HEADING: pauses.heading_s,
     }
     opening = segmentation.opening_chars
     for block in script.blocks:
@@ -143,7 +143,7 @@ def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> It
 
 
 def _span_stretches(
-    pieces: Sequence[Piece], span: Span, spoken: SpokenText, seconds: dict[Ending, float]
+    pieces: Sequence[Piece], span: VoicedSpan, spoken: SpokenText, seconds: dict[StretchEnd, float]
 ) -> Iterator[Stretch]:
     """The pieces in the script's own offsets; they cover the span."""
     start = span.start
@@ -157,7 +157,7 @@ def _span_stretches(
         start = end
     if not pieces:
         # A speaker's label alone: nothing is said, and one stretch has to own the characters.
-        yield Stretch(span.start, span.end, "", span.voicing, Ending.CUT, 0.0, span.pause_after_s, span.start)
+        yield Stretch(span.start, span.end, "", span.voicing, StretchEnd.CUT, 0.0, span.pause_after_s, span.start)
 
 
 def _breaks(piece: Piece, spoken: SpokenText) -> Iterator[tuple[int, int]]:
@@ -167,11 +167,15 @@ def _breaks(piece: Piece, spoken: SpokenText) -> Iterator[tuple[int, int]]:
         yield from ((spoken.to_source(position), position - first) for position in piece.breaks)
 
 
-def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmentation: Segmentation) -> list[Piece]:
+def _span_pieces(
+    spoken: SpokenText, span: VoicedSpan, ending: StretchEnd | None, segmentation: LengthRules
+) -> list[Piece]:
     """ending: what ends behind the span; None if its block goes on with another voice or after a pause."""
     start, end = spoken.from_source(span.start), spoken.from_source(span.end)
     if ending is None:
-        ending = Ending.SENTENCE if _SENTENCE_ENDED.search(spoken.text[max(start, end - 16) : end]) else Ending.CUT
+        ending = (
+            StretchEnd.SENTENCE if _SENTENCE_ENDED.search(spoken.text[max(start, end - 16) : end]) else StretchEnd.CUT
+        )
     pieces: list[Piece] = []
     opening = segmentation.opening_chars
     for first, last, ends in _lines(spoken.text, start, end):
@@ -186,7 +190,7 @@ def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmenta
     return pieces
 
 
-def _paragraph_pieces(text: str, start: int, end: int, segmentation: Segmentation, opening: int) -> list[Piece]:
+def _paragraph_pieces(text: str, start: int, end: int, segmentation: LengthRules, opening: int) -> list[Piece]:
     """opening: length of the narration's first segment if it is in this paragraph, else 0."""
     found = capped(text, sentences(text, start, end), segmentation)
     match segmentation.mode:
@@ -207,11 +211,11 @@ def _alone(text: str, pieces: list[Piece], opening: int) -> list[Piece]:
     return [*first, *rest, *pieces[1:]]
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, Ending]]:
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, StretchEnd]]:
     """Paragraphs, and lines where one is a stanza."""
     for first, last in _paragraphs(text, start, end):
         for line, line_end in verse_lines(text, first, last):
-            yield line, line_end, Ending.PARAGRAPH if line_end == last else Ending.LINE
+            yield line, line_end, StretchEnd.PARAGRAPH if line_end == last else StretchEnd.LINE
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -241,7 +245,7 @@ def _joined(last: Stretch, silent: Stretch) -> Stretch:
     if silent.explicit_s is not None:
         explicit_s = silent.explicit_s + (last.explicit_s or 0.0)
     # A full stop of its own, behind a word that another voice said, ends the sentence of that word.
-    ending = silent.ending if last.ending is Ending.CUT else last.ending
+    ending = silent.ending if last.ending is StretchEnd.CUT else last.ending
     pause_s = max(last.pause_s, silent.pause_s)
     return replace(last, end=silent.end, ending=ending, pause_s=pause_s, explicit_s=explicit_s)
 

@@ -17,7 +17,7 @@ from typing import Protocol, cast
 from reading.estimates import SYLLABIC
 from reading.languages.abbreviations import OPENERS
 from reading.languages.full_stops import LOOK_BACK, is_abbreviation, one_of
-from reading.segmenting.pieces import Ending, Piece, stripped_piece
+from reading.segmenting.pieces import Piece, StretchEnd, stripped_piece
 
 _CJK_CLOSING = "」』）】》〉〕］”’\"')\\]"
 _CJK_END = re.compile(
@@ -71,7 +71,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Piece]:
     cuts = sorted({*_spaced_ends(paragraph), *_cjk_ends(paragraph)} - {0, len(paragraph)})
     bounds = [0, *cuts, len(paragraph)]
     for number, (first, last) in enumerate(pairwise(bounds)):
-        ending = Ending.PARAGRAPH if number == len(cuts) else Ending.SENTENCE
+        ending = StretchEnd.PARAGRAPH if number == len(cuts) else StretchEnd.SENTENCE
         yield stripped_piece(text, start + first, start + last, ending)
 
 

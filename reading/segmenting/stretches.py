@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from reading.estimates import SYLLABIC, speech_units
 from reading.plan.plan import closed
 from reading.script.script import Voicing
-from reading.segmenting.lengths import Segmentation
-from reading.segmenting.pieces import Ending
+from reading.segmenting.lengths import LengthRules
+from reading.segmenting.pieces import StretchEnd
 from rhapsode.contract.words import is_speakable
 
 _UNSPACED_LETTER = re.compile(rf"(?![가-힣])[{SYLLABIC}]")
 _UNSPACED_STOPS = "。！？｡"
 _UNSPACED_CLOSING = "」』）】》〉”’"
-_JOINED_OVER = frozenset({Ending.LINE, Ending.SENTENCE, Ending.PARAGRAPH})
+_JOINED_OVER = frozenset({StretchEnd.LINE, StretchEnd.SENTENCE, StretchEnd.PARAGRAPH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,14 @@ class Stretch:
     end: int
     spoken: str
     voicing: Voicing
-    ending: Ending
+    ending: StretchEnd
     pause_s: float
     explicit_s: float | None
     first: int
     breaks: tuple[tuple[int, int], ...] = ()
 
 
-def join_short(
-    stretches: Iterable[Stretch], segmentation: Segmentation, chapter_starts: Sequence[int]
-) -> list[Stretch]:
+def join_short(stretches: Iterable[Stretch], segmentation: LengthRules, chapter_starts: Sequence[int]) -> list[Stretch]:
     """The stretches, with those that are too short joined to the one before, else to the one behind.
 
     chapter_starts: positions in the script, in order. Nothing becomes longer than a segment may be.
@@ -66,7 +64,7 @@ def join_short(
 
 
 def _is_better_joined(
-    last: Stretch, each: Stretch, cap: int, segmentation: Segmentation, chapter_starts: Sequence[int]
+    last: Stretch, each: Stretch, cap: int, segmentation: LengthRules, chapter_starts: Sequence[int]
 ) -> bool:
     if min(speech_units(last.spoken), speech_units(each.spoken)) >= segmentation.min_chars:
         return False
@@ -84,7 +82,7 @@ def _is_one_voice(last: Stretch, each: Stretch, chapter_starts: Sequence[int]) -
         last.ending in _JOINED_OVER
         and last.explicit_s is None
         and last.voicing == each.voicing
-        and each.ending is not Ending.HEADING
+        and each.ending is not StretchEnd.HEADING
         and is_speakable(last.spoken)
         and is_speakable(each.spoken)
         and bisect_right(chapter_starts, last.first) == bisect_right(chapter_starts, each.first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reading.english.letters.marks import name_emoji
-from reading.script.script import Block, BlockKind, Script, Span, Voicing
+from reading.script.script import Block, BlockKind, Script, VoicedSpan, Voicing
 from reading.spelling.normalizers import NORMALIZERS
 from reading.spelling.respelling import Lexicon, respelt
 from reading.spelling.rules import decode_rules
@@ -20,7 +20,7 @@ class DictionaryDamaged(ValueError):
 
 def spelled(text: str, language: str, request: Narration, dictionaries: Sequence[bytes]) -> str:
     """What is said of a text that a user wrote in place of another. Raises `DictionaryDamaged`."""
-    span = Span(0, len(text), Voicing(language=language))
+    span = VoicedSpan(0, len(text), Voicing(language=language))
     script = respell_script(Script(text, (Block(BlockKind.PARAGRAPH, (span,)),)), request, dictionaries)
     return SpokenText(script.text, script.replacements).text
 
@@ -44,7 +44,7 @@ def lexicons(dictionaries: Sequence[bytes]) -> tuple[Lexicon, ...]:
     return tuple(_lexicon(data) for data in dictionaries)
 
 
-def _language(span: Span, request: Narration) -> str:
+def _language(span: VoicedSpan, request: Narration) -> str:
     return (span.voicing.language or request.language).casefold()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reading.estimates import SYLLABIC
-from reading.script.script import Replacement, Script, Span
+from reading.script.script import Replacement, Script, VoicedSpan
 from reading.spelling.rules import PronunciationRule
 from reading.spelling.sentence_case import in_sentence_case
 
@@ -62,7 +62,7 @@ class Lexicon:
                     break
 
 
-def respelt(script: Script, respell: Respell, wants: Callable[[Span], bool] = lambda _: True) -> Script:
+def respelt(script: Script, respell: Respell, wants: Callable[[VoicedSpan], bool] = lambda _: True) -> Script:
     """The script with more replacements; what is replaced already stays as it is. The first word of a sentence keeps
     its capital.
 
@@ -81,7 +81,7 @@ def respelt(script: Script, respell: Respell, wants: Callable[[Span], bool] = la
     return replace(script, replacements=tuple(sorted((*known, *found), key=lambda each: each.start)))
 
 
-def _gaps(span: Span, replacements: Sequence[Replacement]) -> Iterator[tuple[int, int]]:
+def _gaps(span: VoicedSpan, replacements: Sequence[Replacement]) -> Iterator[tuple[int, int]]:
     start = span.start
     for each in replacements:
         if start < each.start:

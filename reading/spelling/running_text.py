@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from reading.english.front_end import is_prose
 from reading.english.letters.marks import name_emoji
-from reading.script.script import Block, BlockKind, Script, Span
+from reading.script.script import Block, BlockKind, Script, VoicedSpan
 from reading.spelling.job_spelling import lexicons
 from reading.spelling.normalizers import NORMALIZERS
 from reading.spelling.respelling import Respell, respelt
@@ -56,7 +56,7 @@ class RunningSpelling:
         """What is said of the passage; `before` begins with its sentence, or is longer than rules look back."""
         start = len(before)
         text = before + passage
-        spans = (Span(0, start), Span(start, len(text)))
+        spans = (VoicedSpan(0, start), VoicedSpan(start, len(text)))
         script = Script(text, (Block(BlockKind.PARAGRAPH, spans),))
         for rule in self._rules:
             script = respelt(script, rule, lambda span: span is spans[1])

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from reading.estimates import speech_units
 from reading.plan.plan import closed
 from reading.segmenting.clauses import CLAUSE_END
-from reading.segmenting.pieces import Ending
-from reading.written.phrases import PhraseReader, Said
+from reading.segmenting.pieces import StretchEnd
+from reading.written.phrases import Phrase, PhraseReader
 from reading.written.sentence_ends import SentenceEnd
 from reading.written.words import Gap
 from rhapsode.contract.jobs.input import Pauses
@@ -71,13 +71,13 @@ class SegmentComposer:
                 if self._text and self._phrases.is_over:
                     self._end_segment(0.0)
                 break
-            if isinstance(event, Said):
+            if isinstance(event, Phrase):
                 self._say(event)
             else:
                 self._end_sentence(event)
         return self._ready.popleft() if self._ready else None
 
-    def _say(self, said: Said) -> None:
+    def _say(self, said: Phrase) -> None:
         gap = said.gap is not Gap.NONE
         for word in said.text.split():
             for part in self._fitting(word):
@@ -105,7 +105,7 @@ class SegmentComposer:
         self._marks, self._is_begun = "", False
         if not self._text:
             return
-        if end.ending is Ending.PARAGRAPH:
+        if end.ending is StretchEnd.PARAGRAPH:
             self._end_segment(self._pauses.paragraph_s)
         elif speech_units(self._text) >= LEAST_UNITS:
             self._end_segment(self._pauses.sentence_s)

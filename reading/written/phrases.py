@@ -22,7 +22,7 @@ LOOK_BACK = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Phrase:
     """What is said next, as many words as there are. gap: what stands before it."""
 
     text: str
@@ -30,7 +30,7 @@ class Said:
 
 
 class PhraseReader:
-    """`Said` and the ends of sentences, in order."""
+    """`Phrase` and the ends of sentences, in order."""
 
     def __init__(self, sentences: SentenceReader, spelling: RunningSpelling) -> None:
         self._sentences = sentences
@@ -38,13 +38,13 @@ class PhraseReader:
         self._before = ""
         self._phrase: list[Word] = []
         self._num_plain = 0
-        self._ready: deque[Said | SentenceEnd] = deque()
+        self._ready: deque[Phrase | SentenceEnd] = deque()
 
     @property
     def is_over(self) -> bool:
         return self._sentences.is_over and not self._ready and not self._phrase
 
-    def next(self) -> Said | SentenceEnd | None:
+    def next(self) -> Phrase | SentenceEnd | None:
         while not self._ready:
             event = self._sentences.next()
             if event is None:
@@ -65,7 +65,7 @@ class PhraseReader:
             self._phrase.append(event)
             self._num_plain += 1
         else:
-            self._ready.append(Said(event.text, event.gap))
+            self._ready.append(Phrase(event.text, event.gap))
             self._pass(event.source)
         length = sum(len(word.source) for word in self._phrase)
         if self._num_plain >= self._spelling.words_behind or length > LONGEST_PHRASE:
@@ -83,7 +83,7 @@ class PhraseReader:
         before = self._before + gap.value
         said = self._spelling.said(source, before)
         if said:
-            self._ready.append(Said(said, gap))
+            self._ready.append(Phrase(said, gap))
         self._pass(gap.value + source)
         self._phrase, self._num_plain = [], 0
 

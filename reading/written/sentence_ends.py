@@ -10,7 +10,7 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from reading.segmenting.pieces import Ending
+from reading.segmenting.pieces import StretchEnd
 from reading.segmenting.sentences import sentences
 from reading.written.words import Gap, Word, WordReader
 
@@ -25,7 +25,7 @@ _MARK = re.compile(r"[.!?…。！？｡][\"'”’»“«」』）】》〉〕�
 
 @dataclass(frozen=True, slots=True)
 class SentenceEnd:
-    ending: Ending
+    ending: StretchEnd
 
 
 class SentenceReader:
@@ -52,11 +52,11 @@ class SentenceReader:
         """Whether anything became known."""
         if not self._look(0):
             if self._is_open and self._words.is_over:
-                self._end(Ending.PARAGRAPH)
+                self._end(StretchEnd.PARAGRAPH)
             return bool(self._ready)
         word = self._waiting[0]
         if word.gap is Gap.PARAGRAPH and self._is_open:
-            self._end(Ending.PARAGRAPH)
+            self._end(StretchEnd.PARAGRAPH)
             return True
         if _MARK.search(word.text) is None:
             self._take()
@@ -66,7 +66,7 @@ class SentenceReader:
         ends = self._ends()
         self._take()
         if ends:
-            self._end(Ending.SENTENCE)
+            self._end(StretchEnd.SENTENCE)
         return True
 
     def _take(self) -> None:
@@ -75,7 +75,7 @@ class SentenceReader:
         self._is_open = True
         self._ready.append(word)
 
-    def _end(self, ending: Ending) -> None:
+    def _end(self, ending: StretchEnd) -> None:
         self._ready.append(SentenceEnd(ending))
         self._before, self._is_open = "", False
 

@@ -22,7 +22,7 @@ Message = TypeVar("Message")
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class BenchChild:
     """was_late: set if it was killed because its time was over."""
 
     process: subprocess.Popen[str]
@@ -53,13 +53,13 @@ class Child:
 @contextmanager
 def child_process(
     command: Sequence[str], most_s: float = math.inf, stdin: int | IO[str] | None = None
-) -> Generator[Child]:
+) -> Generator[BenchChild]:
     """It ends with the block, and is killed after most_s. Ctrl-C does not reach it: it has a session of its own."""
     environment = os.environ | system_packages.environment(os.environ)
     process = subprocess.Popen(
         list(command), stdin=stdin, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
-    child = Child(process)
+    child = BenchChild(process)
     killer = threading.Timer(min(most_s, threading.TIMEOUT_MAX), child.kill_late)
     killer.daemon = True
     killer.start()

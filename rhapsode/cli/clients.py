@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from rhapsode.cli.servers import Target
+    from rhapsode.cli.servers import ServerChoice
     from rhapsode.client.live.orders import Texts
     from rhapsode.client.request_options import StreamOptions
     from rhapsode.client.sync.client import Rhapsode
@@ -51,7 +51,7 @@ def connected_to_speak(server: str | None, data_dir: Path | None) -> Generator[S
         yield lambda text, options: stream_speech(http, connection, text, options)
 
 
-def _target(server: str | None, data_dir: Path | None, settings: ClientSettings) -> Target:
+def _target(server: str | None, data_dir: Path | None, settings: ClientSettings) -> ServerChoice:
     from rhapsode.cli.servers import choose_target
 
     folder = choose_data_dir(data_dir, settings)

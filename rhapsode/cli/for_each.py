@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Handled:
     """What became of one of them: in a word behind its name, and as a JSON object."""
 
     word: str
     document: str
 
 
-def became(job: Job) -> Done:
-    return Done(str(job.state), job.model_dump_json())
+def became(job: Job) -> Handled:
+    return Handled(str(job.state), job.model_dump_json())
 
 
-def deleted(name: str) -> Done:
-    return Done("deleted", json.dumps({"id": name, "deleted": True}))
+def deleted(name: str) -> Handled:
+    return Handled("deleted", json.dumps({"id": name, "deleted": True}))
 
 
 def for_each(
     names: Iterable[str],
-    do: Callable[[Rhapsode, str], Done],
+    do: Callable[[Rhapsode, str], Handled],
     server: str | None,
     data_dir: Path | None,
     *,

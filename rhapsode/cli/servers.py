@@ -41,7 +41,7 @@ MODEL_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ServerChoice:
     """`server_url` None: whatever runs on the data folder."""
 
     server_url: str | None
@@ -50,20 +50,20 @@ class Target:
 
 def choose_target(
     server: str | None, *, data_dir: DataDir, is_data_dir_given: bool, settings: ClientSettings
-) -> Target:
+) -> ServerChoice:
     """What was typed goes before what is in the environment."""
-    return Target(server or (None if is_data_dir_given else settings.server_url), data_dir)
+    return ServerChoice(server or (None if is_data_dir_given else settings.server_url), data_dir)
 
 
 @contextmanager
-def running_server(target: Target, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
+def running_server(target: ServerChoice, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
     """A client of a server that runs already. Raises `ServerUnreachable` saying how to get one."""
     with running_connection(target, settings, console) as connection, _client(connection) as client:
         yield client
 
 
 @contextmanager
-def running_connection(target: Target, settings: ClientSettings, console: Console) -> Generator[Connection]:
+def running_connection(target: ServerChoice, settings: ClientSettings, console: Console) -> Generator[Connection]:
     """How to reach a server that runs already. Raises as `running_server` does."""
     if target.server_url is not None:
         connection = _connection(target.server_url, settings)
@@ -82,7 +82,7 @@ def running_connection(target: Target, settings: ClientSettings, console: Consol
 
 @contextmanager
 def lasting_server(
-    target: Target, options: StackOptions, settings: ClientSettings, console: Console
+    target: ServerChoice, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:
     """As `running_server`. Raises `Misuse` for options of a stack of this command's own, which would end with it."""
     _refuse_stack_options(target, options)
@@ -92,7 +92,7 @@ def lasting_server(
 
 @contextmanager
 def any_server(
-    target: Target, options: StackOptions, settings: ClientSettings, console: Console
+    target: ServerChoice, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:
     """As `running_server`, or a stack of this command's own, which ends with it.
 
@@ -133,7 +133,7 @@ def _client(connection: Connection) -> Rhapsode:
 
 
 @contextmanager
-def _speaking_server(target: Target, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
+def _speaking_server(target: ServerChoice, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
     with running_server(target, settings, console) as client:
         state = None if target.server_url is not None else _live_state(target.data_dir)
         if state is not None:
@@ -141,7 +141,7 @@ def _speaking_server(target: Target, settings: ClientSettings, console: Console)
         yield client
 
 
-def _refuse_stack_options(target: Target, options: StackOptions) -> None:
+def _refuse_stack_options(target: ServerChoice, options: StackOptions) -> None:
     """To speak with another model than the one asked for would be worse than not to speak."""
     choices = {"--slots": options.slots, "--checkpoint": options.checkpoint, "--device": options.devices or None}
     given = [option for option, choice in choices.items() if choice is not None]

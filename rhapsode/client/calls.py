@@ -18,7 +18,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from rhapsode.client.jobs.submission import submission_body
 from rhapsode.client.refusals import excerpt
-from rhapsode.client.request_options import JobInput, JobOptions
+from rhapsode.client.request_options import JobInputFields, JobOptions
 from rhapsode.client.resources import Job, JobList
 from rhapsode.contract.base import Answer
 from rhapsode.contract.jobs.answer import ArtifactList
@@ -39,7 +39,7 @@ MAX_HOLD_S = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class FormUpload:
     """A multipart form: text fields and one file, whose name on this machine is nobody's business."""
 
     fields: dict[str, str]
@@ -48,14 +48,14 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T_co]):
+class ApiCall(Generic[T_co]):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     parse: Callable[[httpx.Response], T_co]
     params: tuple[tuple[str, str], ...] = ()
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: JsonValue = None
-    upload: Upload | None = None
+    upload: FormUpload | None = None
     content: bytes | None = None
     """A body that is no JSON; its type stands in the headers."""
 
@@ -83,38 +83,38 @@ class JobFilter:
     order: Literal["desc", "asc"] = "desc"
 
 
-def submit_job(spoken: str | JobInput, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
+def submit_job(spoken: str | JobInputFields, options: JobOptions, idempotency_key: str | None) -> ApiCall[Job]:
     key = idempotency_key or str(uuid.uuid4())
-    return Call("POST", JOBS, resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options))
+    return ApiCall("POST", JOBS, resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options))
 
 
-def create_job(job_id: str, spoken: str | JobInput, options: JobOptions) -> Call[Job]:
+def create_job(job_id: str, spoken: str | JobInputFields, options: JobOptions) -> ApiCall[Job]:
     """Under an id of the caller's, which makes every repeat the same job."""
-    return Call("PUT", job_path(job_id), resource(Job), body=submission_body(spoken, options))
+    return ApiCall("PUT", job_path(job_id), resource(Job), body=submission_body(spoken, options))
 
 
 ARTIFACTS_OF_A_PAGE = 500
 
 
-def list_artifacts(job_id: str, cursor: str | None) -> Call[ArtifactList]:
+def list_artifacts(job_id: str, cursor: str | None) -> ApiCall[ArtifactList]:
     params = [("limit", str(ARTIFACTS_OF_A_PAGE))] + ([("cursor", cursor)] if cursor else [])
-    return Call("GET", f"{job_path(job_id)}/artifacts", resource(ArtifactList), params=tuple(params))
+    return ApiCall("GET", f"{job_path(job_id)}/artifacts", resource(ArtifactList), params=tuple(params))
 
 
-def get_job(job_id: str) -> Call[Job]:
-    return Call("GET", job_path(job_id), resource(Job))
+def get_job(job_id: str) -> ApiCall[Job]:
+    return ApiCall("GET", job_path(job_id), resource(Job))
 
 
 def audio_path(job_id: str) -> str:
     return f"{job_path(job_id)}/audio"
 
 
-def wait_for_job(job_id: str, hold_s: int) -> Call[Job]:
+def wait_for_job(job_id: str, hold_s: int) -> ApiCall[Job]:
     """Answered when the job has ended, or after `hold_s` with the job as it is."""
-    return Call("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
+    return ApiCall("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
 
 
-def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[JobList]:
+def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> ApiCall[JobList]:
     params: list[tuple[str, str]] = [("state", state.value) for state in sorted(filters.states)]
     if filters.created_after:
         params.append(("created_after", filters.created_after.isoformat()))
@@ -126,34 +126,34 @@ def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[Jo
     params += [("order", filters.order), ("limit", str(page_size))]
     if cursor:
         params.append(("cursor", cursor))
-    return Call("GET", JOBS, resource(JobList), params=tuple(params))
+    return ApiCall("GET", JOBS, resource(JobList), params=tuple(params))
 
 
-def cancel_job(job_id: str) -> Call[Job]:
-    return Call("POST", f"{job_path(job_id)}/cancel", resource(Job))
+def cancel_job(job_id: str) -> ApiCall[Job]:
+    return ApiCall("POST", f"{job_path(job_id)}/cancel", resource(Job))
 
 
-def delete_job(job_id: str) -> Call[None]:
-    return Call("DELETE", job_path(job_id), nothing)
+def delete_job(job_id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", job_path(job_id), nothing)
 
 
-def get_model(name: str) -> Call[Model]:
-    return Call("GET", f"/v1/models/{quote(name, safe='')}", resource(Model))
+def get_model(name: str) -> ApiCall[Model]:
+    return ApiCall("GET", f"/v1/models/{quote(name, safe='')}", resource(Model))
 
 
-def list_models() -> Call[tuple[Model, ...]]:
+def list_models() -> ApiCall[tuple[Model, ...]]:
     read = resource(ModelList)
-    return Call("GET", "/v1/models", lambda response: read(response).data)
+    return ApiCall("GET", "/v1/models", lambda response: read(response).data)
 
 
 def job_path(job_id: str) -> str:
     return f"{JOBS}/{quote(job_id, safe='')}"
 
 
-def share_artifact(job_id: str, name: str, expires_in_s: int) -> Call[SharedLink]:
+def share_artifact(job_id: str, name: str, expires_in_s: int) -> ApiCall[SharedLink]:
     headers = {IDEMPOTENCY_KEY: str(uuid.uuid4())}
     path = f"{artifact_path(job_id, name)}/share"
-    return Call("POST", path, resource(SharedLink), headers=headers, body={"expires_in_s": expires_in_s})
+    return ApiCall("POST", path, resource(SharedLink), headers=headers, body={"expires_in_s": expires_in_s})
 
 
 def artifact_path(job_id: str, name: str) -> str:

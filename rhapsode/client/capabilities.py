@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rhapsode.client.calls import Call, resource
+from rhapsode.client.calls import ApiCall, resource
 from rhapsode.contract.capabilities import Capabilities
 
 
-def get_capabilities() -> Call[Capabilities]:
-    return Call("GET", "/v1/capabilities", resource(Capabilities))
+def get_capabilities() -> ApiCall[Capabilities]:
+    return ApiCall("GET", "/v1/capabilities", resource(Capabilities))

@@ -14,7 +14,7 @@ AudioType = Literal["wav", "flac", "mp3", "opus", "m4b", "aac"]
 OnExhausted = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
 
 
-class SegmentEntry(TypedDict, total=False):
+class SegmentEntryFields(TypedDict, total=False):
     """One entry of a list: what is absent is as the job has it.
 
     voice: one of the model's, or one of yours by name or id
@@ -36,7 +36,7 @@ class SegmentEntry(TypedDict, total=False):
     gain_db: float
 
 
-class Document(TypedDict, total=False):
+class DocumentFields(TypedDict, total=False):
     """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all.
 
     `images`: `alt` says what the alternative text of a picture says. Notes and their marks are not spoken.
@@ -48,7 +48,7 @@ class Document(TypedDict, total=False):
     images: Literal["skip", "alt"]
 
 
-class JobInput(TypedDict, total=False):
+class JobInputFields(TypedDict, total=False):
     """Exactly one of the four.
 
     ssml: an SSML document; `/v1/capabilities` lists the elements that are understood
@@ -57,11 +57,11 @@ class JobInput(TypedDict, total=False):
     text: str
     ssml: str
     ssml_mode: Literal["strict", "lenient"]
-    segments: Sequence[SegmentEntry]
-    document: Document
+    segments: Sequence[SegmentEntryFields]
+    document: DocumentFields
 
 
-class Segmentation(TypedDict, total=False):
+class SegmentationFields(TypedDict, total=False):
     """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
     named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
@@ -78,7 +78,7 @@ class Segmentation(TypedDict, total=False):
     min_chars: int
 
 
-class Pauses(TypedDict, total=False):
+class PausesFields(TypedDict, total=False):
     """Silence that is heard after what ends there, in seconds; of several, the longest.
 
     sentence_s: silence after a sentence that is a segment's last, in seconds
@@ -100,7 +100,7 @@ class Pauses(TypedDict, total=False):
     inside: Literal["spoken", "asked"]
 
 
-class Sampling(TypedDict, total=False):
+class SamplingFields(TypedDict, total=False):
     """How speech is drawn. What is absent stays as the checkpoint has it.
 
     The fields of `subtalker` are of the codes that refine each frame, the others of the code that leads it.
@@ -127,7 +127,7 @@ class Sampling(TypedDict, total=False):
     max_new_tokens: int
 
 
-class Quality(TypedDict, total=False):
+class QualityFields(TypedDict, total=False):
     """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
     seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
 
@@ -144,7 +144,7 @@ class Quality(TypedDict, total=False):
     on_exhausted: OnExhausted
 
 
-class Format(TypedDict, total=False):
+class FormatFields(TypedDict, total=False):
     """One file, as players know it, or one for each chapter of the document.
 
     files: `chapters`: a file for each chapter, numbered and named by its title; of a text without any, one
@@ -156,7 +156,7 @@ class Format(TypedDict, total=False):
     bitrate_kbps: int
 
 
-class Loudness(TypedDict, total=False):
+class LoudnessFields(TypedDict, total=False):
     """One gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
 
     Where the true peak would pass `max_true_peak_db`, a limiter takes off what is too much, and the gain makes up
@@ -171,7 +171,7 @@ class Loudness(TypedDict, total=False):
     scope: Literal["job", "chapter"]
 
 
-class Tags(TypedDict, total=False):
+class TagsFields(TypedDict, total=False):
     """What the files say of themselves; absent: what the document says, else nothing. WAV has none.
 
     title: what the book is called
@@ -204,7 +204,7 @@ class Tags(TypedDict, total=False):
     description: str
 
 
-class Destination(TypedDict, total=False):
+class DestinationFields(TypedDict, total=False):
     """Where the finished files lie in the bucket of the service, for those who may read it: under
     `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
     downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
@@ -216,7 +216,7 @@ class Destination(TypedDict, total=False):
     prefix: Required[str]
 
 
-class Output(TypedDict, total=False):
+class OutputFields(TypedDict, total=False):
     """What the audio is delivered as. All formats are made in one pass over the same samples.
 
     preset: whose demands the files meet: stands for values of the fields below, where these are left out
@@ -237,10 +237,10 @@ class Output(TypedDict, total=False):
     """
 
     preset: Literal["acx", "podcast", "audiobook", "broadcast"]
-    formats: Sequence[Format]
+    formats: Sequence[FormatFields]
     sample_rate: int
     speed: float
-    loudness: Loudness
+    loudness: LoudnessFields
     head_s: float
     tail_s: float
     room_tone_db: float
@@ -248,12 +248,12 @@ class Output(TypedDict, total=False):
     timestamps: Literal["segment", "sentence", "word", "character", "off"]
     subtitles: Sequence[Literal["srt", "vtt"]]
     karaoke: bool
-    tags: Tags
+    tags: TagsFields
     cover: str
-    destination: Destination
+    destination: DestinationFields
 
 
-class JobWebhook(TypedDict, total=False):
+class JobWebhookFields(TypedDict, total=False):
     """Who is told of this job, beside the endpoints that want such events anyway.
 
     `url`: signed with the secret at `/v1/webhook-secret`. `endpoint_id`: `events` count in place of what it chose.
@@ -305,23 +305,23 @@ class JobOptions(TypedDict, total=False):
     language: str | None
     instructions: str | None
     speakers: Mapping[str, str] | None
-    segmentation: Segmentation | None
+    segmentation: SegmentationFields | None
     normalization: Literal["off", "basic"] | None
     pronunciation_dictionaries: Sequence[str] | None
     seed: int | None
     reproducibility: Literal["best_effort", "strict"] | None
-    pauses: Pauses | None
-    sampling: Sampling | None
+    pauses: PausesFields | None
+    sampling: SamplingFields | None
     reuse: bool | None
     emoji: Literal["dropped", "named"] | None
-    quality: Quality | None
-    output: Output | None
+    quality: QualityFields | None
+    output: OutputFields | None
     priority: Literal["high", "normal", "low"] | None
     not_before: datetime | None
     deadline: datetime | None
     retention_s: int | None
     metadata: Mapping[str, str] | None
-    webhook: JobWebhook | None
+    webhook: JobWebhookFields | None
 
 
 class RetryOptions(TypedDict, total=False):
@@ -332,8 +332,8 @@ class RetryOptions(TypedDict, total=False):
     seed: of the job; absent: as the job has it
     """
 
-    quality: Quality
-    sampling: Sampling
+    quality: QualityFields
+    sampling: SamplingFields
     seed: int
 
 
@@ -436,7 +436,7 @@ class QuotaLimits(TypedDict, total=False):
     voices: int | None
 
 
-class Rule(TypedDict, total=False):
+class RuleFields(TypedDict, total=False):
     """`grapheme` is spoken as `alias` wherever it stands as a whole word or as several."""
 
     grapheme: Required[str]

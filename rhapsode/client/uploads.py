@@ -5,17 +5,17 @@ A link takes one file once, so what broke half-way is sent again under a new one
 
 from __future__ import annotations
 
-from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.calls import ApiCall, nothing, resource
 from rhapsode.contract.uploads import NewUpload, Upload
 
 
-def order_upload(num_bytes: int) -> Call[NewUpload]:
-    return Call("POST", "/v1/uploads", resource(NewUpload), body={"bytes": num_bytes})
+def order_upload(num_bytes: int) -> ApiCall[NewUpload]:
+    return ApiCall("POST", "/v1/uploads", resource(NewUpload), body={"bytes": num_bytes})
 
 
-def get_upload(upload_id: str) -> Call[Upload]:
-    return Call("GET", f"/v1/uploads/{upload_id}", resource(Upload))
+def get_upload(upload_id: str) -> ApiCall[Upload]:
+    return ApiCall("GET", f"/v1/uploads/{upload_id}", resource(Upload))
 
 
-def delete_upload(upload_id: str) -> Call[None]:
-    return Call("DELETE", f"/v1/uploads/{upload_id}", nothing)
+def delete_upload(upload_id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", f"/v1/uploads/{upload_id}", nothing)

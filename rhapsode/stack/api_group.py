@@ -12,7 +12,7 @@ from rhapsode.stack.address import url_of
 from rhapsode.stack.events import Observer
 from rhapsode.stack.probe import answers, api_client
 from rhapsode.stack.process_names import API, process_name
-from rhapsode.stack.supervision.child import Child, ProcessSpec
+from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
 from rhapsode.stack.supervision.supervisor import Supervisor
 
 LOOK_S = 0.1
@@ -32,7 +32,7 @@ class ApiGroup:
         descriptors = tuple(listener.fileno() for listener in listeners)
         how_many = len(descriptors)
         self._children = tuple(
-            Child(
+            SupervisedChild(
                 ProcessSpec(
                     process_name(API, number, how_many),
                     commands.one_of_several_apis(descriptors, number, folder),

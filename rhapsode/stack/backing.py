@@ -72,7 +72,7 @@ def storage_settings(shared: Mapping[str, str]) -> StorageSettings:
     return settings
 
 
-class StateWatch:
+class StateProbe:
     """Looks into the state from outside: does it answer, and has a worker announced a model since it first did?"""
 
     def __init__(self, settings: StorageSettings) -> None:

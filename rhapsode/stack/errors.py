@@ -73,7 +73,7 @@ class StopAsked(StackError):
     """The stack was told to stop while it started."""
 
 
-class StartFailed(StackError):
+class StackStartFailed(StackError):
     """A process ended before everything was ready."""
 
     def __init__(self, name: str, status: str, last_words: str, log: Path) -> None:

@@ -16,7 +16,7 @@ from types import TracebackType
 
 from rhapsode.stack import processes
 from rhapsode.stack.address import listen_together, url_of
-from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
+from rhapsode.stack.backing import StateProbe, choose_backing, refuse_unknown, storage_settings
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, ProcessesPlanned, StackReady, StateUnwritten, WaitingFor
 from rhapsode.stack.folder_format import claim_format
@@ -28,7 +28,7 @@ from rhapsode.stack.probe import answers, api_client
 from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.process_names import API, GPU_WORKER
 from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
-from rhapsode.stack.supervision.child import Child, ProcessSpec
+from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
 from rhapsode.stack.supervision.orphans import end_orphans
 from rhapsode.stack.supervision.supervisor import Supervisor
 from storage.runtime.observability.logs import LogFormat
@@ -150,22 +150,22 @@ class Stack:
         backing = choose_backing(self._environ, self._data_dir)
         shared = processes.shared_environment(self._environ, self._data_dir, self._options, backing.environment)
         settings = storage_settings(shared)
-        with closing(StateWatch(settings)) as state:
+        with closing(StateProbe(settings)) as state:
             self._observer(WaitingFor("Valkey" if backing.server else "Redis"))
             if backing.server:
                 self._start_foreign(backing.server, settings.log_format)
             if not self._await(state.is_answering):
                 return
             self._supervisor.start(
-                [Child(self._spec(each, shared), self._data_dir.logs) for each in self._plan.processes]
+                [SupervisedChild(self._spec(each, shared), self._data_dir.logs) for each in self._plan.processes]
             )
             self._await_service(state)
 
     def _start_foreign(self, spec: ProcessSpec, log_format: LogFormat) -> None:
         spec = replace(processes.logged_like_ours(spec, log_format), cores=self._plan.common_cores)
-        self._supervisor.start([Child(spec, self._data_dir.logs)])
+        self._supervisor.start([SupervisedChild(spec, self._data_dir.logs)])
 
-    def _await_service(self, state: StateWatch) -> None:
+    def _await_service(self, state: StateProbe) -> None:
         with api_client(self._url) as client:
             self._observer(WaitingFor("the API"))
             if not self._await(lambda: answers(client, "/livez")):
@@ -190,7 +190,7 @@ class Stack:
             self._supervisor.watch_start()
         return True
 
-    def _all_speak(self, state: StateWatch) -> bool:
+    def _all_speak(self, state: StateProbe) -> bool:
         ready = state.workers()
         speaking = self._plan.of_kind(GPU_WORKER)
         return all((each.worker_name, self._supervisor.pid(each.name)) in ready for each in speaking)

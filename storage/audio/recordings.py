@@ -21,7 +21,7 @@ from storage.audio.recording_verdict import (
     RefusalCode,
     parse_verdict,
 )
-from storage.runtime.fork_server.client import Ended, ForkServer, Reading
+from storage.runtime.fork_server.client import ChildEnd, ChildTask, ForkServer
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from storage.runtime.own_module import isolated
 
@@ -89,13 +89,13 @@ def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: ForkServ
     """Run a child on the file; its verdict, and what it wrote behind it."""
     file.seek(0)
     sniff_container(file.read(SNIFF_BYTES))
-    ended = _run(decoders, Reading((wanted,), file, _MAX_ANSWER_BYTES[wanted], _PATIENCE_S))
+    ended = _run(decoders, ChildTask((wanted,), file, _MAX_ANSWER_BYTES[wanted], _PATIENCE_S))
     _require_end(ended)
     line, _, rest = ended.answer.partition(b"\n")
     return _facts(line), rest
 
 
-def _run(decoders: ForkServer, reading: Reading) -> Ended:
+def _run(decoders: ForkServer, reading: ChildTask) -> ChildEnd:
     try:
         return decoders.run(reading)
     except TimeoutError as error:
@@ -104,7 +104,7 @@ def _run(decoders: ForkServer, reading: Reading) -> Ended:
         raise DecoderBroken(f"the decoder of recordings does not run: {error}") from error
 
 
-def _require_end(ended: Ended) -> None:
+def _require_end(ended: ChildEnd) -> None:
     if ended.status < 0:
         # By its limits, by a crash, or by the system for its memory.
         logger.warning("a recording killed its decoder", extra={"signal": -ended.status})

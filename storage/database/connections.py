@@ -14,7 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from storage.database.async_connections import ShrinkingPool
 from storage.database.failover import async_failover_pool, failover_pool
-from storage.objects.patience import FOR_WORK, Patience
+from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import StorageSettings
@@ -53,7 +53,7 @@ def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
     return redis.asyncio.Redis.from_pool(ShrinkingPool.from_url(url, retry=retry, **_options(url)))
 
 
-def open_artifacts(settings: StorageSettings, patience: Patience = FOR_WORK) -> ArtifactStore:
+def open_artifacts(settings: StorageSettings, patience: StoreTimeouts = FOR_WORK) -> ArtifactStore:
     """The object store that `settings.store` names. patience: with one that is a server."""
     if settings.store.startswith("file:"):
         from storage.objects.local_store import LocalArtifactStore

@@ -104,7 +104,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A call as it is sent. name: of the function in the library of this release. argument: JSON."""
 
     name: str
@@ -131,11 +131,11 @@ class Functions:
                 raise answer
         return Reply.read(answer)
 
-    def prepared(self, function: str, arguments: Arguments) -> Call:
+    def prepared(self, function: str, arguments: Arguments) -> FunctionCall:
         """Raises what is wrong with the arguments, before anything is sent."""
-        return Call(library().function(function), _encoded(arguments, self._clock))
+        return FunctionCall(library().function(function), _encoded(arguments, self._clock))
 
-    def call_prepared(self, calls: Sequence[Call]) -> list[str | RedisError]:
+    def call_prepared(self, calls: Sequence[FunctionCall]) -> list[str | RedisError]:
         """The answer of each, as JSON, or its own error, after one round trip; others may come in between them.
 
         Raises what redis-py raises if the server does not answer: then each may have taken effect.
@@ -191,7 +191,7 @@ class Functions:
             raise NotReplicated(f"{reached} of {replicas} replicas have it")
         return answers
 
-    def _sent(self, calls: Sequence[Call]) -> list[str | RedisError]:
+    def _sent(self, calls: Sequence[FunctionCall]) -> list[str | RedisError]:
         if len(calls) > 1:
             pipeline = self._client.pipeline(transaction=False)
             for call in calls:

@@ -15,7 +15,7 @@ from copy import copy
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from storage.database.functions import Call, Functions, Reply, Value, measured
+from storage.database.functions import FunctionCall, Functions, Reply, Value, measured
 
 MOST_TOGETHER = 16
 """Calls of one round trip: a millisecond or two of the server's time, and a share that leaves others theirs."""
@@ -88,7 +88,7 @@ class _Waiting:
 
     __slots__ = ("answer", "call", "turn")
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: FunctionCall) -> None:
         self.call = call
         self.turn = threading.Event()
         self.answer: str | RedisError | None = None

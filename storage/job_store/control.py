@@ -41,7 +41,7 @@ MOST_RACES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class JobChanges:
+class JobUpdate:
     """What a PATCH says of a job; None leaves as it is. deadline_ms, not_before_ms: 0 removes it."""
 
     priority: Priority | None = None
@@ -157,7 +157,7 @@ class JobControl:
 
         return self._settled(tenant, job_id, attempt, "assembled")
 
-    def patch(self, tenant: TenantId, job_id: JobId, changes: JobChanges) -> Transitioned:
+    def patch(self, tenant: TenantId, job_id: JobId, changes: JobUpdate) -> Transitioned:
         """Raises `StateConflict` once the job has ended; of a time to start also once that has come (`StartPassed`), or
         if the job would start after its deadline (`StartTooLate`).
         """

@@ -15,7 +15,7 @@ AUDIT_BATCH = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class CounterMismatch:
     name: str
     expected: int
     actual: int
@@ -25,13 +25,13 @@ class Difference:
 class CounterDrift:
     """Counters that do not equal an audit. Empty unless there is a bug or somebody edited Redis."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[CounterMismatch, ...]
 
 
-def differences(reply: Reply, of: str = "") -> list[Difference]:
+def differences(reply: Reply, of: str = "") -> list[CounterMismatch]:
     """What an audit's answer says. of: the scope that stands behind the names."""
     return [
-        Difference(f"{row['name']}{of}", int(str(row["expected"])), int(str(row["actual"])))
+        CounterMismatch(f"{row['name']}{of}", int(str(row["expected"])), int(str(row["actual"])))
         for row in reply.rows("drift")
     ]
 
@@ -50,14 +50,14 @@ class CounterAudits(JobCalls):
         """As `audit_counters`, and every counter gets what was counted, in the same call; returns what differed."""
         return CounterDrift(tuple(each for found in self._audited(AUDIT_BATCH, mends=True) for each in found))
 
-    def audit_steps(self, batch: int) -> Iterator[list[Difference]]:
+    def audit_steps(self, batch: int) -> Iterator[list[CounterMismatch]]:
         """An audit as its steps, of about `batch` jobs each; gives what each has found.
 
         Others work on in between, and the result is exact nevertheless: what has been counted is followed.
         """
         return self._audited(batch, mends=False)
 
-    def _audited(self, batch: int, *, mends: bool) -> Iterator[list[Difference]]:
+    def _audited(self, batch: int, *, mends: bool) -> Iterator[list[CounterMismatch]]:
         epoch, cursor = uuid4().hex, ""
         while cursor != "0":
             reply = self._call("counter_audit", epoch=epoch, cursor=cursor, limit=batch, mends=mends)

@@ -9,7 +9,7 @@ import redis
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId
-from storage.job_store.following.event import Entry, JobEvent, check_event_id, events_of
+from storage.job_store.following.event import Entry, LoggedEvent, check_event_id, events_of
 
 
 class EventLog:
@@ -17,7 +17,7 @@ class EventLog:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
 
-    def read(self, job_id: JobId, after: str = "0") -> list[JobEvent]:
+    def read(self, job_id: JobId, after: str = "0") -> list[LoggedEvent]:
         """Everything kept after the event `after` (an event id; "0" for the beginning).
 
         Raises `ValueError` if `after` is no event id.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.states import JobClass
 from storage.database.functions import Reply, Value
 from storage.ids import JobId, TenantId, WorkQueue
@@ -41,7 +41,7 @@ from storage.segments.tried import encode_rejection
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ItemClaim:
     item: ClaimedItem | None
     tickets: Tickets
 
@@ -71,7 +71,7 @@ class WholeResult:
 
     report: SegmentReport
     artifacts: tuple[ArtifactRecord, ...]
-    warnings: tuple[JobWarning, ...]
+    warnings: tuple[TextWarning, ...]
     spoken_by: SpokenBy
 
     @property
@@ -90,7 +90,7 @@ class WholeFinish:
 class WorkLedger(JobCalls):
     """The part of the job store that workers speak with."""
 
-    def claim(self, queue: WorkQueue, worker: WorkerIdentity, lease_s: float) -> Claim:
+    def claim(self, queue: WorkQueue, worker: WorkerIdentity, lease_s: float) -> ItemClaim:
         """The next item of the queue by class, tenant and job, under a lease; None when nothing is ready."""
         reply = self._call(
             "claim",
@@ -100,7 +100,7 @@ class WorkLedger(JobCalls):
             lease_ms=milliseconds(lease_s),
             call=uuid4().hex,
         )
-        return Claim(None if reply.status == "empty" else _item(reply), tickets_of(reply))
+        return ItemClaim(None if reply.status == "empty" else _item(reply), tickets_of(reply))
 
     def claim_several(self, look: Look, worker: WorkerIdentity, lease_s: float) -> Claims:
         """The next items of the queue in the order of `claim`, as many as there is room for.
@@ -251,7 +251,7 @@ class WorkLedger(JobCalls):
         self,
         lease: Lease,
         artifacts: Sequence[ArtifactRecord],
-        warnings: Sequence[JobWarning] = (),
+        warnings: Sequence[TextWarning] = (),
         spoken_by: SpokenBy = SpokenBy(),  # noqa: B008 - frozen
     ) -> Transitioned:
         """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`.
@@ -274,7 +274,7 @@ class WorkLedger(JobCalls):
         tickets = tickets_or_lost(lease, reply)
         return Transitioned(record_of(reply), tickets)
 
-    def mend(self, lease: Lease, damages: Sequence[JobWarning], most_times: int) -> Tickets | None:
+    def mend(self, lease: Lease, damages: Sequence[TextWarning], most_times: int) -> Tickets | None:
         """These segments are not in the store as they were committed: they are open again, and the assembly waits.
 
         damages: one for each segment. None if this run of the job was mended so many times already: the lease is held

@@ -18,7 +18,7 @@ from storage.segments.tried import Rejection, decode_rejection
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class StoredTake:
     """One finished version of a segment, with the edit it was made from. At most one is in place."""
 
     number: int
@@ -93,7 +93,7 @@ class SegmentReader:
         found = zip(indices, cast("list[str | None]", lines), strict=True)
         return {index: decode_segment_result(str(index), line) for index, line in found if line and line[0] == "D"}
 
-    def takes(self, job_id: JobId, index: int) -> list[Take]:
+    def takes(self, job_id: JobId, index: int) -> list[StoredTake]:
         """The finished ones in the order of their numbers. Raises `StoreUnavailable`."""
         item = str(index)
         with redis_errors_named():
@@ -103,7 +103,9 @@ class SegmentReader:
             pipeline.hgetall(self._keys.edits(job_id))
             line, takes, edits = cast("tuple[str | None, dict[str, str], dict[str, str]]", pipeline.execute())
         found = [
-            Take(int(number), decode_segment_result(item, kept), decode_edit(edits.get(field, "")), is_selected=False)
+            StoredTake(
+                int(number), decode_segment_result(item, kept), decode_edit(edits.get(field, "")), is_selected=False
+            )
             for field, kept in takes.items()
             for at, _, number in [field.partition(":")]
             if at == item and number
@@ -111,7 +113,7 @@ class SegmentReader:
         if line and line.startswith("D"):
             current, _ = _numbers(takes.get(item, "1:1"))
             edit = decode_edit(edits.get(item, ""))
-            found.append(Take(current, decode_segment_result(item, line), edit, is_selected=True))
+            found.append(StoredTake(current, decode_segment_result(item, line), edit, is_selected=True))
         return sorted(found, key=lambda take: take.number)
 
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import Discriminator, Tag
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.jobs.batches import BatchSpec
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
@@ -153,10 +153,10 @@ class JobRecord:
     sample_rate_hz: int = 0
     engine_ms: int = 0
     artifacts: tuple[ArtifactRecord, ...] = ()
-    warnings: tuple[JobWarning, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
-    webhook: JobWebhook | None = None
+    webhook: WebhookTarget | None = None
     batch: JobId | None = None
     children: ChildCounts = field(default_factory=ChildCounts)
     run: int = 0

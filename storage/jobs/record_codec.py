@@ -8,14 +8,14 @@ from typing import cast
 
 from pydantic import TypeAdapter
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
 from storage.jobs.states import stored_phase
 from storage.jobs.submissions import Submission, is_bulky
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.whole import WholePlan
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.tracing import current_trace
@@ -25,9 +25,9 @@ _SUBMISSION = TypeAdapter(Submission)
 _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
 _ERROR = TypeAdapter(JobError)
-_WEBHOOK = TypeAdapter(JobWebhook)
+_WEBHOOK = TypeAdapter(WebhookTarget)
 _SPOKEN_BY = TypeAdapter(SpokenBy)
-_WARNINGS = TypeAdapter(tuple[JobWarning, ...])
+_WARNINGS = TypeAdapter(tuple[TextWarning, ...])
 
 
 def encode_submission(submission: Submission) -> str:
@@ -160,17 +160,17 @@ def decode_metadata(text: str) -> dict[str, str]:
     return _METADATA.validate_json(text)
 
 
-def warning_rows(warnings: Sequence[JobWarning]) -> list[dict[str, str | int]]:
+def warning_rows(warnings: Sequence[TextWarning]) -> list[dict[str, str | int]]:
     """As the functions in Redis take them: without `segment` where there is none, as Lua reads null as a value."""
     return cast("list[dict[str, str | int]]", _WARNINGS.dump_python(tuple(warnings), mode="json", exclude_none=True))
 
 
-def encode_warnings(warnings: tuple[JobWarning, ...]) -> str:
+def encode_warnings(warnings: tuple[TextWarning, ...]) -> str:
     """As the functions in Redis write them."""
     return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
 
 
-def decode_warnings(text: str) -> tuple[JobWarning, ...]:
+def decode_warnings(text: str) -> tuple[TextWarning, ...]:
     return _WARNINGS.validate_json(text)
 
 

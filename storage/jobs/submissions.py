@@ -8,7 +8,7 @@ from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.whole import WholePlan
 from storage.narration.spec import NarrationSpec
 
@@ -43,7 +43,7 @@ class Submission:
     deadline_ms: int | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     idempotency: IdempotencyKey | None = None
-    webhook: JobWebhook | None = None
+    webhook: WebhookTarget | None = None
     batch: JobId | None = None
     trace: str = ""
     key_id: str = ""

@@ -16,7 +16,7 @@ NO_ENDPOINT = EndpointId("")
 
 
 @dataclass(frozen=True, slots=True)
-class JobWebhook:
+class WebhookTarget:
     """Where the events of one job go, on top of the tenant's endpoints: to a URL, or to an endpoint.
 
     endpoint: "" for a URL of the job's own. events: in place of what the endpoint chose. api_url: how the caller

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat, Timestamps
 from rhapsode.contract.voices.modes import IfCacheMissing
@@ -32,7 +32,7 @@ class WholePlan:
     document: str
     speech_ms: int
     first_words: str
-    warnings: tuple[JobWarning, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
 
 
 def may_be_whole(num_bytes: int, spec: NarrationSpec) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
@@ -62,7 +62,7 @@ class ClaimedItem:
     trace: str = ""
     recovered: bool = False
     plan_document: str = ""
-    warnings: tuple[JobWarning, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
 
     @property
     def narration(self) -> NarrationSpec:
@@ -113,5 +113,5 @@ class PlanResult:
     num_segments: int
     estimated_audio_ms: int
     input_chars: int | None = None
-    warnings: tuple[JobWarning, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
     first_words: str = ""

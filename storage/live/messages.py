@@ -70,7 +70,7 @@ class Open(_Head):
     resume: Resume | None = None
 
 
-class Extend(_Head):
+class ExtendStream(_Head):
     """More of an open text, in any pieces."""
 
     type: Literal["extend"] = "extend"
@@ -87,7 +87,7 @@ class Consumed(_Head):
     num_samples: Count
 
 
-class Cancel(_Head):
+class CancelStream(_Head):
     type: Literal["cancel"] = "cancel"
     stream: StreamId
 
@@ -111,7 +111,7 @@ class Opened(_Head):
     stream: StreamId
 
 
-class Refused(_Head):
+class OpenRefused(_Head):
     """The stream does not begin here. retry_after_s: None where asking again helps nothing."""
 
     type: Literal["refused"] = "refused"
@@ -121,7 +121,7 @@ class Refused(_Head):
     retry_after_s: float | None = None
 
 
-class Segment(_Head):
+class SegmentBegins(_Head):
     """A segment begins, numbered from 0 through the whole stream. text: as far as it is known."""
 
     type: Literal["segment"] = "segment"
@@ -143,7 +143,7 @@ class Audio(_Head):
     num_samples: Count
 
 
-class Spoken(_Head):
+class SegmentSpoken(_Head):
     """A segment is over with its pause: its codes are needed no longer."""
 
     type: Literal["spoken"] = "spoken"
@@ -151,7 +151,7 @@ class Spoken(_Head):
     segment: Count
 
 
-class Done(_Head):
+class StreamDone(_Head):
     """The end. findings: names of defects for which speech was ended before its text was."""
 
     type: Literal["done"] = "done"
@@ -161,14 +161,14 @@ class Done(_Head):
     num_samples: Count
 
 
-class Failed(_Head):
+class StreamFailed(_Head):
     type: Literal["failed"] = "failed"
     stream: StreamId
     code: Code
     detail: str
 
 
-class Load(_Head):
+class LiveLoad(_Head):
     """free: streams that may still come. step_ms: what a frame takes, None while nothing is spoken."""
 
     type: Literal["load"] = "load"
@@ -177,8 +177,8 @@ class Load(_Head):
     step_ms: float | None = None
 
 
-ToWorker = Open | Extend | Consumed | Cancel
-FromWorker = Hello | Opened | Refused | Segment | Audio | Spoken | Done | Failed | Load
+ToWorker = Open | ExtendStream | Consumed | CancelStream
+FromWorker = Hello | Opened | OpenRefused | SegmentBegins | Audio | SegmentSpoken | StreamDone | StreamFailed | LiveLoad
 
 _TO_WORKER: TypeAdapter[ToWorker] = TypeAdapter(Annotated[ToWorker, Field(discriminator="type")])
 _FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(Annotated[FromWorker, Field(discriminator="type")])

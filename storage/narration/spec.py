@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from reading.segmenting.lengths import Segmentation, SegmentBounds
+from reading.segmenting.lengths import LengthRules, SegmentBounds
 from rhapsode.contract.jobs.narration import Narration
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.voice_reference import VoiceReference
@@ -36,9 +36,9 @@ class NarrationSpec:
         return self.request.voice if member is None else member.voice
 
     @property
-    def segmentation(self) -> Segmentation:
+    def segmentation(self) -> LengthRules:
         lengths, bounds = self.request.segmentation, self.bounds
-        return Segmentation(
+        return LengthRules(
             lengths.target_chars,
             lengths.max_chars,
             bounds.max_bytes,

@@ -44,7 +44,7 @@ _LINK_TRIES = 100
 """A folder may be pruned between the moment a writer finds it and the moment it links into it."""
 
 
-class UrlRefused(ArtifactError):
+class LinkRefused(ArtifactError):
     """The link is not one of ours, was changed, or is over."""
 
 
@@ -188,13 +188,13 @@ class LocalArtifactStore:
     def verify(self, key: str, query: Mapping[str, str], now_s: float, most_bytes: int = -1) -> SignedObject:
         """Where the object of a link lies, and what it holds if that is no more than `most_bytes`.
 
-        Raises `UrlRefused`, `ArtifactMissing`.
+        Raises `LinkRefused`, `ArtifactMissing`.
         """
         try:
             expires, filename, content_type = query["expires"], query["filename"], query["type"]
             signature = query["signature"]
         except KeyError as error:
-            raise UrlRefused(f"the link has no {error.args[0]}") from None
+            raise LinkRefused(f"the link has no {error.args[0]}") from None
         self._check_link(signature, expires, now_s, "GET", key, expires, filename, content_type)
         status, content = self._looked_into(key, most_bytes)
         return SignedObject(self._objects / key, filename, content_type, status, content)
@@ -208,11 +208,11 @@ class LocalArtifactStore:
         return UploadLink(f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}", {"Content-Length": size})
 
     def verify_upload(self, key: str, query: Mapping[str, str], now_s: float) -> int:
-        """How many bytes this link may store as `key`. Raises `UrlRefused`."""
+        """How many bytes this link may store as `key`. Raises `LinkRefused`."""
         try:
             expires, size, signature = query["expires"], query["bytes"], query["signature"]
         except KeyError as error:
-            raise UrlRefused(f"the link has no {error.args[0]}") from None
+            raise LinkRefused(f"the link has no {error.args[0]}") from None
         self._check_link(signature, expires, now_s, "PUT", key, expires, size)
         return int(size)
 
@@ -452,10 +452,10 @@ class LocalArtifactStore:
 
     def _check_link(self, signature: str, expires: str, now_s: float, *signed: str) -> None:
         if not hmac.compare_digest(signature.encode(), self._signature(*signed).encode()):
-            raise UrlRefused("the link's signature does not fit")
+            raise LinkRefused("the link's signature does not fit")
         # Behind the signature every value is our own, the number too.
         if now_s >= int(expires):
-            raise UrlRefused("the link is over")
+            raise LinkRefused("the link is over")
 
     def _signature(self, *signed: str) -> str:
         """signed: the method, the key and all that the link says."""

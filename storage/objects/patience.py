@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class StoreTimeouts:
     """connect_s: for a connection, and for the first bytes sent over it to be taken. read_s: for the next bytes of an
     answer. tries: of one call, with about a second between them. places: calls at the same time; 0 for as many as the
     process has threads.
@@ -18,11 +18,11 @@ class Patience:
     places: int = 0
 
 
-FOR_WORK = Patience(connect_s=3, read_s=20, tries=4)
+FOR_WORK = StoreTimeouts(connect_s=3, read_s=20, tries=4)
 """A worker's: what it has made takes longer to make anew than to wait for."""
 
-FOR_CHORES = Patience(connect_s=2, read_s=8, tries=2)
+FOR_CHORES = StoreTimeouts(connect_s=2, read_s=8, tries=2)
 """The janitor's, who has other things to see to and comes again: 18 seconds at most."""
 
-FOR_REQUESTS = Patience(connect_s=2, read_s=8, tries=2, places=24)
+FOR_REQUESTS = StoreTimeouts(connect_s=2, read_s=8, tries=2, places=24)
 """The API's: somebody waits. A call takes some milliseconds of a server that answers."""

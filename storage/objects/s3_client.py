@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
-from storage.objects.patience import FOR_WORK, Patience
+from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.runtime.config.tls import SYSTEM_TRUST, TlsFiles
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def connect_s3(
     access_key: str | None = None,
     secret_key: str | None = None,
     tls: TlsFiles = SYSTEM_TRUST,
-    patience: Patience = FOR_WORK,
+    patience: StoreTimeouts = FOR_WORK,
 ) -> S3Client:
     """A client with time-outs and retries; credentials not given come from where boto3 looks for them. Close it."""
     ours = (str(tls.certificate), str(tls.key)) if tls.certificate is not None else None

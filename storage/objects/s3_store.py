@@ -25,7 +25,7 @@ from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, Sto
 from storage.objects.call_places import CallPlaces
 from storage.objects.key_rules import check_folder, check_key, check_prefix
 from storage.objects.pace import paced
-from storage.objects.patience import FOR_WORK, Patience
+from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.objects.s3_errors import error_code, s3_errors_named
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
@@ -88,7 +88,7 @@ class S3ArtifactStore:
         bucket: str,
         prefix: str,
         signer: S3Client | None = None,
-        patience: Patience = FOR_WORK,
+        patience: StoreTimeouts = FOR_WORK,
     ) -> None:
         self._client = client
         self._signer = signer or client

@@ -26,14 +26,14 @@ class PlsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class PlsLexicon:
     """language: what the document says its words are, or ""."""
 
     language: str
     rules: tuple[PronunciationRule, ...]
 
 
-def parse_pls(data: bytes) -> Lexicon:
+def parse_pls(data: bytes) -> PlsLexicon:
     """Graphemes are compared as they are written. Raises `PlsError`; no entity is expanded, nothing is fetched."""
     parser = expat.ParserCreate(namespace_separator=" ")
     reader = _Reader(parser)
@@ -46,7 +46,7 @@ def parse_pls(data: bytes) -> Lexicon:
         parser.Parse(data, True)  # noqa: FBT003 - takes no keywords
     except expat.ExpatError as error:
         raise PlsError(expat.ErrorString(error.code), error.lineno, error.offset + 1) from error
-    return Lexicon(reader.language, tuple(reader.rules))
+    return PlsLexicon(reader.language, tuple(reader.rules))
 
 
 def write_pls(rules: Iterable[PronunciationRule], language: str) -> bytes:

@@ -42,7 +42,7 @@ def minute_of(overview: Overview, workers: Sequence[ListedWorker], now_ms: int) 
     )
 
 
-class FleetHistory:
+class FleetHistoryStore:
     """Safe to share between threads, as the client is."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.job_store.counter_audit import CounterDrift, Difference
+from storage.job_store.counter_audit import CounterDrift, CounterMismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class AuditRecord:
     """at_ms: Unix time of the audit's end, by the clock of who counted. differences: none in a sound system."""
 
     at_ms: int
-    differences: tuple[Difference, ...]
+    differences: tuple[CounterMismatch, ...]
 
 
 _RECORD = TypeAdapter(AuditRecord)

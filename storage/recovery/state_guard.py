@@ -23,7 +23,7 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore, ObjectEntry
 
 
-class Finding(enum.StrEnum):
+class StateFinding(enum.StrEnum):
     """NEW: neither Redis nor the store was counted in before. BEHIND: an older copy of this very state. STRANGE: Redis
     is empty, or another one, while the store belongs to a system.
     """
@@ -57,21 +57,21 @@ class StateGuard:
         self._keys = RedisKeys(key_prefix)
         self._counted: tuple[str, ...] | None = None
 
-    def look(self) -> Finding:
+    def look(self) -> StateFinding:
         # The store first: what is counted between the two questions makes Redis newer, never older.
         copy = self._copied()
         mark = self._mark()
         match mark, copy:
             case None, None:
-                return Finding.NEW
+                return StateFinding.NEW
             case None, _:
-                return Finding.STRANGE
+                return StateFinding.STRANGE
             case _, None:
-                return Finding.WHOLE
+                return StateFinding.WHOLE
             case _Mark(), _Mark() if mark.state == copy.state:
-                return Finding.WHOLE if mark.position >= copy.position else Finding.BEHIND
+                return StateFinding.WHOLE if mark.position >= copy.position else StateFinding.BEHIND
             case _:
-                return Finding.STRANGE
+                return StateFinding.STRANGE
 
     def count_on(self) -> None:
         """One further, in Redis and then in the store, if anything was accepted or claimed since this object did it."""

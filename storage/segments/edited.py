@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from reading.plan.sentences import SentenceBreak, sentence_break, stretches
 from storage.segments.edits import SegmentEdit
 
@@ -18,7 +18,7 @@ def as_written(text: str) -> str:
     return text
 
 
-def edited(planned: PlannedSegment, edit: SegmentEdit, spell: Spell = as_written) -> PlannedSegment:
+def edited(planned: PlanSegment, edit: SegmentEdit, spell: Spell = as_written) -> PlanSegment:
     """The segment as it is to be said and shown. What the edit leaves alone stays as the plan has it.
 
     Its seed is the plan's: that of an edit is of one take.
@@ -33,7 +33,7 @@ def edited(planned: PlannedSegment, edit: SegmentEdit, spell: Spell = as_written
     return replace(said, **changed) if changed else said
 
 
-def _saying_in(planned: PlannedSegment, instead: Mapping[int, str], spell: Spell) -> PlannedSegment:
+def _saying_in(planned: PlanSegment, instead: Mapping[int, str], spell: Spell) -> PlanSegment:
     """Other sentences in the places of some; between two is what the plan has between them."""
     spoken, written = "", ""
     breaks: list[SentenceBreak] = []
@@ -47,6 +47,6 @@ def _saying_in(planned: PlannedSegment, instead: Mapping[int, str], spell: Spell
     return replace(planned, text=spoken.rstrip(), written_otherwise=written.rstrip(), breaks=tuple(breaks))
 
 
-def _gaps(planned: PlannedSegment) -> list[str]:
+def _gaps(planned: PlanSegment) -> list[str]:
     """What stands behind each sentence; nothing in scripts that put no space there."""
     return [stretch[len(stretch.rstrip()) :] for stretch in stretches(planned.text, planned.breaks)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from storage.segments.tried import TriedAttempt
+from storage.segments.tried import StoredAttempt
 
 SEGMENT_FORMAT = 1
 MAX_HEADER_BYTES = 16 * 1024
@@ -65,7 +65,7 @@ class SegmentHeader:
     loudness_lufs: float | None = None
     reused_from: str = ""
     config_sha256: str = ""
-    tried: tuple[TriedAttempt, ...] = ()
+    tried: tuple[StoredAttempt, ...] = ()
     pauses_held: int = 0
     pauses_left: int = 0
     peaks: str = ""

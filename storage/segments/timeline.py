@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from reading.plan.plan import Chapter, PlannedSegment
+from reading.plan.plan import Chapter, PlanSegment
 from rhapsode.contract.jobs.output import Files, Output
 from storage.segments.results import SegmentResult
 
@@ -33,7 +33,7 @@ class Placed:
     file.
     """
 
-    planned: PlannedSegment
+    planned: PlanSegment
     result: SegmentResult
     start: int
     num_gap: int
@@ -72,11 +72,11 @@ class Pacing:
         has_chapter_files = any(form.files is Files.CHAPTERS for form in output.formats)
         return cls(output.speed, output.head_s, output.tail_s, has_chapter_files)
 
-    def speed_of(self, planned: PlannedSegment) -> float:
+    def speed_of(self, planned: PlanSegment) -> float:
         """The whole's, and its own."""
         return self.speed * planned.speed
 
-    def divides(self, before: PlannedSegment | None, behind: PlannedSegment | None) -> bool:
+    def divides(self, before: PlanSegment | None, behind: PlanSegment | None) -> bool:
         """Whether a file ends between the two; None is before the first and behind the last."""
         if before is None or behind is None:
             return True
@@ -87,7 +87,7 @@ AS_SPOKEN = Pacing()
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """A stretch of the narration in seconds from its beginning."""
 
     start_s: float
@@ -103,7 +103,7 @@ class ChapterSpan:
     """A chapter ends where the next one starts, the last one with the narration."""
 
     title: str
-    span: Span
+    span: TimeSpan
 
 
 def num_stretched(num_samples: int, speed: float) -> int:
@@ -121,7 +121,7 @@ def num_margin_samples(sample_rate_hz: int) -> int:
 
 
 def place_segments(
-    segments: Sequence[PlannedSegment],
+    segments: Sequence[PlanSegment],
     results: Sequence[SegmentResult],
     sample_rate_hz: int,
     pacing: Pacing = AS_SPOKEN,
@@ -133,7 +133,7 @@ def place_segments(
 
 
 def places(
-    segments: Sequence[PlannedSegment],
+    segments: Sequence[PlanSegment],
     results: Mapping[int, SegmentResult],
     sample_rate_hz: int,
     pacing: Pacing = AS_SPOKEN,
@@ -158,11 +158,11 @@ def _num_edge_samples(seconds: float, sample_rate_hz: int, speed: float) -> int:
     return max(0, round(seconds * sample_rate_hz) - num_stretched(num_margin_samples(sample_rate_hz), speed))
 
 
-def spoken_span(placed: Placed, sample_rate_hz: int) -> Span:
+def spoken_span(placed: Placed, sample_rate_hz: int) -> TimeSpan:
     """When the segment is heard, without its margins."""
     margin = min(num_stretched(num_margin_samples(sample_rate_hz), placed.speed), placed.num_samples // 2)
     first, end = placed.start + margin, placed.start + placed.num_samples - margin
-    return Span(first / sample_rate_hz, end / sample_rate_hz)
+    return TimeSpan(first / sample_rate_hz, end / sample_rate_hz)
 
 
 def chapter_spans(
@@ -174,6 +174,6 @@ def chapter_spans(
     starts = [0.0, *(spoken_span(placed[each.first_segment], sample_rate_hz).start_s for each in chapters[1:])]
     ends = [*starts[1:], placed[-1].end / sample_rate_hz]
     return tuple(
-        ChapterSpan(chapter.title, Span(start_s, end_s))
+        ChapterSpan(chapter.title, TimeSpan(start_s, end_s))
         for chapter, start_s, end_s in zip(chapters, starts, ends, strict=True)
     )

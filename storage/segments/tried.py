@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
-class TriedAttempt:
+class StoredAttempt:
     """One attempt. number: from 1, over all runs of the job.
 
     temperature: at which codebook 0 was drawn, 0 for the most likely entry. parts: pieces that the text was spoken in.
@@ -29,7 +29,7 @@ class TriedAttempt:
 class RejectedTake:
     """An attempt that did not pass, of a segment that failed. sha256: of its stored audio, "" if it has none."""
 
-    tried: TriedAttempt
+    tried: StoredAttempt
     num_samples: int = 0
     sha256: str = ""
 
@@ -43,7 +43,7 @@ class Rejection:
     least_bad: int
 
     @property
-    def best(self) -> TriedAttempt | None:
+    def best(self) -> StoredAttempt | None:
         take = self.take(self.least_bad)
         return take.tried if take else None
 

@@ -39,7 +39,7 @@ class OwnQuotas:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class QuotaUse:
     """What there is of a tenant now."""
 
     jobs: int
@@ -97,13 +97,13 @@ class QuotaStore:
                 pipeline.hset(self._keys.quotas(tenant), items=[part for pair in given.items() for part in pair])
             pipeline.execute()
 
-    def held(self, tenant: TenantId) -> Held:
+    def held(self, tenant: TenantId) -> QuotaUse:
         with redis_errors_named():
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.hmget(self._keys.admission(tenant), ["jobs", "audio_ms"])
             pipeline.zcard(self._voice_keys.voices(tenant))
             (jobs, audio_ms), voices = cast("tuple[list[str | None], int]", pipeline.execute())
-        return Held(int(jobs or 0), int(audio_ms or 0), voices)
+        return QuotaUse(int(jobs or 0), int(audio_ms or 0), voices)
 
 
 def _given(own: OwnQuotas) -> Mapping[str, int]:

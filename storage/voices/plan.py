@@ -23,7 +23,7 @@ _HEAD = json.dumps({"voice_plan_format": VOICE_PLAN_FORMAT}).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class ListedVoice:
+class ListedRecording:
     """A voice to be made from the tenant's upload `audio`. `voice` is drawn in advance, so that a repeat finds it.
 
     line: of the manifest, for errors. mode: how `model` is to speak with it.
@@ -41,7 +41,7 @@ class ListedVoice:
     description: str = ""
 
 
-PlannedVoice = VoiceReference | ListedVoice
+PlannedVoice = VoiceReference | ListedRecording
 
 _VOICE: TypeAdapter[PlannedVoice] = TypeAdapter(PlannedVoice)
 

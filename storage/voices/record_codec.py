@@ -18,10 +18,10 @@ from storage.voices.records import (
     CacheState,
     CacheTarget,
     Consent,
-    NewVoice,
     VoiceCacheRecord,
-    VoiceChanges,
+    VoiceCreation,
     VoiceRecord,
+    VoiceUpdate,
 )
 
 _SOURCE = TypeAdapter(VoiceSource)
@@ -30,7 +30,7 @@ _METADATA = TypeAdapter(dict[str, str])
 _ERROR = TypeAdapter(JobError)
 
 
-def created_fields(voice: NewVoice) -> dict[str, str]:
+def created_fields(voice: VoiceCreation) -> dict[str, str]:
     """What the creation alone decides; the function adds the rest."""
     fields = {
         "name": voice.name,
@@ -50,7 +50,7 @@ def source_fields(source: VoiceSource, ref_text: str, consent: Consent | None) -
     return fields
 
 
-def changed_fields(changes: VoiceChanges) -> dict[str, str]:
+def changed_fields(changes: VoiceUpdate) -> dict[str, str]:
     fields = {
         "name": changes.name,
         "description": changes.description,

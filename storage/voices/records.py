@@ -35,7 +35,7 @@ class Consent:
 
 
 @dataclass(frozen=True, slots=True)
-class NewVoice:
+class VoiceCreation:
     """A voice to be created; its source lies in the store already. The time is the server's."""
 
     id: VoiceId
@@ -125,7 +125,7 @@ class VoiceCacheRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class VoiceChanges:
+class VoiceUpdate:
     """What may be changed without a new recording; None leaves a field as it is."""
 
     name: str | None = None

@@ -44,13 +44,13 @@ from storage.voices.records import (
     CacheRequest,
     ClaimStatus,
     NewRecording,
-    NewVoice,
     RequestOutcome,
     VoiceCachePage,
     VoiceCacheRecord,
-    VoiceChanges,
+    VoiceCreation,
     VoicePage,
     VoiceRecord,
+    VoiceUpdate,
 )
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600
@@ -86,7 +86,7 @@ class VoiceStore:
 
     # Voices
 
-    def create(self, voice: NewVoice) -> VoiceRecord:
+    def create(self, voice: VoiceCreation) -> VoiceRecord:
         """Raises `VoiceNameTaken`, or `QuotaExceeded` when the tenant has as many voices as it may."""
         reply = self._call(
             "voice_create",
@@ -140,7 +140,7 @@ class VoiceStore:
         # One may have been deleted meanwhile.
         return VoicePage(tuple(record for record in records if record), has_more=len(wanted) > limit)
 
-    def update(self, tenant: TenantId, voice: VoiceId, changes: VoiceChanges) -> VoiceRecord:
+    def update(self, tenant: TenantId, voice: VoiceId, changes: VoiceUpdate) -> VoiceRecord:
         """Raises `VoiceNotFound`, `VoiceGone` or `VoiceNameTaken`."""
         name = "" if changes.name is None else name_key(changes.name)
         reply = self._call("voice_update", voice=voice, tenant=tenant, name=name, fields=changed_fields(changes))

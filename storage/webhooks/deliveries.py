@@ -16,7 +16,7 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.webhooks.record_codec import decode_delivery, decode_secrets, encode_attempt, live_secrets
-from storage.webhooks.records import Claim, ClaimedDelivery, Verdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryClaim, DeliveryVerdict
 
 LEASE_S = 30.0
 """How long an attempt stays with a worker that fell silent: twice what an attempt takes at most."""
@@ -58,7 +58,7 @@ class WebhookQueue:
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._functions = Functions(redis, key_prefix, clock)
 
-    def claim(self, worker: WorkerIdentity, now_ms: int, *, most: int, most_suspects: int) -> Claim:
+    def claim(self, worker: WorkerIdentity, now_ms: int, *, most: int, most_suspects: int) -> DeliveryClaim:
         """The next deliveries that are due, under a lease each.
 
         most: `CLAIM_BATCH` at the most. most_suspects: of them, whose target has not proved that it answers.
@@ -73,7 +73,7 @@ class WebhookQueue:
             most_suspects=most_suspects,
         )
         claimed = _CLAIMED.validate_python(reply.rows("deliveries"))
-        return Claim(tuple(row.delivery(now_ms) for row in claimed), reply.flag("is_drained"))
+        return DeliveryClaim(tuple(row.delivery(now_ms) for row in claimed), reply.flag("is_drained"))
 
     def freeze(self, bodies: Mapping[DeliveryId, str]) -> dict[DeliveryId, str]:
         """The body that every attempt at each of them sends: this one, or the one that was given first. Those that are
@@ -83,7 +83,7 @@ class WebhookQueue:
         kept = self._call("webhook_freeze", bodies=given).texts("bodies") if given else []
         return {delivery: body for delivery, body in zip(bodies, kept, strict=True) if body}
 
-    def done(self, ended: Sequence[tuple[ClaimedDelivery, Verdict]]) -> list[DeliveryState | None]:
+    def done(self, ended: Sequence[tuple[ClaimedDelivery, DeliveryVerdict]]) -> list[DeliveryState | None]:
         """The states that they have now; None where the lease was over, and another worker tries again."""
         verdicts = [_verdict(claimed, verdict) for claimed, verdict in ended]
         states = self._call("webhook_done", verdicts=verdicts).texts("states")
@@ -107,7 +107,7 @@ class WebhookQueue:
             return self._functions.call(function, **arguments)
 
 
-def _verdict(claimed: ClaimedDelivery, verdict: Verdict) -> dict[str, Value]:
+def _verdict(claimed: ClaimedDelivery, verdict: DeliveryVerdict) -> dict[str, Value]:
     said: dict[str, Value] = {
         "delivery": claimed.record.id,
         "fence": str(claimed.fence),

@@ -8,11 +8,18 @@ from pydantic import TypeAdapter
 
 from rhapsode.contract.webhooks import DeliveryState, DisabledReason, EndpointState
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
-from storage.webhooks.records import Attempt, DeliveryRecord, EndpointChanges, EndpointRecord, NewEndpoint, SealedSecret
+from storage.webhooks.records import (
+    DeliveryAttempt,
+    DeliveryRecord,
+    EndpointRecord,
+    EndpointUpdate,
+    NewEndpoint,
+    SealedSecret,
+)
 
 _METADATA = TypeAdapter(dict[str, str])
 _SECRETS = TypeAdapter(tuple[SealedSecret, ...])
-_ATTEMPT = TypeAdapter(Attempt)
+_ATTEMPT = TypeAdapter(DeliveryAttempt)
 
 
 def created_fields(endpoint: NewEndpoint) -> dict[str, str]:
@@ -25,7 +32,7 @@ def created_fields(endpoint: NewEndpoint) -> dict[str, str]:
     }
 
 
-def changed_fields(changes: EndpointChanges) -> dict[str, str]:
+def changed_fields(changes: EndpointUpdate) -> dict[str, str]:
     fields = {
         "url": changes.url,
         "events": None if changes.events is None else encode_events(changes.events),
@@ -98,11 +105,11 @@ def decode_delivery(fields: Mapping[str, str]) -> DeliveryRecord:
     )
 
 
-def encode_attempt(attempt: Attempt) -> str:
+def encode_attempt(attempt: DeliveryAttempt) -> str:
     return _ATTEMPT.dump_json(attempt).decode()
 
 
-def decode_attempt(text: str) -> Attempt:
+def decode_attempt(text: str) -> DeliveryAttempt:
     return _ATTEMPT.validate_json(text)
 
 

@@ -36,7 +36,7 @@ class NewEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointChanges:
+class EndpointUpdate:
     """What is None stays as it is."""
 
     url: str | None = None
@@ -74,7 +74,7 @@ class EndpointRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """One try. status: of the answer, None when there was none. reason: "" for a success, else a word of the log."""
 
     at_ms: int
@@ -124,7 +124,7 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DeliveryClaim:
     """is_drained: whether nothing more was due for the caller."""
 
     deliveries: tuple[ClaimedDelivery, ...]
@@ -132,14 +132,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DeliveryVerdict:
     """What an attempt came to.
 
     retry_ms: until the next one; None when there is none. pause_ms: how long the target asked to be left alone.
     is_gone: the receiver wants nothing more, ever.
     """
 
-    attempt: Attempt
+    attempt: DeliveryAttempt
     is_delivered: bool
     retry_ms: int | None = None
     pause_ms: int = 0

@@ -34,11 +34,11 @@ from storage.webhooks.record_codec import (
     encode_secrets,
 )
 from storage.webhooks.records import (
-    Attempt,
+    DeliveryAttempt,
     DeliveryPage,
     DeliveryRecord,
-    EndpointChanges,
     EndpointRecord,
+    EndpointUpdate,
     NewEndpoint,
     SealedSecret,
 )
@@ -92,7 +92,7 @@ class WebhookStore:
         # One may have been deleted meanwhile.
         return [self._record(row) for row in rows if row]
 
-    def update(self, tenant: TenantId, endpoint: EndpointId, changes: EndpointChanges) -> EndpointRecord:
+    def update(self, tenant: TenantId, endpoint: EndpointId, changes: EndpointUpdate) -> EndpointRecord:
         """Raises `EndpointNotFound` or `EndpointGone`. Enabling forgives every failure of before."""
         state, fields = changes.state or "", changed_fields(changes)
         reply = self._call("webhook_endpoint_update", endpoint=endpoint, tenant=tenant, state=state, fields=fields)
@@ -161,7 +161,7 @@ class WebhookStore:
 
     def delivery_with_attempts(
         self, tenant: TenantId, delivery: DeliveryId
-    ) -> tuple[DeliveryRecord, builtins.list[Attempt]]:
+    ) -> tuple[DeliveryRecord, builtins.list[DeliveryAttempt]]:
         """Both of one moment: an attempt that ends meanwhile is in the state and in the list, or in neither.
 
         Raises `DeliveryNotFound` as `delivery` does.
@@ -174,7 +174,7 @@ class WebhookStore:
             raise _no_delivery(delivery)
         return decode_delivery(fields), [decode_attempt(row) for row in rows]
 
-    def attempts(self, delivery: DeliveryId) -> builtins.list[Attempt]:
+    def attempts(self, delivery: DeliveryId) -> builtins.list[DeliveryAttempt]:
         """The last ones, oldest first."""
         with redis_errors_named():
             rows = cast("list[str]", self._redis.lrange(self._keys.attempts(delivery), 0, -1))

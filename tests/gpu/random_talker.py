@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from worker.engine.cuda.slot_state import FrameTables
-from worker.engine.cuda.talker.decode.weights import Heads, LayerWeights, RotaryFactors, TransformerWeights
+from worker.engine.cuda.talker.decode.weights import Heads, LayerWeights, RotaryFactors, TalkerTransformerWeights
 from worker.engine.cuda.talker.frame_step import PredictorWeights, TalkerWeights
 from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
@@ -66,10 +66,10 @@ def random_weights(size: Size, num_positions: int, dtype: torch.dtype, device: t
             down=normal(config.hidden_size, config.intermediate_size),
         )
 
-    def stack(config: TransformerConfig, positions: int) -> TransformerWeights:
+    def stack(config: TransformerConfig, positions: int) -> TalkerTransformerWeights:
         layers = tuple(layer(config) for _ in range(config.num_layers))
         rotary = RotaryFactors.compute(config, positions, device)
-        return TransformerWeights(layers, ones(config.hidden_size), config.rms_norm_eps, rotary)
+        return TalkerTransformerWeights(layers, ones(config.hidden_size), config.rms_norm_eps, rotary)
 
     hidden, width = size.talker.hidden_size, size.predictor.hidden_size
     head = torch.zeros(2112, hidden, dtype=dtype, device=device)

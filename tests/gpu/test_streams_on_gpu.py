@@ -12,7 +12,7 @@ import pytest
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, Pcm, SpeechChunk, SpeechRequest, TextMode, Urgency
 from worker.engine.native import NativeEngine
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import NativeEngineSettings
 
@@ -31,7 +31,7 @@ def engine() -> Iterator[NativeEngine]:
         slots=32,
         device="cuda",
         profile=ServingProfile.LATENCY,
-        reproducibility=Reproducibility.STRICT,
+        reproducibility=EngineReproducibility.STRICT,
     )
     engine = NativeEngine(settings)
     yield engine

@@ -25,7 +25,7 @@ from worker.engine.cuda.talker.start import CACHE_DTYPES, operations_by_rows, sl
 from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
 from worker.engine.interface import CodecFrames
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.settings import NativeEngineSettings, Precision
 
@@ -136,7 +136,7 @@ def test_logits_of_every_stage_are_those_of_float32(
             seen += recorder.logits_seen
         return seen
 
-    plan = capture_plan(8, CAPACITY, Reproducibility.STRICT)
+    plan = capture_plan(8, CAPACITY, EngineReproducibility.STRICT)
     operations: Operations = operations_by_rows(weights, plan)(8)
     if mlp is FLOAT8:
         # Those for few rows have bfloat16 weights whatever the MLP's precision.
@@ -158,7 +158,7 @@ def test_logits_of_every_stage_are_those_of_float32(
     ("num_rows", "precision"), [(1, BFLOAT16), (5, BFLOAT16), (SLOTS, BFLOAT16), (1, FLOAT8), (SLOTS, FLOAT8)]
 )
 def test_a_replay_gives_the_bits_of_the_eager_step(num_rows: int, precision: Precision, weights: SpeechWeights) -> None:
-    plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
+    plan = capture_plan(SLOTS, CAPACITY, EngineReproducibility.BEST_EFFORT)
     weights = rounded(weights, precision)
     talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, PAD_ID, CACHE_DTYPES[precision])
     operations_for = operations_by_rows(weights, plan)
@@ -182,7 +182,7 @@ def test_a_replay_gives_the_bits_of_the_eager_step(num_rows: int, precision: Pre
 def test_a_captured_pass_over_prompts_gives_the_bits_of_the_eager_one(
     lengths: list[int], weights: SpeechWeights
 ) -> None:
-    plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
+    plan = capture_plan(SLOTS, CAPACITY, EngineReproducibility.BEST_EFFORT)
     talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, PAD_ID)
     eager = talker.eager_layers(operations_by_rows(weights, plan)(plan.max_rows))
     inputs = torch.zeros(plan.captured_tokens[-1], weights.codec_table.shape[1], dtype=weights.dtype, device=DEVICE)
@@ -270,7 +270,7 @@ def test_admission_waits_for_nothing_that_the_device_does(weights: SpeechWeights
 
 def strict_lane(weights: SpeechWeights, pad_id: int, kv: Precision = BFLOAT16) -> Any:
     settings = NativeEngineSettings(
-        Path("random"), slots=SLOTS, reproducibility=Reproducibility.STRICT, kv_precision=kv
+        Path("random"), slots=SLOTS, reproducibility=EngineReproducibility.STRICT, kv_precision=kv
     )
     return slot_lane(weights, SLOTS, 0, CAPACITY, pad_id, settings)
 

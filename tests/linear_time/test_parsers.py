@@ -15,7 +15,7 @@ from api.http.cursors import decode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.json_bounds import check_bounds
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.answers.waiting import requested_wait_s
 from api.jobs.submission.submission import parse_job_request
@@ -43,7 +43,7 @@ from reading.script.entries import decode_entries
 from reading.script.lenient_ssml import Abilities, lenient_script
 from reading.script.prosody import gain_of, rate_of
 from reading.script.ssml import parse_ssml
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments
 from reading.segmenting.sentences import sentences
 from reading.spelling.normalizers import NORMALIZERS
@@ -74,13 +74,13 @@ from storage.runtime.observability.redaction import Redaction
 from storage.tenants.rate_limits import parse_limit
 from tests.linear_time.runs import PAIRS, UNITS, steep
 from worker.errors import PermanentItemError
-from worker.speech.alignment.words import Word, words_of
+from worker.speech.alignment.words import AlignedWord, words_of
 from worker.speech.alignment.written import even_time, written_times
 from worker.speech.quality.words.spelling import spoken_words
 
 NARRATION = NarrationSpec(Narration(model="small", voice="alice"))
 ROOT = Path(__file__).resolve().parents[2]
-REFUSALS = (ValueError, RecursionError, PermanentItemError, Problem, RhapsodeError, KeyRefused, StackError)
+REFUSALS = (ValueError, RecursionError, PermanentItemError, HttpProblem, RhapsodeError, KeyRefused, StackError)
 
 LEXICON = Lexicon([PronunciationRule("a b", "c"), PronunciationRule("a", "b"), PronunciationRule(".", "dot")])
 JOB_HEAD = '{"model": "m", "voice": "v", "input": {"text": "'
@@ -94,7 +94,11 @@ def in_words(text: str) -> str:
 def said_otherwise(text: str) -> None:
     """Every other word was said as two that the text has not."""
     written = list(words_of(in_words(text)))
-    said = [word for number, each in enumerate(written) for word in ([each] if number % 2 else [Word(0, 2, "?!")] * 2)]
+    said = [
+        word
+        for number, each in enumerate(written)
+        for word in ([each] if number % 2 else [AlignedWord(0, 2, "?!")] * 2)
+    ]
     everything(written_times(written, said, [even_time(word, 0, 1) for word in said]))
 
 
@@ -215,7 +219,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "reading.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
     "reading.drafting.draft.plain_text_script": lambda text: plain_text_script(text, NARRATION),
     "reading.segmenting.segmentation.plan_segments": lambda text: plan_segments(
-        in_words(text), Segmentation(), Pauses()
+        in_words(text), LengthRules(), Pauses()
     ),
     "reading.segmenting.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
     "reading.languages.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),

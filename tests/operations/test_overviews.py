@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from rhapsode.contract.jobs.states import JobClass
-from storage.job_store.counter_audit import CounterDrift, Difference
+from storage.job_store.counter_audit import CounterDrift, CounterMismatch
 from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.dead_letters import DeadLetters, DeadLetterUnknown
@@ -142,7 +142,7 @@ def test_the_last_audit_is_kept_for_all_to_see(redis_client: redis.Redis) -> Non
     log = AuditLog(redis_client)
     assert log.last() is None
 
-    noted = log.note(CounterDrift((Difference("leases:", 0, 3),)))
+    noted = log.note(CounterDrift((CounterMismatch("leases:", 0, 3),)))
 
     assert log.last() == noted
     assert QueueOverviews(redis_client).read().audited == noted

@@ -20,7 +20,7 @@ from storage.objects.local_store import LocalArtifactStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.recovery.journal import Journal
 from storage.recovery.reconcile import FENCE_JUMP, Reconciler
-from storage.recovery.state_guard import Finding, StateGuard
+from storage.recovery.state_guard import StateFinding, StateGuard
 from storage.runtime.config.settings import StorageSettings
 from tests.storage.job_store.job_driver import ALICE, WORKER, submission
 from worker.process.state_watch import STRANGE, StateWatch, hold_what_lost_something
@@ -96,7 +96,7 @@ def system(
 
 
 def test_a_system_that_lost_nothing_goes_on_and_counts_only_when_something_happened(system: System) -> None:
-    assert system.guard.look() is Finding.NEW
+    assert system.guard.look() is StateFinding.NEW
     system.watch.watch_state()
     first = system.marks()
     system.watch.watch_state()
@@ -107,7 +107,7 @@ def test_a_system_that_lost_nothing_goes_on_and_counts_only_when_something_happe
 
     assert len(system.marks()) == 1
     assert system.marks() > first
-    assert system.guard.look() is Finding.WHOLE
+    assert system.guard.look() is StateFinding.WHOLE
     assert system.claims()
 
 
@@ -131,7 +131,7 @@ def test_an_older_copy_is_reconciled_by_the_janitor_alone_before_anything_is_cla
     assert item is not None
     assert item.recovered
     assert item.lease.fence > FENCE_JUMP
-    assert system.guard.look() is Finding.WHOLE
+    assert system.guard.look() is StateFinding.WHOLE
     assert system.jobs.audit_counters().differences == ()
     assert system.jobs.submit(lost).job.id == lost.id
 
@@ -159,7 +159,7 @@ def test_a_job_of_the_last_moment_comes_back_although_the_count_agrees(system: S
     lost = system.accept()
 
     system.put_back(backup)
-    assert system.guard.look() is Finding.WHOLE
+    assert system.guard.look() is StateFinding.WHOLE
     system.restart_janitor()
     system.watch.watch_state()
 
@@ -191,7 +191,7 @@ def test_an_empty_redis_waits_for_an_operator_and_then_has_every_job_again(
     assert system.guard.held() is None
     assert system.claims()
     system.watch.watch_state()
-    assert system.guard.look() is Finding.WHOLE
+    assert system.guard.look() is StateFinding.WHOLE
 
 
 def test_another_redis_on_the_same_store_claims_nothing(system: System, second_redis: redis.Redis) -> None:
@@ -204,10 +204,10 @@ def test_another_redis_on_the_same_store_claims_nothing(system: System, second_r
 
     assert other.guard.held() == STRANGE
     assert not other.knows(job)
-    assert system.guard.look() is Finding.WHOLE
+    assert system.guard.look() is StateFinding.WHOLE
     Reconciler(second_redis, system.store).step(None)
     assert other.knows(job)
-    assert system.guard.look() is Finding.STRANGE, "the store belongs to one of them"
+    assert system.guard.look() is StateFinding.STRANGE, "the store belongs to one of them"
 
 
 def test_limits_do_not_keep_out_what_was_accepted_before(system: System) -> None:

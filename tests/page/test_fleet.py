@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from rhapsode.contract.operators.fleet import FleetMinute
 from storage.jobs.record import JobError
-from storage.queue.fleet_history import MINUTE_MS, FleetHistory
+from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore
 from storage.recovery.state_guard import StateGuard
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve, start_job
@@ -80,7 +80,7 @@ def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: Ser
 
 
 def test_how_the_fleet_was_is_drawn_with_its_axes(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:
-    history = FleetHistory(api.redis, "rhapsode")
+    history = FleetHistoryStore(api.redis, "rhapsode")
     now_ms = int(time.time() * 1000)
     for ago in range(120, 0, -1):
         at_ms = now_ms - now_ms % MINUTE_MS - ago * MINUTE_MS

@@ -10,12 +10,12 @@ from rich.console import Console
 from rhapsode.cli.local.stack_display import Narrator
 from rhapsode.stack.events import ProcessesPlanned
 from rhapsode.stack.options import StackOptions
-from rhapsode.stack.planning.machine import Core, Machine
+from rhapsode.stack.planning.machine import Core, MachineFacts
 from rhapsode.stack.planning.plan import StackPlan, plan_processes
 from rhapsode.stack.planning.this_machine import plan_stack
 from rhapsode.stack.planning.wishes import Wishes
 
-SHOWN = Machine((Core(0, 0), Core(1, 1)), allowance=2, memory_bytes=round(23.5 * 1024**3))
+SHOWN = MachineFacts((Core(0, 0), Core(1, 1)), allowance=2, memory_bytes=round(23.5 * 1024**3))
 
 
 def as_on_shown_machine(said: str, options: StackOptions, environment: Mapping[str, str]) -> str:

@@ -31,7 +31,7 @@ from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.norms_cache import NormsCache
 from worker.speech.quality.verdict import measured_verdict
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
 
@@ -63,7 +63,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         closing=threading.Event(),
         engine=engine,
         ahead=ClaimAhead(engine.info.slots),
-        voices=VoiceResolver(voice_store, artifacts, engine, VoiceCache(1 << 20)),
+        voices=VoiceResolver(voice_store, artifacts, engine, PromptCache(1 << 20)),
         gate=QuarantineGate(),
         quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
         counters=GateCounters(),

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import IO
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from reading.languages.names import AUTO_LANGUAGE, language_tag
 from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
@@ -31,17 +31,17 @@ from storage.segments.timeline import Placed
 from worker.assembly.audio.audio_files import audio_file, scratch_bytes
 from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_cuts
 from worker.assembly.audio.gain import amplified
-from worker.assembly.audio.levels import Level, measure_levels, warnings_of
+from worker.assembly.audio.levels import MeasuredLevel, measure_levels, warnings_of
 from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper, num_output_samples
 from worker.assembly.audio.speaker_levels import SpeakerLevel, levels_of_manifest, speaker_levels
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
-from worker.assembly.manifest import Made, manifest
+from worker.assembly.manifest import AssembledJob, manifest
 from worker.assembly.mending import mend_segments
-from worker.assembly.narration import Narration, load_narration
-from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
+from worker.assembly.narration import AssembledNarration, load_narration
+from worker.assembly.segment_reader import SegmentDamaged, SegmentFetcher
 from worker.assembly.timed_text.kept_times import KeptTimes
 from worker.assembly.timed_text.subtitles import subtitles
 from worker.assembly.timed_text.timestamps import WITH_WORDS, timestamps
@@ -49,7 +49,7 @@ from worker.assembly.timed_text.word_times import WordClock
 from worker.assembly.unused_files import delete_earlier
 from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
-from worker.items.leases.persistence import Patience, until_available
+from worker.items.leases.persistence import StorePatience, until_available
 from worker.services import WorkerServices
 from worker.speech.audio.room_tone import RoomTone
 from worker.speech.audio.samples import Samples, from_bytes, to_bytes
@@ -70,7 +70,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
     speakers = speaker_levels(narration.placed, item.narration.voice_of, _earlier_levels(record, services, held))
-    reader = SegmentReader(lease.tenant, lease.job, narration.sample_rate_hz, services.artifacts, held)
+    reader = SegmentFetcher(lease.tenant, lease.job, narration.sample_rate_hz, services.artifacts, held)
     assembly = Assembly(item, narration, speakers, reader.read, services.artifacts, held)
     try:
         made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
@@ -89,7 +89,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
 @dataclass(frozen=True, slots=True)
 class Assembled:
     artifacts: list[ArtifactRecord]
-    warnings: list[JobWarning]
+    warnings: list[TextWarning]
     spoken_by: SpokenBy
 
 
@@ -103,11 +103,11 @@ class Assembly:
     def __init__(
         self,
         item: ClaimedItem,
-        narration: Narration,
+        narration: AssembledNarration,
         speakers: Sequence[SpeakerLevel],
         read: Read,
         artifacts: ArtifactStore,
-        held: Patience,
+        held: StorePatience,
     ) -> None:
         self._item = item
         self._narration = narration
@@ -118,12 +118,12 @@ class Assembly:
         self._output = item.narration.request.output
         self._speech = speech_digest(narration.placed)
         self._rate_hz = self._output.sample_rate or narration.sample_rate_hz
-        self._warnings: list[JobWarning] = []
+        self._warnings: list[TextWarning] = []
         wants_words = bool(self._output.subtitles) or self._finds_words
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
         self._timed = KeptTimes(narration.sample_rate_hz)
 
-    def make(self, earlier_warnings: Sequence[JobWarning]) -> Assembled:
+    def make(self, earlier_warnings: Sequence[TextWarning]) -> Assembled:
         """Every artifact, what the job should be warned of, and what spoke it."""
         levels = self._levels()
         description = self._description()
@@ -137,7 +137,7 @@ class Assembly:
             made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
             all_warnings = (*earlier_warnings, *self._warnings)
             speakers = tuple(self._speakers.values())
-            facts = Made(headers, levels, speakers, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
+            facts = AssembledJob(headers, levels, speakers, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
         return Assembled(made, self._warnings, spoken_by(self._item, headers))
 
@@ -145,7 +145,7 @@ class Assembly:
         """Where codec frames wait until their number is known."""
         return scratch_file()
 
-    def _levels(self) -> tuple[Level, ...]:
+    def _levels(self) -> tuple[MeasuredLevel, ...]:
         target = self._output.loudness
         if target is None:
             return ()
@@ -156,7 +156,7 @@ class Assembly:
             target,
             lambda result: self._heard(narration.placed[result.index], self._read(result).pcm),
         )
-        self._warnings += [JobWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
+        self._warnings += [TextWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
 
     def _description(self) -> Description:
@@ -181,10 +181,12 @@ class Assembly:
             why = "it is not in the store any more"
         except CoverUnusable as error:
             why = str(error)
-        self._warnings.append(JobWarning(COVER_UNUSABLE, f"{name} was left out: {why}"))
+        self._warnings.append(TextWarning(COVER_UNUSABLE, f"{name} was left out: {why}"))
         return None
 
-    def _blocks(self, levels: Sequence[Level], headers: list[SegmentHeader], codes: CodesFile) -> Iterator[bytes]:
+    def _blocks(
+        self, levels: Sequence[MeasuredLevel], headers: list[SegmentHeader], codes: CodesFile
+    ) -> Iterator[bytes]:
         """The samples of the output; segments leave headers, frames and word times behind as they go by."""
         narration = self._narration
         shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels, self._room_tone())
@@ -324,7 +326,7 @@ def _only(values: Iterable[str]) -> str | None:
     return next(iter(found)) or None if len(found) == 1 else None
 
 
-def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:
+def uncalibrated(headers: Sequence[SegmentHeader]) -> list[TextWarning]:
     """That segments were judged without knowing how long their text takes in that voice. Pure."""
     judged = [header for header in headers if "speech_s" in header.checks]
     unknown = sum("duration_ratio" not in header.checks for header in judged)
@@ -335,4 +337,4 @@ def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:
         "language: what was cut short or ran on is found only by comparison within the job; `rhapsode calibrate` "
         "measures it"
     )
-    return [JobWarning(QUALITY_UNCALIBRATED, detail)]
+    return [TextWarning(QUALITY_UNCALIBRATED, detail)]

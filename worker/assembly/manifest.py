@@ -9,16 +9,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.segments.file import SegmentHeader
 from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
-from worker.assembly.audio.levels import Level
+from worker.assembly.audio.levels import MeasuredLevel
 from worker.assembly.audio.speaker_levels import SpeakerLevel, as_rows
-from worker.assembly.narration import Narration
+from worker.assembly.narration import AssembledNarration
 
 MANIFEST_FORMAT = 3
 
@@ -42,7 +42,7 @@ _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AssembledJob:
     """What assembly knows at its end.
 
     headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those who are heard. warnings:
@@ -50,15 +50,15 @@ class Made:
     """
 
     headers: Sequence[SegmentHeader]
-    levels: Sequence[Level]
+    levels: Sequence[MeasuredLevel]
     speakers: Sequence[SpeakerLevel]
     artifacts: Sequence[ArtifactRecord]
-    warnings: Sequence[JobWarning]
+    warnings: Sequence[TextWarning]
     num_frames: int
     output_rate_hz: int
 
 
-def manifest(item: ClaimedItem, narration: Narration, made: Made) -> Iterator[bytes]:
+def manifest(item: ClaimedItem, narration: AssembledNarration, made: AssembledJob) -> Iterator[bytes]:
     """The file in pieces."""
     # A line for each field: with the encoder's own `indent` it takes three times as long.
     head = [
@@ -72,7 +72,7 @@ def manifest(item: ClaimedItem, narration: Narration, made: Made) -> Iterator[by
     yield b"\n ]\n}\n"
 
 
-def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, object]:
+def _head(item: ClaimedItem, narration: AssembledNarration, made: AssembledJob) -> dict[str, object]:
     spec = item.narration
     return {
         "format": MANIFEST_FORMAT,
@@ -109,7 +109,7 @@ def _settings(spec: NarrationSpec) -> Mapping[str, object]:
     return asked | {"own_voice": own_voice, "cast": [asdict(member) for member in spec.cast]}
 
 
-def _totals(narration: Narration, made: Made) -> dict[str, object]:
+def _totals(narration: AssembledNarration, made: AssembledJob) -> dict[str, object]:
     results = [each.result for each in narration.placed]
     return {
         "segments": len(results),
@@ -135,7 +135,7 @@ def _gap(placed: Placed, sample_rate_hz: int) -> dict[str, object]:
     }
 
 
-def _level(level: Level) -> dict[str, object]:
+def _level(level: MeasuredLevel) -> dict[str, object]:
     """What was measured is as spoken, null for silence. `limited_to_db`: null where no limiter was needed."""
     return {
         "segments": [level.first_segment, level.end_segment - 1],
@@ -151,7 +151,9 @@ def _rounded(decibels: float | None) -> float | None:
     return None if decibels is None else round(decibels, 2)
 
 
-def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: NarrationSpec) -> dict[str, object]:
+def _segment(
+    placed: Placed, header: SegmentHeader, narration: AssembledNarration, spec: NarrationSpec
+) -> dict[str, object]:
     """`start` and `end` are code points of the plan's text; `start_s` and `duration_s` say when it is heard."""
     planned, result = placed.planned, placed.result
     span = spoken_span(placed, narration.sample_rate_hz)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import SEGMENT_DAMAGED
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.results import SegmentResult
-from worker.assembly.narration import Narration
-from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
+from worker.assembly.narration import AssembledNarration
+from worker.assembly.segment_reader import SegmentDamaged, SegmentFetcher
 from worker.errors import NotYet, unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import until_available
@@ -27,7 +27,7 @@ LOOK_AGAIN_S = 2.0
 
 
 def mend_segments(
-    item: ClaimedItem, narration: Narration, reader: SegmentReader, held: HeldLease, services: WorkerServices
+    item: ClaimedItem, narration: AssembledNarration, reader: SegmentFetcher, held: HeldLease, services: WorkerServices
 ) -> Tickets:
     """Open every damaged segment of the job again; returns the tickets to send.
 
@@ -41,7 +41,7 @@ def mend_segments(
         # It must not be taken for a whole one, least of all by a search for what a lost Redis has forgotten.
         if damage.own_key is not None:
             until_available(lambda key=damage.own_key: services.artifacts.delete(key), held)
-    warnings = [JobWarning(SEGMENT_DAMAGED, f"{damage}; it was spoken again", damage.segment) for damage in damages]
+    warnings = [TextWarning(SEGMENT_DAMAGED, f"{damage}; it was spoken again", damage.segment) for damage in damages]
     tickets = until_available(lambda: services.jobs.mend(item.lease, warnings, MOST_ROUNDS), held)
     if tickets is None:
         first = damages[0]
@@ -50,7 +50,7 @@ def mend_segments(
     return tickets
 
 
-def _damage(reader: SegmentReader, result: SegmentResult) -> SegmentDamaged | None:
+def _damage(reader: SegmentFetcher, result: SegmentResult) -> SegmentDamaged | None:
     try:
         reader.read(result)
     except SegmentDamaged as damage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from reading.plan.plan import Plan, PlanFormatError, PlannedSegment
+from reading.plan.plan import Plan, PlanFormatError, PlanSegment
 from reading.segmenting.sentences import sentences
 from rhapsode.contract.jobs.output import ChapterMarks
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
@@ -25,7 +25,7 @@ from worker.services import WorkerServices
 
 
 @dataclass(frozen=True, slots=True)
-class Narration:
+class AssembledNarration:
     """sample_rate_hz: of the segments. chapters: empty if the document has none or no marks are wanted.
 
     language: the job's.
@@ -46,7 +46,9 @@ class Narration:
         return self.num_samples / self.sample_rate_hz
 
 
-def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, services: WorkerServices) -> Narration:
+def load_narration(
+    item: ClaimedItem, record: JobRecord, held: HeldLease, services: WorkerServices
+) -> AssembledNarration:
     """Raises `PermanentItemError` if plan and results are not there, do not belong together, or say nothing at all."""
     lease = item.lease
     results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
@@ -55,14 +57,16 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     return placed_narration(item.narration, plan, results, record.sample_rate_hz)
 
 
-def placed_narration(spec: NarrationSpec, plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> Narration:
+def placed_narration(
+    spec: NarrationSpec, plan: Plan, results: list[SegmentResult], sample_rate_hz: int
+) -> AssembledNarration:
     """plan: as it was spoken. Raises `PermanentItemError` as `load_narration` does."""
     _require_speech(results)
     output = spec.request.output
     placed = _placed(plan, results, sample_rate_hz, Pacing.of(output))
     wanted = output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, sample_rate_hz) if wanted else ()
-    return Narration(plan, placed, sample_rate_hz, chapters, spec.request.language)
+    return AssembledNarration(plan, placed, sample_rate_hz, chapters, spec.request.language)
 
 
 def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
@@ -82,7 +86,7 @@ def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
     return replace(plan, segments=segments)
 
 
-def _said(planned: PlannedSegment, edit: SegmentEdit) -> PlannedSegment:
+def _said(planned: PlanSegment, edit: SegmentEdit) -> PlanSegment:
     """Of a text that its user put in place of a whole segment, the sentences are found here."""
     said = edited(planned, edit)
     if edit.text is None:

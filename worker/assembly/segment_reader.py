@@ -32,7 +32,7 @@ class SegmentDamaged(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentReader:
+class SegmentFetcher:
     """sample_rate_hz: of all segments of the job."""
 
     tenant: TenantId

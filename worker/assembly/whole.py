@@ -15,7 +15,7 @@ from storage.objects.store import ArtifactStore, StoredObject
 from storage.segments.results import SegmentResult
 from worker.assembly.audio.speaker_levels import speaker_levels
 from worker.assembly.item import Assembled, Assembly
-from worker.assembly.narration import Narration, placed_narration
+from worker.assembly.narration import AssembledNarration, placed_narration
 from worker.speech.audio.segment_audio import SegmentAudio
 
 
@@ -57,7 +57,7 @@ class _WholeAssembly(Assembly):
     def __init__(
         self,
         item: ClaimedItem,
-        narration: Narration,
+        narration: AssembledNarration,
         segment: SegmentAudio,
         files: WholeFiles,
         artifacts: ArtifactStore,

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from typing import assert_never
 
 from worker.engine.interface import EngineInfo
-from worker.engine.profiles import PROFILES, Reproducibility, ServingProfile
+from worker.engine.profiles import PROFILES, EngineReproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 
 logger = logging.getLogger(__name__)
@@ -59,14 +59,14 @@ def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfil
     }
 
 
-def reproducibility_of(settings: EngineSettings) -> Reproducibility:
+def reproducibility_of(settings: EngineSettings) -> EngineReproducibility:
     """On a CPU the native engine's rows round alike in any batch; vLLM's do not, and no mode of it makes them."""
     match settings:
         case NativeEngineSettings():
-            return Reproducibility.STRICT if settings.device == "cpu" else settings.reproducibility
+            return EngineReproducibility.STRICT if settings.device == "cpu" else settings.reproducibility
         case VllmEngineSettings():
-            return Reproducibility.BEST_EFFORT
+            return EngineReproducibility.BEST_EFFORT
         case FakeEngineSettings():
-            return Reproducibility.STRICT
+            return EngineReproducibility.STRICT
         case _:
             assert_never(settings)

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.profiles import Reproducibility
+from worker.engine.profiles import EngineReproducibility
 
 Pcm = NDArray[np.float32]
 """Mono samples in [-1, 1], shape (num_samples,)."""
@@ -77,7 +77,7 @@ class TextFrontEnd(enum.StrEnum):
     """As it is: the model reads numbers itself."""
 
 
-class Segmentation(enum.StrEnum):
+class SegmentStyle(enum.StrEnum):
     """What the checkpoint is best given in one request: it knows how it was trained."""
 
     SENTENCE = "sentence"
@@ -242,7 +242,7 @@ class EngineInfo:
     max_text_chars: int
     """The longest text that the checkpoint was made for, in speech units; what is longer it may say twice, or not."""
     text_front_end: TextFrontEnd
-    segmentation: Segmentation
+    segmentation: SegmentStyle
     accepts_instructions: bool
     """Whether a request may say how to speak, or what the voice is like; if not, one that does is rejected."""
     voice_modes: tuple[VoiceMode, ...]
@@ -256,12 +256,12 @@ class EngineInfo:
     """A sentence the user should see about this checkpoint (for instance: a prototype), else empty."""
     config_sha256: str = ""
     """Of how the engine was set up, see `configuration`; empty before it is known."""
-    reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
+    reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
 
     @property
     def is_strict(self) -> bool:
         """Whether a request has the same codes in any company."""
-        return self.reproducibility is Reproducibility.STRICT
+        return self.reproducibility is EngineReproducibility.STRICT
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ class ServingProfile(enum.StrEnum):
     THROUGHPUT = "throughput"
 
 
-class Reproducibility(enum.StrEnum):
+class EngineReproducibility(enum.StrEnum):
     """Whether a request's codes may depend, in rounding, on who shares the batch.
 
     Twin of `storage.narration.spec.Reproducibility`, which the engine, a library, does not import.

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.profiles import EngineReproducibility, ServingProfile
 
 
 class Precision(enum.StrEnum):
@@ -37,7 +37,7 @@ class NativeEngineSettings:
     device: str = "cpu"
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
-    reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
+    reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     kv_precision: Precision = Precision.BFLOAT16
     mlp_precision: Precision = Precision.BFLOAT16
 

@@ -21,7 +21,7 @@ from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.config.failpoints import failpoint
-from worker.engine.profiles import Reproducibility as EngineReproducibility
+from worker.engine.profiles import EngineReproducibility as EngineReproducibility
 from worker.errors import NotYet
 from worker.items.dispatch import TICKET_LIFE_S, run_item
 from worker.items.leases.claim_ahead import LOOK_AGAIN_S

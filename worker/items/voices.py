@@ -16,7 +16,7 @@ from storage.job_store.plan_cache import VoicePlan
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
-from storage.voices.plan import ListedVoice
+from storage.voices.plan import ListedRecording
 from storage.voices.records import CacheRequest, CacheTarget, RequestOutcome
 from worker.errors import NotYet, NoVoiceSlot, PermanentItemError, unusable
 from worker.items.leases.keeper import HeldLease
@@ -63,7 +63,7 @@ def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services
     started = time.monotonic()
     index = int(item.lease.item)
     voice = until_available(lambda: _voices(item, services), held)[index]
-    if isinstance(voice, ListedVoice):
+    if isinstance(voice, ListedRecording):
         voice = voice_from_list(voice, index, held, services.artifacts, services.voice_store)
     # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]

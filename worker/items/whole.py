@@ -24,7 +24,7 @@ from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import encode_segment
 from worker.speech.postprocessing.interface import Finish, StoredSpeech
 from worker.speech.quality.verdict import Verdict
-from worker.synthesis.attempts import Attempt, Outcome
+from worker.synthesis.attempts import SegmentOutcome, SpokenAttempt
 from worker.synthesis.manners import Manner
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_report import segment_report
@@ -88,8 +88,8 @@ class WholeSequel:
         from worker.assembly.whole import WholeFiles, assemble_whole
 
         item, segment = self.item, self.segment
-        attempt = Attempt(self.manner, speech, verdict)
-        outcome = Outcome(attempt, speech, (attempt,))
+        attempt = SpokenAttempt(self.manner, speech, verdict)
+        outcome = SegmentOutcome(attempt, speech, (attempt,))
         header = segment_header(item, segment, outcome, self.info)
         audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
         lease = item.lease

@@ -16,7 +16,7 @@ from storage.errors import StoreUnavailable
 from storage.job_store.store import JobStore
 from storage.objects.patience import FOR_CHORES
 from storage.queue.celery_queue import TicketQueue, create_celery
-from storage.queue.fleet_history import FleetHistory
+from storage.queue.fleet_history import FleetHistoryStore
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.recovery.audit_log import AuditLog
@@ -85,7 +85,7 @@ def main() -> None:
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, settings.ticket_cap)
-        history = FleetHistory(redis, settings.key_prefix)
+        history = FleetHistoryStore(redis, settings.key_prefix)
         fleet = FleetRecorder(QueueOverviews(redis, settings.key_prefix), registry, history)
         files = UploadJanitor(artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)

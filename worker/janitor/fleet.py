@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from storage.queue.fleet_history import FleetHistory, minute_of
+from storage.queue.fleet_history import FleetHistoryStore, minute_of
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry
 
 
 class FleetRecorder:
-    def __init__(self, overviews: QueueOverviews, registry: WorkerRegistry, history: FleetHistory) -> None:
+    def __init__(self, overviews: QueueOverviews, registry: WorkerRegistry, history: FleetHistoryStore) -> None:
         self._overviews = overviews
         self._registry = registry
         self._history = history

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from storage.errors import AuditOvertaken, JobGone, JobNotFound, StateConflict, StoreUnavailable
 from storage.ids import WorkQueue
-from storage.job_store.counter_audit import Difference
+from storage.job_store.counter_audit import CounterMismatch
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
@@ -169,7 +169,7 @@ class Janitor:
         self._orphans.run()
 
 
-def _report_drift(differences: Sequence[Difference]) -> None:
+def _report_drift(differences: Sequence[CounterMismatch]) -> None:
     for difference in differences:
         logger.error(
             "counter drift",

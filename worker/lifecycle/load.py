@@ -10,7 +10,7 @@ from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
 from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
 from worker.process.engine_meter import EngineMeter
-from worker.process.reporting import Load
+from worker.process.reporting import ProcessLoad
 from worker.services import SpeechServices, WorkerServices
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ class WorkerLoad:
     live: LiveServer | None = None
     pauses: PauseMeter = field(default_factory=PauseMeter)
 
-    def now(self) -> Load:
+    def now(self) -> ProcessLoad:
         held = self.services.leases.num_held
         if not isinstance(self.services, SpeechServices) or self.meter is None:
-            return Load(leases=held)
+            return ProcessLoad(leases=held)
         memory = self.services.voices.cache.stats()
-        return Load(
+        return ProcessLoad(
             leases=held,
             slots=self.meter.slots,
             engine=self.meter.report(),

@@ -57,7 +57,7 @@ from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.process.engine_meter import EngineMeter
 from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
 from worker.process.periodic import Periodic
-from worker.process.reporting import Load, Reporting
+from worker.process.reporting import ProcessLoad, Reporting
 from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.process.state_watch import hold_what_lost_something
@@ -74,7 +74,7 @@ from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate, checkpoint_calibration
 from worker.speech.quality.norms_cache import NormsCache
 from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ class WorkerProcess:
             return
         is_arriving = swaps.resume()
         if is_arriving:
-            self._reporting.begin(lambda: Load(is_loading=True))
+            self._reporting.begin(lambda: ProcessLoad(is_loading=True))
         others = swaps.other_models(is_known=is_arriving)
         swaps.publish(others)
         self._periodic.append(Periodic("other-model-cards", CARD_INTERVAL_S, lambda: swaps.publish(others)))
@@ -389,7 +389,7 @@ class WorkerProcess:
         return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
 
     def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
-        cache = VoiceCache(self._settings.voice_cache_mb << 20)
+        cache = PromptCache(self._settings.voice_cache_mb << 20)
         return VoiceResolver(common.voice_store, common.artifacts, engine, cache)
 
     def _join_worker_slots(self, services: WorkerServices) -> None:

@@ -21,23 +21,23 @@ from websockets.frames import CloseCode
 from storage.live.messages import (
     FULL,
     WORKER_LEAVING,
-    Cancel,
+    CancelStream,
     Consumed,
-    Extend,
-    Failed,
+    ExtendStream,
     FromWorker,
     Hello,
-    Load,
+    LiveLoad,
     MessageMalformed,
     Open,
-    Refused,
+    OpenRefused,
+    StreamFailed,
     decode_to_worker,
     encode_message,
 )
 from worker.errors import PermanentItemError
 from worker.live.parts import LiveParts
-from worker.live.places import Places
-from worker.live.stream import LiveStream
+from worker.live.places import LivePlaces
+from worker.live.stream import SpokenStream
 
 logger = logging.getLogger(__name__)
 
@@ -50,13 +50,15 @@ ReadStepMs = Callable[[], float | None]
 class LiveConnection:
     """`serve` it once."""
 
-    def __init__(self, socket: ServerConnection, parts: LiveParts, places: Places, read_step_ms: ReadStepMs) -> None:
+    def __init__(
+        self, socket: ServerConnection, parts: LiveParts, places: LivePlaces, read_step_ms: ReadStepMs
+    ) -> None:
         self._socket = socket
         self._parts = parts
         self._places = places
         self._read_step_ms = read_step_ms
         self._id = uuid.uuid4().hex
-        self._streams: dict[str, LiveStream] = {}
+        self._streams: dict[str, SpokenStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._outgoing: deque[bytes] = deque()
         self._has_outgoing = asyncio.Event()
@@ -94,7 +96,7 @@ class LiveConnection:
         self.is_leaving = True
         for name, stream in list(self._streams.items()):
             stream.stop()
-            self._send(Failed(stream=name, code=WORKER_LEAVING, detail="the worker is leaving"))
+            self._send(StreamFailed(stream=name, code=WORKER_LEAVING, detail="the worker is leaving"))
 
     async def flushed(self) -> None:
         """Once all that was said is on its way."""
@@ -111,12 +113,12 @@ class LiveConnection:
         match received.head:
             case Open():
                 self._open(received.head, received.payload)
-            case Extend():
+            case ExtendStream():
                 self._extend(received.head)
             case Consumed():
                 if stream := self._streams.get(received.head.stream):
                     stream.consumed(received.head.num_samples)
-            case Cancel():
+            case CancelStream():
                 self._cancel(received.head.stream)
 
     def _open(self, asked: Open, codes: bytes) -> None:
@@ -127,13 +129,13 @@ class LiveConnection:
         elif not self._places.take():
             self._refuse(asked, FULL, f"all {self._places.number} live places are taken")
         else:
-            stream = LiveStream(asked, codes, self._id, self._parts, self._places, self._send)
+            stream = SpokenStream(asked, codes, self._id, self._parts, self._places, self._send)
             self._streams[asked.stream] = stream
             task = asyncio.create_task(self._run(asked.stream, stream))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _extend(self, head: Extend) -> None:
+    def _extend(self, head: ExtendStream) -> None:
         stream = self._streams.get(head.stream)
         if stream is None:
             return
@@ -141,13 +143,13 @@ class LiveConnection:
             stream.extend(head.text, is_last=head.is_last)
         except PermanentItemError as failure:
             stream.stop()
-            self._send(Failed(stream=head.stream, code=failure.error.code, detail=failure.error.detail))
+            self._send(StreamFailed(stream=head.stream, code=failure.error.code, detail=failure.error.detail))
 
     def _cancel(self, name: str) -> None:
         if stream := self._streams.get(name):
             stream.stop()
 
-    async def _run(self, name: str, stream: LiveStream) -> None:
+    async def _run(self, name: str, stream: SpokenStream) -> None:
         try:
             await stream.run()
         finally:
@@ -155,7 +157,7 @@ class LiveConnection:
             self._places.give_back()
 
     def _refuse(self, asked: Open, code: str, detail: str) -> None:
-        self._send(Refused(stream=asked.stream, code=code, detail=detail, retry_after_s=RETRY_AFTER_S))
+        self._send(OpenRefused(stream=asked.stream, code=code, detail=detail, retry_after_s=RETRY_AFTER_S))
 
     async def _end(self, helpers: tuple[asyncio.Task[None], ...]) -> None:
         for helper in helpers:
@@ -202,9 +204,9 @@ class LiveConnection:
                 async with asyncio.timeout(LOAD_EVERY_S):
                     await self._load_changed.wait()
 
-    def _load(self) -> Load:
+    def _load(self) -> LiveLoad:
         free = 0 if self.is_leaving else self._places.free
-        return Load(free=free, live_slots=self._places.number, step_ms=self._read_step_ms())
+        return LiveLoad(free=free, live_slots=self._places.number, step_ms=self._read_step_ms())
 
     def _hello(self) -> Hello:
         info = self._parts.engine.info

@@ -17,7 +17,7 @@ from reading.estimates import expected_audio_ms
 from worker.engine.interface import SpeechChunk
 from worker.live.edges import AUDIBLE_RMS
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 
 LOOP_S = 1.2
 """So much that was said before, code for code, is no speech: of good speech hardly an audible frame comes again."""
@@ -58,37 +58,37 @@ class LiveGate:
         self._frames = self._silent = 0
         self._was_heard = is_begun
 
-    def take(self, chunk: SpeechChunk, text: str) -> Finding | None:
+    def take(self, chunk: SpeechChunk, text: str) -> SpeechFinding | None:
         """Why the stream shall end, if it shall. text: of the segment, as far as it is known."""
         for found in self._findings(chunk):
             if found is not None:
                 return found
         return self._endless(text)
 
-    def end(self) -> Finding | None:
+    def end(self) -> SpeechFinding | None:
         """Of a segment that is over."""
         if self._was_heard:
             return None
-        return Finding(Defect.SILENT, -120.0, self._bounds.quietest_db)
+        return SpeechFinding(Defect.SILENT, -120.0, self._bounds.quietest_db)
 
-    def _findings(self, chunk: SpeechChunk) -> Iterator[Finding | None]:
+    def _findings(self, chunk: SpeechChunk) -> Iterator[SpeechFinding | None]:
         if not np.isfinite(chunk.pcm).all():
-            yield Finding(Defect.NOT_FINITE, 0.0, 1.0)
+            yield SpeechFinding(Defect.NOT_FINITE, 0.0, 1.0)
         energy = np.square(chunk.pcm.reshape(len(chunk.frames), -1), dtype=np.float64).mean(axis=1)
         for codes, is_audible in zip(chunk.frames, energy >= AUDIBLE_RMS**2, strict=True):
             self._frames += 1
             yield self._heard(codes) if is_audible else self._quiet()
 
-    def _quiet(self) -> Finding | None:
+    def _quiet(self) -> SpeechFinding | None:
         self._silent += 1
         self._runs.clear()
         if self._silent < self._limits.silence:
             return None
         silent_s = self._silent * self._frame_s
         defect = Defect.LONG_PAUSE if self._was_heard else Defect.SILENT
-        return Finding(defect, silent_s, LONGEST_SILENCE_S, self._frames * self._frame_s - silent_s)
+        return SpeechFinding(defect, silent_s, LONGEST_SILENCE_S, self._frames * self._frame_s - silent_s)
 
-    def _heard(self, codes: NDArray[np.int16]) -> Finding | None:
+    def _heard(self, codes: NDArray[np.int16]) -> SpeechFinding | None:
         self._was_heard, self._silent = True, 0
         places = self._last[codes.tobytes()]
         while places and self._frames - places[0] > self._limits.longest_loop:
@@ -98,12 +98,14 @@ class LiveGate:
         longest = max(self._runs.values(), default=0)
         if longest < self._limits.loop:
             return None
-        return Finding(Defect.REPEATED_FRAMES, longest, self._limits.loop, (self._frames - longest) * self._frame_s)
+        return SpeechFinding(
+            Defect.REPEATED_FRAMES, longest, self._limits.loop, (self._frames - longest) * self._frame_s
+        )
 
-    def _endless(self, text: str) -> Finding | None:
+    def _endless(self, text: str) -> SpeechFinding | None:
         longest_s = ENDLESS_SHARE * self._longest_s(text) + ENDLESS_S
         lasts_s = self._frames * self._frame_s
-        return Finding(Defect.TOO_LONG, lasts_s, longest_s, longest_s) if lasts_s > longest_s else None
+        return SpeechFinding(Defect.TOO_LONG, lasts_s, longest_s, longest_s) if lasts_s > longest_s else None
 
     def _longest_s(self, text: str) -> float:
         model = self._bounds.duration

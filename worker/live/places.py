@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class Places:
+class LivePlaces:
     """A stream has one from its beginning to its end, also while it waits for text or for its listener.
 
     One that is free may be lent to a stream that has one already: the first that comes for it gets it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from reading.plan.plan import PlannedSegment, with_occurrences
+from reading.plan.plan import PlanSegment, with_occurrences
 from reading.segmenting.lengths import SegmentBounds
 from rhapsode.contract.jobs.input import SegmentationMode
 from rhapsode.contract.jobs.narration import SegmentLengths
@@ -24,7 +24,7 @@ OPENING_CHARS = 90
 class PlannedText:
     """A `TextSource` that takes no more text."""
 
-    def __init__(self, segments: Sequence[PlannedSegment]) -> None:
+    def __init__(self, segments: Sequence[PlanSegment]) -> None:
         self._pieces = deque(
             TextPiece(each.index, each.spoken_text, is_last=True, pause_s=each.pause_after_s)
             for each in with_occurrences(segments)

@@ -13,7 +13,7 @@ from worker.live.errors import StreamRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ResumeStart:
     """The first segment that is spoken here.
 
     prefix: its frames that were heard, where speech goes on behind them; None where it begins. is_begun: whether there
@@ -28,19 +28,19 @@ class Start:
     skip_samples: int = 0
 
 
-def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: EngineInfo) -> Start:
+def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: EngineInfo) -> ResumeStart:
     """Equal bytes are promised to strict orders alone: they are spoken anew, which takes longer.
 
     Raises `StreamRefused`.
     """
     if resume is None:
-        return Start()
+        return ResumeStart()
     frames = _frames(codes, info)
     if order.narration.is_strict:
-        return Start(resume.segment, skip_frames=len(frames), skip_samples=resume.num_samples_heard)
+        return ResumeStart(resume.segment, skip_frames=len(frames), skip_samples=resume.num_samples_heard)
     if not len(frames):
-        return Start(resume.segment)
-    return Start(resume.segment, frames, is_begun=resume.num_samples_heard > 0)
+        return ResumeStart(resume.segment)
+    return ResumeStart(resume.segment, frames, is_begun=resume.num_samples_heard > 0)
 
 
 def _frames(codes: bytes, info: EngineInfo) -> CodecFrames:

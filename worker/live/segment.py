@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from reading.estimates import expected_audio_ms
 from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechChunk
 from worker.live.gate import LiveGate
-from worker.live.resuming import Start
-from worker.live.segment_audio import SegmentAudio
+from worker.live.resuming import ResumeStart
+from worker.live.segment_audio import LiveSegmentAudio
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 
 AHEAD_S = 1.0
@@ -33,9 +33,9 @@ class LiveSegment:
     index: int
     request_id: str
     conditioning: Conditioning
-    start: Start
+    start: ResumeStart
     bounds: SpeechBounds
-    audio: SegmentAudio
+    audio: LiveSegmentAudio
     gate: LiveGate
     text: str = ""
     is_whole: bool = False
@@ -47,11 +47,17 @@ class LiveSegment:
 
     @classmethod
     def of(
-        cls, index: int, stream: str, conditioning: Conditioning, start: Start, bounds: SpeechBounds, info: EngineInfo
+        cls,
+        index: int,
+        stream: str,
+        conditioning: Conditioning,
+        start: ResumeStart,
+        bounds: SpeechBounds,
+        info: EngineInfo,
     ) -> LiveSegment:
         """start: of this segment, if the stream goes on in it. bounds: what is usual for the voice."""
         gate = LiveGate(bounds, info.samples_per_frame / info.sample_rate_hz, is_begun=start.is_begun)
-        return cls(index, f"{stream}/{index}", conditioning, start, bounds, SegmentAudio(info, start), gate)
+        return cls(index, f"{stream}/{index}", conditioning, start, bounds, LiveSegmentAudio(info, start), gate)
 
     def may_end_soon(self, chunk: SpeechChunk, info: EngineInfo) -> bool:
         """Whether the next one is to be begun behind this chunk; the chunk that follows may be as long again."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from worker.engine.interface import CodecFrames, EngineInfo, Pcm, SpeechChunk
 from worker.live.edges import LeadingSilence, TrailingSilence, pause
-from worker.live.resuming import Start
+from worker.live.resuming import ResumeStart
 from worker.speech.audio.samples import Samples, to_samples
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class SentAudio:
     """What is sent of a chunk."""
 
     samples: Samples
@@ -22,10 +22,10 @@ class Heard:
         return not len(self.samples) and not len(self.frames)
 
 
-class SegmentAudio:
+class LiveSegmentAudio:
     """`take` every chunk in order, then `pause` once."""
 
-    def __init__(self, info: EngineInfo, start: Start) -> None:
+    def __init__(self, info: EngineInfo, start: ResumeStart) -> None:
         """start: of this segment, if the stream goes on in it."""
         self._rate = info.sample_rate_hz
         self._leading = None if start.is_begun else LeadingSilence(info.sample_rate_hz, is_start=start.prefix is None)
@@ -33,12 +33,12 @@ class SegmentAudio:
         self._skip_frames = start.skip_frames
         self._skip_samples = start.skip_samples
 
-    def take(self, chunk: SpeechChunk) -> Heard:
+    def take(self, chunk: SpeechChunk) -> SentAudio:
         heard = chunk.pcm if self._leading is None else self._leading.take(chunk.pcm)
         self._trailing.take(heard)
         frames = chunk.frames[self._skip_frames :]
         self._skip_frames -= len(chunk.frames) - len(frames)
-        return Heard(self._unheard(heard), frames)
+        return SentAudio(self._unheard(heard), frames)
 
     def pause(self, pause_s: float) -> Samples:
         """Silence before the next segment."""

@@ -27,7 +27,7 @@ from storage.runtime.config.settings import SettingsError
 from storage.runtime.watched import watched_thread
 from worker.live.connection import LiveConnection
 from worker.live.parts import LiveParts
-from worker.live.places import Places
+from worker.live.places import LivePlaces
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class LiveServer:
         self._binding = binding
         self._read_step_ms = read_step_ms
         self._token = secrets.token_urlsafe(32)
-        self._places = Places(parts.engine.info.live_slots)
+        self._places = LivePlaces(parts.engine.info.live_slots)
         self._connections: set[LiveConnection] = set()
         self._is_refusing = False
         self._loop = asyncio.new_event_loop()

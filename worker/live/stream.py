@@ -20,14 +20,14 @@ from storage.errors import StoreUnavailable
 from storage.live.messages import (
     ENGINE_DIED,
     Audio,
-    Done,
-    Failed,
     FromWorker,
     Open,
     Opened,
-    Refused,
-    Segment,
-    Spoken,
+    OpenRefused,
+    SegmentBegins,
+    SegmentSpoken,
+    StreamDone,
+    StreamFailed,
 )
 from storage.runtime.observability.tracing import span
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
@@ -37,10 +37,10 @@ from worker.live.errors import StreamRefused
 from worker.live.measures import StreamMeter
 from worker.live.parts import LiveParts
 from worker.live.pieces import PeekedText, TextSource
-from worker.live.places import Places
-from worker.live.resuming import Start, start_of
+from worker.live.places import LivePlaces
+from worker.live.resuming import ResumeStart, start_of
 from worker.live.segment import LiveSegment, SegmentEvents
-from worker.live.segment_audio import Heard
+from worker.live.segment_audio import SentAudio
 from worker.live.text_source import text_source
 from worker.live.voicing import (
     TEXT_MODES,
@@ -72,11 +72,11 @@ class _Prepared:
     source: TextSource
 
 
-class LiveStream:
+class SpokenStream:
     """`run` it once; any other method whenever its connection says so."""
 
     def __init__(
-        self, asked: Open, codes: bytes, connection: str, parts: LiveParts, places: Places, send: Send
+        self, asked: Open, codes: bytes, connection: str, parts: LiveParts, places: LivePlaces, send: Send
     ) -> None:
         """connection: an id of its own among all that there ever are, as ids of streams are their API process's.
 
@@ -148,7 +148,7 @@ class LiveStream:
         except StreamRefused as refused:
             self._meter.outcome = refused.code
             self._tell(
-                Refused(
+                OpenRefused(
                     stream=self._asked.stream,
                     code=refused.code,
                     detail=refused.detail,
@@ -185,7 +185,7 @@ class LiveStream:
         self._fail("input_timeout", f"nothing more was written for {self._parts.text_patience_s:g} s")
         self.stop()
 
-    async def _prepare(self) -> tuple[Start, _Prepared]:
+    async def _prepare(self) -> tuple[ResumeStart, _Prepared]:
         """Raises `StreamRefused`."""
         info = self._parts.engine.info
         refuse_impossible(self._order, self._parts.model, info)
@@ -211,7 +211,7 @@ class LiveStream:
         conditioning = conditioning_of(self._order, self._parts.engine.info, self._parts.voices, patience)
         return _Prepared(conditioning, text_source(self._order, self._parts, patience))
 
-    async def _speak_all(self, start: Start, prepared: _Prepared) -> None:
+    async def _speak_all(self, start: ResumeStart, prepared: _Prepared) -> None:
         self._source = PeekedText(prepared.source)
         for text, is_last in self._written:
             self._source.feed(text, is_last=is_last)
@@ -219,7 +219,9 @@ class LiveStream:
         index = start.segment
         while not self._over.is_set() and (self._next is not None or await self._has_text_of(index)):
             if self._next is None:
-                self._next = self._segment(index, prepared.conditioning, start if index == start.segment else Start())
+                self._next = self._segment(
+                    index, prepared.conditioning, start if index == start.segment else ResumeStart()
+                )
             if not self._next.is_under_way:
                 await self._wait_for_listener()
             if self._over.is_set():
@@ -228,7 +230,7 @@ class LiveStream:
             if before is not None:
                 self._end_segment(before, is_last=False)
             # The API keeps the codes of one segment, to resume it elsewhere: it drops them at the next one.
-            self._tell(Segment(stream=self._asked.stream, index=spoken.index, text=spoken.text))
+            self._tell(SegmentBegins(stream=self._asked.stream, index=spoken.index, text=spoken.text))
             before, index = spoken, index + 1
             if not await self._hear(spoken):
                 break
@@ -238,7 +240,7 @@ class LiveStream:
             self._end_segment(before, is_last=True)
         findings = tuple(dict.fromkeys(self._findings))
         self._meter.outcome = "found" if findings else "done"
-        self._tell(Done(stream=self._asked.stream, findings=findings, segments=index, num_samples=self._sent))
+        self._tell(StreamDone(stream=self._asked.stream, findings=findings, segments=index, num_samples=self._sent))
 
     async def _has_text_of(self, index: int) -> bool:
         """Whether there is such a segment, once that is known. What comes before it was heard elsewhere."""
@@ -271,7 +273,7 @@ class LiveStream:
 
     # ------------------------------------------------------------------------------------------ one segment
 
-    def _segment(self, index: int, conditioning: Conditioning, start: Start) -> LiveSegment:
+    def _segment(self, index: int, conditioning: Conditioning, start: ResumeStart) -> LiveSegment:
         narration, info = self._order.narration, self._parts.engine.info
         bounds = self._parts.bounds(narration.voice, narration.language)
         return LiveSegment.of(index, self._name, conditioning, start, bounds, info)
@@ -314,7 +316,7 @@ class LiveStream:
         if self._is_far_ahead or not spoken.may_end_soon(chunk, self._parts.engine.info):
             return
         if self._next is None and self._source.has_whole_segment():
-            self._next = self._segment(spoken.index + 1, spoken.conditioning, Start())
+            self._next = self._segment(spoken.index + 1, spoken.conditioning, ResumeStart())
             self._gather(self._next)
         if self._next is not None and not self._next.is_under_way and self._places.borrow(self._call_back_next):
             self._submit(self._next)
@@ -398,11 +400,11 @@ class LiveStream:
         if not is_last:
             silence = spoken.audio.pause(spoken.pause_s)
             self._send_samples(spoken.index, to_bytes(silence), len(silence))
-        self._tell(Spoken(stream=self._asked.stream, segment=spoken.index))
+        self._tell(SegmentSpoken(stream=self._asked.stream, segment=spoken.index))
 
     # ------------------------------------------------------------------------------------------ to the listener
 
-    def _send_audio(self, segment: int, heard: Heard) -> None:
+    def _send_audio(self, segment: int, heard: SentAudio) -> None:
         if heard.is_nothing:
             return
         codes = heard.frames.astype("<i2").tobytes()
@@ -419,7 +421,7 @@ class LiveStream:
     def _fail(self, code: str, detail: str) -> None:
         if not self._over.is_set():
             self._meter.outcome = code
-        self._tell(Failed(stream=self._asked.stream, code=code, detail=detail))
+        self._tell(StreamFailed(stream=self._asked.stream, code=code, detail=detail))
 
     def _tell(self, head: FromWorker, *payload: bytes) -> None:
         if not self._over.is_set():

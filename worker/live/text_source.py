@@ -15,7 +15,7 @@ from storage.errors import ArtifactMissing
 from storage.live.orders import LiveOrder, LiveTextMode
 from worker.engine.interface import EngineInfo
 from worker.errors import unusable
-from worker.items.leases.persistence import Patience, until_available
+from worker.items.leases.persistence import StorePatience, until_available
 from worker.live.parts import LiveParts
 from worker.live.pieces import TextPiece, TextSource
 from worker.live.planned_text import plan_text
@@ -54,7 +54,7 @@ class WrittenText:
         return self._composer.is_over
 
 
-def text_source(order: LiveOrder, parts: LiveParts, patience: Patience) -> TextSource:
+def text_source(order: LiveOrder, parts: LiveParts, patience: StorePatience) -> TextSource:
     """Raises `PermanentItemError`, `StoreUnavailable`, and what `patience.check` does."""
     dictionaries = tuple(
         until_available(lambda key=key: _dictionary(key, parts), patience) for key in order.dictionaries

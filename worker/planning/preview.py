@@ -7,8 +7,8 @@ import logging
 
 from reading.drafting.draft import Draft
 from reading.estimates import expected_audio_ms
-from reading.plan.plan import Plan, PlannedSegment
-from reading.plan.sentences import Sentence
+from reading.plan.plan import Plan, PlanSegment
+from reading.plan.sentences import PlanSentence
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem
@@ -94,20 +94,20 @@ def _chapters(plan: Plan, lengths_s: list[float], pauses_s: list[float]) -> list
     ]
 
 
-def _sentences(segment: PlannedSegment, draft: Draft) -> list[dict[str, object]] | None:
+def _sentences(segment: PlanSegment, draft: Draft) -> list[dict[str, object]] | None:
     """None where the segment is one, and says all that there is to say."""
     if not segment.breaks:
         return None
     return [_sentence(each, draft) for each in segment.sentences]
 
 
-def _sentence(sentence: Sentence, draft: Draft) -> dict[str, object]:
+def _sentence(sentence: PlanSentence, draft: Draft) -> dict[str, object]:
     source, spoken = (" ".join(text.split()) for text in (draft.text[sentence.start : sentence.end], sentence.spoken))
     entry: dict[str, object] = {"start": sentence.start, "end": sentence.end, "text": spoken}
     return entry if source == spoken else entry | {"source": source}
 
 
-def _segment(segment: PlannedSegment, draft: Draft, length_s: float) -> dict[str, object]:
+def _segment(segment: PlanSegment, draft: Draft, length_s: float) -> dict[str, object]:
     """`source`: what is written, where something else is spoken."""
     source, spoken = (" ".join(text.split()) for text in (draft.text[segment.start : segment.end], segment.text))
     entry: dict[str, object] = {

@@ -33,7 +33,7 @@ VERSION = version("rhapsode")
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ProcessLoad:
     """What a process does at the moment; see `WorkerReport`."""
 
     leases: int = 0
@@ -64,12 +64,12 @@ class Reporting:
         self._worker_registry = worker_registry
         self._name, self._role, self._queue, self._model = name, role, queue, model
         self._other_models = other_models
-        self._read_load: Callable[[], Load] = Load
+        self._read_load: Callable[[], ProcessLoad] = ProcessLoad
         self._has_begun = False
         self._started_at_ms = round(time.time() * 1000)
         self._rounds = Periodic("worker_registry", REPORT_INTERVAL_S, self.report_now)
 
-    def begin(self, read_load: Callable[[], Load] = Load) -> None:
+    def begin(self, read_load: Callable[[], ProcessLoad] = ProcessLoad) -> None:
         """A first word, and then one every two seconds. Without Redis the first one comes later.
 
         Called again, `read_load` is asked from then on.

@@ -11,7 +11,7 @@ import logging
 
 from storage.queue.celery_queue import TicketQueue
 from storage.recovery.reconcile import Reconciler
-from storage.recovery.state_guard import Finding, StateGuard
+from storage.recovery.state_guard import StateFinding, StateGuard
 
 logger = logging.getLogger(__name__)
 
@@ -36,13 +36,13 @@ class StateWatch:
         they were, and the next call begins anew.
         """
         match self._guard.look():
-            case Finding.NEW:
+            case StateFinding.NEW:
                 self._guard.count_on()
-            case Finding.WHOLE:
+            case StateFinding.WHOLE:
                 self._go_on()
-            case Finding.BEHIND:
+            case StateFinding.BEHIND:
                 self._bring_back()
-            case Finding.STRANGE:
+            case StateFinding.STRANGE:
                 if self._guard.hold(STRANGE):
                     logger.error("nothing is claimed", extra={"reason": STRANGE})
 
@@ -82,6 +82,6 @@ def hold_what_lost_something(guard: StateGuard) -> None:
 
     Raises `StoreUnavailable` or `ArtifactCorrupt`.
     """
-    why = {Finding.BEHIND: BEHIND, Finding.STRANGE: STRANGE}.get(guard.look())
+    why = {StateFinding.BEHIND: BEHIND, StateFinding.STRANGE: STRANGE}.get(guard.look())
     if why and guard.hold(why):
         logger.warning("nothing is claimed", extra={"reason": why})

@@ -12,14 +12,14 @@ from storage.jobs.record import JobError
 from storage.jobs.warnings import SEGMENT_GAP
 from storage.runtime.observability.tracing import span
 from storage.segments.results import SILENCED
-from storage.segments.tried import TriedAttempt
+from storage.segments.tried import StoredAttempt
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, SpeechRequest
 from worker.errors import PermanentItemError
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import HeldLease
 from worker.speech.quality.counters import GateCounters
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.joined_speech import joined, silence
 from worker.synthesis.manners import Manner
@@ -38,15 +38,15 @@ RequestsOf = Callable[[Manner], Sequence[SpeechRequest]]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SpokenAttempt:
     manner: Manner
     speech: Speech
     verdict: Verdict
 
     @property
-    def tried(self) -> TriedAttempt:
+    def tried(self) -> StoredAttempt:
         """As the job's record has it."""
-        return TriedAttempt(
+        return StoredAttempt(
             number=self.manner.number,
             seed=self.manner.seed,
             temperature=self.manner.sampling.talker.temperature,
@@ -58,15 +58,15 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SegmentOutcome:
     """What a segment became. kept: the attempt whose verdict stands; `speech` is its own, or silence in its place.
 
     warning: why it was kept although it did not pass, "" if it did; warning_code: the public contract's for that.
     """
 
-    kept: Attempt
+    kept: SpokenAttempt
     speech: Speech
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[SpokenAttempt, ...]
     flags: tuple[str, ...] = ()
     warning: str = ""
     warning_code: str = SEGMENT_QUALITY
@@ -79,14 +79,14 @@ class Outcome:
 class SegmentRejected(PermanentItemError):
     """No attempt can be kept, or the job wants none that did not pass."""
 
-    def __init__(self, error: JobError, attempts: Sequence[Attempt], least_bad: int) -> None:
+    def __init__(self, error: JobError, attempts: Sequence[SpokenAttempt], least_bad: int) -> None:
         super().__init__(error)
         self.attempts = tuple(attempts)
         self.least_bad = least_bad
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class AttemptSpeaker:
     """Whom attempts are asked of, under whose lease, and who learns that the engine has answered."""
 
     engine: Engine
@@ -94,12 +94,12 @@ class Speaker:
     held: HeldLease
     counters: GateCounters
 
-    def speak(self, manners: Iterable[Manner], requests_of: RequestsOf, judge: Judge) -> list[Attempt]:
+    def speak(self, manners: Iterable[Manner], requests_of: RequestsOf, judge: Judge) -> list[SpokenAttempt]:
         """One attempt after the other until one passes or none is left. Between them the lease may be dropped.
 
         An engine that refuses the text is not asked again. Raises `WorkDropped` or `EngineDied`.
         """
-        attempts: list[Attempt] = []
+        attempts: list[SpokenAttempt] = []
         larger: int | None = None
         for manner in manners:
             self.held.check()
@@ -119,7 +119,7 @@ class Speaker:
                 larger = LARGER_BUDGET * len(attempt.speech.frames)
         return attempts
 
-    def _attempt(self, manner: Manner, requests: Sequence[SpeechRequest], judge: Judge, count: int) -> Attempt:
+    def _attempt(self, manner: Manner, requests: Sequence[SpeechRequest], judge: Judge, count: int) -> SpokenAttempt:
         """count: how many are made with this one."""
         with span("engine", attempt=manner.number) as spoken:
             try:
@@ -131,7 +131,7 @@ class Speaker:
         started_s = time.perf_counter()
         verdict = judge(manner, speech)
         self.counters.judged(verdict.flags, count, time.perf_counter() - started_s)
-        return Attempt(manner, speech, verdict)
+        return SpokenAttempt(manner, speech, verdict)
 
     def _spoken(self, requests: Sequence[SpeechRequest]) -> Speech:
         """All parts at a time, joined in their order."""
@@ -153,8 +153,8 @@ class Speaker:
 
 
 def settle_attempts(
-    attempts: Sequence[Attempt], index: int, quality: Quality, silence_s: float, info: EngineInfo
-) -> Outcome:
+    attempts: Sequence[SpokenAttempt], index: int, quality: Quality, silence_s: float, info: EngineInfo
+) -> SegmentOutcome:
     """What the job asked for when no attempt passed. Raises `SegmentRejected` where that is failure.
 
     silence_s: expected length of the segment.
@@ -162,19 +162,19 @@ def settle_attempts(
     best = min(attempts, key=lambda attempt: (attempt.verdict.badness(), attempt.manner.number))
     if best.verdict.passed and best.verdict.unheard:
         warning = f"segment {index} was not read back: no recogniser of its worker knows the language"
-        return Outcome(best, best.speech, tuple(attempts), (UNHEARD,), warning)
+        return SegmentOutcome(best, best.speech, tuple(attempts), (UNHEARD,), warning)
     if best.verdict.passed:
-        return Outcome(best, best.speech, tuple(attempts))
+        return SegmentOutcome(best, best.speech, tuple(attempts))
     is_hard = best.verdict.is_hard
     said = _said(index, attempts, best)
     match quality.on_exhausted:
         case OnExhausted.KEEP_BEST | OnExhausted.KEEP_BEST_OR_GAP if not is_hard:
             warning = f"{said}; the least bad was kept" if len(attempts) > 1 else f"{said}; it was kept"
-            return Outcome(best, best.speech, tuple(attempts), best.verdict.flags, warning)
+            return SegmentOutcome(best, best.speech, tuple(attempts), best.verdict.flags, warning)
         case OnExhausted.KEEP_BEST_OR_GAP | OnExhausted.SILENCE:
             warning = f"{said}; {silence_s:.1f} s of silence stand in its place"
             flags = (*best.verdict.flags, SILENCED)
-            return Outcome(best, silence(silence_s, info), tuple(attempts), flags, warning, SEGMENT_GAP)
+            return SegmentOutcome(best, silence(silence_s, info), tuple(attempts), flags, warning, SEGMENT_GAP)
         case OnExhausted.KEEP_BEST | OnExhausted.FAIL:
             refused = Defect.REFUSED.value in best.verdict.flags
             code, detail = ("invalid_request", str(best.verdict.findings[0])) if refused else (SEGMENT_QUALITY, said)
@@ -182,7 +182,7 @@ def settle_attempts(
             raise SegmentRejected(error, attempts, best.manner.number)
 
 
-def _said(index: int, attempts: Sequence[Attempt], best: Attempt) -> str:
+def _said(index: int, attempts: Sequence[SpokenAttempt], best: SpokenAttempt) -> str:
     """Which segment, how often, and what is wrong with the best of them."""
     found = "; ".join(str(finding) for finding in best.verdict.findings)
     times = "in one attempt" if len(attempts) == 1 else f"in {len(attempts)} attempts, the least bad of them number"
@@ -190,6 +190,6 @@ def _said(index: int, attempts: Sequence[Attempt], best: Attempt) -> str:
     return f"segment {index} did not pass its checks {times}{which}: {found}"
 
 
-def _refused(manner: Manner, reason: str, info: EngineInfo) -> Attempt:
-    finding = Finding(Defect.REFUSED, 0.0, 0.0, said=reason)
-    return Attempt(manner, silence(0.0, info), Verdict((finding,), {}, None))
+def _refused(manner: Manner, reason: str, info: EngineInfo) -> SpokenAttempt:
+    finding = SpeechFinding(Defect.REFUSED, 0.0, 0.0, said=reason)
+    return SpokenAttempt(manner, silence(0.0, info), Verdict((finding,), {}, None))

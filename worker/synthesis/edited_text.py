@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from storage.errors import ArtifactMissing
 from storage.jobs.work_items import ClaimedItem
 from storage.objects import keys
@@ -13,7 +13,7 @@ from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import until_available
 
 
-def as_edited(item: ClaimedItem, planned: PlannedSegment, held: HeldLease, artifacts: ArtifactStore) -> PlannedSegment:
+def as_edited(item: ClaimedItem, planned: PlanSegment, held: HeldLease, artifacts: ArtifactStore) -> PlanSegment:
     """Raises `PermanentItemError` if the store has lost or damaged a dictionary of the job."""
     edit = item.edit
     if edit.text is None and edit.sentences is None:

@@ -14,7 +14,7 @@ from worker.synthesis.manners import Manner
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
-class Ending(Protocol):
+class SegmentEnding(Protocol):
     def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> Sequel[WholeResult]:
         """What the post-processor does with speech of this manner: it stores the segment and makes the job's files.
 

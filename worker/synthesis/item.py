@@ -22,13 +22,13 @@ from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
-from worker.speech.postprocessing.interface import PackPart, Spoken, StoredSpeech
+from worker.speech.postprocessing.interface import PackPart, SpeechToStore, StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
-from worker.speech.quality.verdict import Utterance, Verdict
-from worker.synthesis.attempts import Judge, Outcome, SegmentRejected, Speaker, settle_attempts
+from worker.speech.quality.verdict import JudgedUtterance, Verdict
+from worker.synthesis.attempts import AttemptSpeaker, Judge, SegmentOutcome, SegmentRejected, settle_attempts
 from worker.synthesis.edited_text import as_edited
-from worker.synthesis.ending import Ending
+from worker.synthesis.ending import SegmentEnding
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.rejected_takes import store_rejected
 from worker.synthesis.segment_header import segment_header
@@ -40,7 +40,9 @@ from worker.synthesis.speech_requests import built_in_conditioning, effective_sa
 from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
 
 
-def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices, ending: Ending | None = None) -> Tickets:
+def run_segment(
+    item: ClaimedItem, held: HeldLease, services: SpeechServices, ending: SegmentEnding | None = None
+) -> Tickets:
     """Copy one segment from an earlier job or speak it until it passes; store it, count it.
 
     ending: of a whole job. Returns the tickets to send. Raises as `items` knows it.
@@ -67,7 +69,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices, en
         return _ended(ending, judge.made, held)
     header = segment_header(item, segment, outcome, services.engine.info)
     pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
-    stored = _stored(Spoken(header, outcome.speech, pauses), held, services)
+    stored = _stored(SpeechToStore(header, outcome.speech, pauses), held, services)
     return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
 
 
@@ -81,7 +83,7 @@ class _Judge:
         plan: Plan,
         held: HeldLease,
         services: SpeechServices,
-        ending: Ending | None,
+        ending: SegmentEnding | None,
         reuse_id: str,
     ) -> None:
         self._gate = item.narration.request.quality.gate
@@ -95,7 +97,7 @@ class _Judge:
         self.made: WholeResult | None = None
 
     def __call__(self, manner: Manner, speech: Speech) -> Verdict:
-        utterance = Utterance(speech, self._segment.text, self._segment.voice, self._segment.language)
+        utterance = JudgedUtterance(speech, self._segment.text, self._segment.voice, self._segment.language)
         ending, self._ending = self._ending, None
         if ending is None:
             return self._services.quality.judge(utterance, self._gate, self._norms)
@@ -109,7 +111,7 @@ class _Judge:
         return judged.verdict
 
 
-def _ended(ending: Ending, made: WholeResult, held: HeldLease) -> Tickets:
+def _ended(ending: SegmentEnding, made: WholeResult, held: HeldLease) -> Tickets:
     failpoint("segment.after_put")
     tickets = until_available(lambda: ending.finish(made), held)
     metrics.committed(made.report.num_samples, made.report.sample_rate_hz, was_reused=False)
@@ -119,7 +121,7 @@ def _ended(ending: Ending, made: WholeResult, held: HeldLease) -> Tickets:
 
 def _spoken(
     item: ClaimedItem, segment: SpokenSegment, judge: Judge, held: HeldLease, services: SpeechServices
-) -> Outcome:
+) -> SegmentOutcome:
     """The attempt that passed, or what the job wants in its place."""
     spec, info = item.narration, services.engine.info
     conditioning = _conditioning(item, segment, held, services)
@@ -136,7 +138,7 @@ def _spoken(
         first=item.rejected_attempts + 1,
         most=spec.request.quality.max_attempts,
     )
-    speaker = Speaker(services.engine, services.ahead, held, services.counters)
+    speaker = AttemptSpeaker(services.engine, services.ahead, held, services.counters)
     attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)
     last = attempts[-1].verdict
     if not last.passed:
@@ -155,7 +157,7 @@ def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> Stored
     if packed is not None:
         return packed
     match part:
-        case Spoken(header, speech, pauses):
+        case SpeechToStore(header, speech, pauses):
             return until_available(lambda: services.postprocessor.store(_key(lease), header, speech, pauses), held)
         case SegmentAudio():
             data = encode_segment(part)

@@ -11,7 +11,7 @@ from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import until_available
 from worker.services import SpeechServices
 from worker.speech.quality.findings import Defect
-from worker.synthesis.attempts import Attempt, Outcome, SegmentRejected
+from worker.synthesis.attempts import SegmentOutcome, SegmentRejected, SpokenAttempt
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.spoken_segment import SpokenSegment
 
@@ -30,13 +30,13 @@ def store_rejected(
 
 
 def _stored(
-    attempt: Attempt, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
+    attempt: SpokenAttempt, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
 ) -> RejectedTake:
     if not _NO_SAMPLES.isdisjoint(attempt.verdict.flags):
         return RejectedTake(attempt.tried)
     lease = item.lease
     key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
-    as_kept = Outcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
+    as_kept = SegmentOutcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
     header = segment_header(item, segment, as_kept, services.engine.info)
     stored = until_available(lambda: services.postprocessor.store(key, header, attempt.speech), held)
     return RejectedTake(attempt.tried, stored.num_samples, stored.sha256)

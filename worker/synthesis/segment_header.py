@@ -7,12 +7,14 @@ import hashlib
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import EngineInfo
-from worker.synthesis.attempts import Outcome
+from worker.synthesis.attempts import SegmentOutcome
 from worker.synthesis.segment_reuse import voice_fingerprint
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
-def segment_header(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome, info: EngineInfo) -> SegmentHeader:
+def segment_header(
+    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, info: EngineInfo
+) -> SegmentHeader:
     """Of what the segment became; of a rejected take, an outcome that keeps it."""
     kept = outcome.kept
     is_spoken = outcome.speech is kept.speech

@@ -6,7 +6,7 @@ from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
 from storage.segments.file import SegmentHeader
 from storage.segments.results import SegmentReport
 from worker.speech.postprocessing.interface import StoredSpeech
-from worker.synthesis.attempts import Outcome
+from worker.synthesis.attempts import SegmentOutcome
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
@@ -15,7 +15,7 @@ def segment_report(
     stored: StoredSpeech,
     segment: SpokenSegment,
     reuse_id: str,
-    outcome: Outcome | None = None,
+    outcome: SegmentOutcome | None = None,
 ) -> SegmentReport:
     """reuse_id: of the content, "" if no other job may have it. outcome: None for a segment that was copied."""
     return SegmentReport(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
@@ -56,7 +56,7 @@ class SpokenSegment:
         return self.own_seed if attempt == 1 else segment_seed(self.own_seed, self.text, 0, FIRST_TAKE, attempt)
 
 
-def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
+def spoken_segment(item: ClaimedItem, planned: PlanSegment) -> SpokenSegment:
     """The segment under lease. Raises `PermanentItemError` for a speaker whom the cast does not have.
 
     planned: with the item's edit over it (`storage.segments.edited`).
@@ -80,7 +80,7 @@ def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
     )
 
 
-def _own_seed(planned: PlannedSegment, item: ClaimedItem) -> int | None:
+def _own_seed(planned: PlanSegment, item: ClaimedItem) -> int | None:
     """An edit's is used as it is. The plan's is used so for the first take: the others are to sound otherwise."""
     if item.edit.seed is not None or planned.seed is None:
         return item.edit.seed

@@ -34,7 +34,7 @@ class VoiceCacheStats:
     bytes: int
 
 
-class VoiceCache:
+class PromptCache:
     """Least recently used prompts up to `max_bytes`; the newest stays in any case. Thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:

@@ -15,7 +15,7 @@ from storage.objects.store import ArtifactStore
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt, XVectorPrompt
 from worker.errors import unusable
-from worker.items.leases.persistence import Patience, until_available
+from worker.items.leases.persistence import StorePatience, until_available
 
 Decode = Callable[[bytes], DecodedRecording]
 """`storage.audio.recordings.decode_recording`, or as many of it at a time as there is room for."""
@@ -24,7 +24,7 @@ _MEDIA = frozenset({RefusalCode.UNSUPPORTED_MEDIA, RefusalCode.UNREADABLE})
 
 
 def encode_source(
-    reference: VoiceReference, artifacts: ArtifactStore, decode: Decode, engine: Engine, held: Patience
+    reference: VoiceReference, artifacts: ArtifactStore, decode: Decode, engine: Engine, held: StorePatience
 ) -> VoicePrompt:
     """The voice as this engine's checkpoint speaks with it.
 
@@ -62,7 +62,7 @@ def _from_embedding(data: bytes, engine: Engine) -> VoicePrompt:
     return XVectorPrompt(embedding)
 
 
-def _from_recording(data: bytes, ref_text: str, decode: Decode, engine: Engine, held: Patience) -> VoicePrompt:
+def _from_recording(data: bytes, ref_text: str, decode: Decode, engine: Engine, held: StorePatience) -> VoicePrompt:
     try:
         recording = decode(data)
     except RecordingRefused as refused:

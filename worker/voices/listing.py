@@ -16,9 +16,9 @@ from storage.narration.voice_reference import VoiceReference, VoiceSource
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.objects.uploads import take_upload
-from storage.voices.plan import ListedVoice, PlannedVoice
+from storage.voices.plan import ListedRecording, PlannedVoice
 from storage.voices.recordings import put_recording
-from storage.voices.records import NewVoice, VoiceRecord
+from storage.voices.records import VoiceCreation, VoiceRecord
 from storage.voices.store import VoiceStore
 from worker.errors import FAULT, unusable
 from worker.items.leases.keeper import HeldLease
@@ -34,13 +34,13 @@ def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: 
     One that is missing or too large is said by the item that wants it.
     """
     for index, voice in enumerate(voices):
-        if isinstance(voice, ListedVoice):
+        if isinstance(voice, ListedRecording):
             held.check()
             _take(index, voice, held, artifacts)
 
 
 def voice_from_list(
-    voice: ListedVoice, index: int, held: HeldLease, artifacts: ArtifactStore, store: VoiceStore
+    voice: ListedRecording, index: int, held: HeldLease, artifacts: ArtifactStore, store: VoiceStore
 ) -> VoiceReference:
     """Make the voice, or find it if this was done before. Raises `PermanentItemError` if it cannot become one."""
     tenant = held.lease.tenant
@@ -59,7 +59,7 @@ def voice_from_list(
     )
 
 
-def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactStore) -> None:
+def _take(index: int, voice: ListedRecording, held: HeldLease, artifacts: ArtifactStore) -> None:
     lease = held.lease
     upload_key = keys.upload(lease.tenant, voice.audio)
     own_key = keys.listed_recording(lease.tenant, lease.job, index)
@@ -71,7 +71,7 @@ def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactSt
         until_available(lambda: take_upload(artifacts, upload_key, own_key), held)
 
 
-def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: ArtifactStore) -> VoiceSource:
+def _stored_source(voice: ListedRecording, index: int, lease: Lease, artifacts: ArtifactStore) -> VoiceSource:
     """The recording, looked at as a whole and stored as the voice's own under the lease's fence."""
     with tempfile.TemporaryFile() as file:
         _fetch(voice, keys.listed_recording(lease.tenant, lease.job, index), artifacts, file)
@@ -82,7 +82,7 @@ def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: Arti
         return put_recording(artifacts, key, file, facts)
 
 
-def _fetch(voice: ListedVoice, key: str, artifacts: ArtifactStore, file: IO[bytes]) -> None:
+def _fetch(voice: ListedRecording, key: str, artifacts: ArtifactStore, file: IO[bytes]) -> None:
     try:
         for piece in artifacts.read_stream(key):
             file.write(piece)
@@ -94,7 +94,7 @@ def _fetch(voice: ListedVoice, key: str, artifacts: ArtifactStore, file: IO[byte
     file.flush()
 
 
-def _facts(voice: ListedVoice, file: IO[bytes]) -> RecordingFacts:
+def _facts(voice: ListedRecording, file: IO[bytes]) -> RecordingFacts:
     try:
         return inspect_recording(file)
     except RecordingRefused as error:
@@ -104,9 +104,9 @@ def _facts(voice: ListedVoice, file: IO[bytes]) -> RecordingFacts:
 
 
 def _created(
-    voice: ListedVoice, source: VoiceSource, tenant: TenantId, artifacts: ArtifactStore, store: VoiceStore
+    voice: ListedRecording, source: VoiceSource, tenant: TenantId, artifacts: ArtifactStore, store: VoiceStore
 ) -> VoiceRecord:
-    wanted = NewVoice(
+    wanted = VoiceCreation(
         id=voice.voice,
         tenant=tenant,
         name=voice.name,
@@ -127,7 +127,7 @@ def _created(
 
 
 def _namesake(
-    voice: ListedVoice, source: VoiceSource, tenant: TenantId, store: VoiceStore, taken: VoiceNameTaken
+    voice: ListedRecording, source: VoiceSource, tenant: TenantId, store: VoiceStore, taken: VoiceNameTaken
 ) -> VoiceRecord:
     """A manifest that is sent again finds its own voices; another recording under the name is somebody else's."""
     found = store.find(tenant, voice.name)

@@ -29,8 +29,8 @@ from worker.engine.cores import usable_cores
 from worker.engine.interface import Engine, VoicePrompt
 from worker.errors import PermanentItemError, unusable
 from worker.items.leases.keeper import HeldLease
-from worker.items.leases.persistence import Patience, put_fenced, until_available
-from worker.voices.cache import VoiceCache
+from worker.items.leases.persistence import StorePatience, put_fenced, until_available
+from worker.voices.cache import PromptCache
 from worker.voices.encoding import encode_source
 from worker.voices.voice_files import to_artifact, to_prompt
 
@@ -70,7 +70,7 @@ class VoiceResolver:
     """
 
     def __init__(
-        self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: VoiceCache, places: int = 0
+        self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: PromptCache, places: int = 0
     ) -> None:
         self._store = store
         self._artifacts = artifacts
@@ -81,7 +81,7 @@ class VoiceResolver:
         self._preparing = threading.BoundedSemaphore(prepared)
 
     @property
-    def cache(self) -> VoiceCache:
+    def cache(self) -> PromptCache:
         return self._cache
 
     def resolve(self, reference: VoiceReference, held: HeldLease) -> VoicePrompt:
@@ -92,7 +92,7 @@ class VoiceResolver:
         wanted = self._wanted(reference, held)
         return self._cache.get(wanted.content, lambda: self._obtain(wanted), held.check)
 
-    def borrow(self, reference: VoiceReference, tenant: TenantId, patience: Patience) -> VoicePrompt:
+    def borrow(self, reference: VoiceReference, tenant: TenantId, patience: StorePatience) -> VoicePrompt:
         """The voice for live speech, which has no lease to build a cache under: from memory, from the store, or made
         for this worker alone. Raises as `resolve`, and what `patience.check` does.
         """
@@ -135,7 +135,7 @@ class VoiceResolver:
         return _Wanted(reference, reference.content(held.lease.tenant, self._engine.info.revision), held)
 
     def _borrowed(
-        self, reference: VoiceReference, tenant: TenantId, content: ContentKey, patience: Patience
+        self, reference: VoiceReference, tenant: TenantId, content: ContentKey, patience: StorePatience
     ) -> VoicePrompt:
         served = until_available(lambda: self._store.find_artifact(tenant, content), patience)
         if served is not None:

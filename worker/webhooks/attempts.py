@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
 
-from storage.runtime.egress.client import Answer
+from storage.runtime.egress.client import HttpAnswer
 from storage.runtime.egress.errors import SafeHttpError
 from storage.runtime.egress.kept import KeptHttp
 from storage.webhooks.payloads import compose
-from storage.webhooks.records import Attempt, ClaimedDelivery, DeliveryRecord, Verdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryAttempt, DeliveryRecord, DeliveryVerdict
 from storage.webhooks.sealed_secrets import SecretSealer, SecretUnreadable
 from worker.webhooks.retry_schedule import retry_delay_s, wished_delay_s
 
@@ -36,7 +36,7 @@ class Sender:
     sealer: SecretSealer
     delays_s: tuple[float, ...]
 
-    async def attempt(self, claimed: ClaimedDelivery, body: str) -> Verdict:
+    async def attempt(self, claimed: ClaimedDelivery, body: str) -> DeliveryVerdict:
         """Whatever the receiver does is a verdict."""
         begun_s, started = time.time(), time.monotonic()
         try:
@@ -47,7 +47,7 @@ class Sender:
             return self._failed(claimed, _attempt(begun_s, started, None, reason, str(error)), None)
         return self._judged(claimed, answer, begun_s, started)
 
-    def given_up(self, claimed: ClaimedDelivery, error: Exception) -> Verdict:
+    def given_up(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryVerdict:
         """What an attempt comes to that failed for an unforeseen reason: it counts, and the schedule goes on."""
         attempt = _attempt(time.time(), time.monotonic(), None, "internal", type(error).__name__)
         return self._failed(claimed, attempt, None)
@@ -58,20 +58,20 @@ class Sender:
             raise SecretUnreadable(f"there is no secret to sign for {owner}")
         return [self.sealer.open(secret.sealed, owner) for secret in claimed.secrets]
 
-    def _judged(self, claimed: ClaimedDelivery, answer: Answer, begun_s: float, started: float) -> Verdict:
+    def _judged(self, claimed: ClaimedDelivery, answer: HttpAnswer, begun_s: float, started: float) -> DeliveryVerdict:
         is_delivered = 200 <= answer.status < 300
         reason = "" if is_delivered else "status"
         attempt = _attempt(begun_s, started, answer.status, reason, _excerpt(answer.body))
         if is_delivered:
-            return Verdict(attempt, is_delivered=True)
+            return DeliveryVerdict(attempt, is_delivered=True)
         wished_s = wished_delay_s(answer.status, answer.headers.get("retry-after"))
         return self._failed(claimed, attempt, wished_s, is_gone=answer.status == GONE)
 
     def _failed(
-        self, claimed: ClaimedDelivery, attempt: Attempt, wished_s: float | None, *, is_gone: bool = False
-    ) -> Verdict:
+        self, claimed: ClaimedDelivery, attempt: DeliveryAttempt, wished_s: float | None, *, is_gone: bool = False
+    ) -> DeliveryVerdict:
         delay_s = None if is_gone else retry_delay_s(self.delays_s, claimed.record.tries + 1, wished_s)
-        return Verdict(
+        return DeliveryVerdict(
             attempt,
             is_delivered=False,
             retry_ms=None if delay_s is None else round(delay_s * 1000),
@@ -102,9 +102,9 @@ def _signed_headers(delivery: str, body: str, secrets: Sequence[str], unix_s: in
     }
 
 
-def _attempt(begun_s: float, started: float, status: int | None, reason: str, excerpt: str) -> Attempt:
+def _attempt(begun_s: float, started: float, status: int | None, reason: str, excerpt: str) -> DeliveryAttempt:
     duration_ms = round((time.monotonic() - started) * 1000)
-    return Attempt(round(begun_s * 1000), duration_ms, status, reason, excerpt[:EXCERPT_CHARS])
+    return DeliveryAttempt(round(begun_s * 1000), duration_ms, status, reason, excerpt[:EXCERPT_CHARS])
 
 
 def _excerpt(body: bytes) -> str:

@@ -27,12 +27,12 @@ from storage.webhooks.sealed_secrets import SecretSealer
 from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
 from worker.process.periodic import Periodic
-from worker.process.reporting import Load, Reporting
+from worker.process.reporting import ProcessLoad, Reporting
 from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
 from worker.webhooks.loop import DeliveryLoop
-from worker.webhooks.sending import Deliverer, Places
+from worker.webhooks.sending import AttemptPlaces, Deliverer
 from worker.webhooks.settings import HookSettings
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class HookProcess:
             WorkerRegistry(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
         )
         self._reporting.on_change = self._follow_wish
-        places = Places(settings.webhook_slots, settings.webhook_slots // 2)
+        places = AttemptPlaces(settings.webhook_slots, settings.webhook_slots // 2)
         self._deliverer = Deliverer(self._queue, sender, self._identity, places, self._claims)
         self._deliveries = DeliveryLoop(self._deliverer)
         self._watch = ConsumptionWatch(HOOKS_QUEUE, tickets, self._is_busy, ask_for_restart)
@@ -130,8 +130,8 @@ class HookProcess:
         else:
             self._consumption.resume(HOOKS_QUEUE)
 
-    def _load(self) -> Load:
-        return Load(leases=self._deliverer.num_under_way, slots=self._settings.webhook_slots)
+    def _load(self) -> ProcessLoad:
+        return ProcessLoad(leases=self._deliverer.num_under_way, slots=self._settings.webhook_slots)
 
     def _measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_draining", self._reporting.draining.is_set())

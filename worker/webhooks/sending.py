@@ -20,7 +20,7 @@ from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import delivery_fields
 from storage.runtime.observability.tracing import span
 from storage.webhooks.deliveries import CLAIM_BATCH, LEASE_S, WebhookQueue
-from storage.webhooks.records import Claim, ClaimedDelivery, Verdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryClaim, DeliveryVerdict
 from worker.items.leases.persistence import settle
 from worker.webhooks.attempts import Sender, made_body
 from worker.webhooks.metrics import attempted
@@ -33,7 +33,7 @@ VERDICT_PATIENCE_S = LEASE_S / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class AttemptPlaces:
     """Attempts at the same time: all, and those at suspects. The other places are for receivers that answer.
 
     A receiver that hangs takes a place for fifteen seconds; however many of them there are, they delay no other.
@@ -44,11 +44,11 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedAttempt:
     """An attempt that is to be settled."""
 
     claimed: ClaimedDelivery
-    verdict: Verdict
+    verdict: DeliveryVerdict
 
 
 class Deliverer:
@@ -59,7 +59,7 @@ class Deliverer:
         queue: WebhookQueue,
         sender: Sender,
         worker: WorkerIdentity,
-        places: Places,
+        places: AttemptPlaces,
         claims: Callable[[], bool],
     ) -> None:
         self._queue = queue
@@ -69,7 +69,7 @@ class Deliverer:
         self._claims = claims
         self._woken = asyncio.Event()
         self._calls: list[asyncio.Future[None]] = []
-        self._ended: list[Ended] = []
+        self._ended: list[EndedAttempt] = []
         self._attempts: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._suspects_under_way = 0
@@ -151,7 +151,7 @@ class Deliverer:
         await self._begin(claim)
         return claim.is_drained
 
-    async def _begin(self, claim: Claim) -> None:
+    async def _begin(self, claim: DeliveryClaim) -> None:
         """With their bodies stored, in one call for all that have none yet. Raises `StoreUnavailable`."""
         made = {each.record.id: self._made(each) for each in claim.deliveries}
         fresh = {delivery: body for delivery, body in made.items() if isinstance(body, str)}
@@ -200,8 +200,8 @@ class Deliverer:
         self._under_way += 1
         self._suspects_under_way += claimed.is_suspect
 
-    def _end(self, claimed: ClaimedDelivery, verdict: Verdict) -> None:
-        self._ended.append(Ended(claimed, verdict))
+    def _end(self, claimed: ClaimedDelivery, verdict: DeliveryVerdict) -> None:
+        self._ended.append(EndedAttempt(claimed, verdict))
         self._woken.set()
 
     async def _settle(self) -> None:
@@ -217,7 +217,7 @@ class Deliverer:
                 attempted(each.verdict, state)
                 _log(each, state)
 
-    async def _told(self, batch: Sequence[Ended]) -> list[DeliveryState | None]:
+    async def _told(self, batch: Sequence[EndedAttempt]) -> list[DeliveryState | None]:
         said = [(each.claimed, each.verdict) for each in batch]
         return await self._asked(lambda: settle(lambda: self._queue.done(said), VERDICT_PATIENCE_S))
 
@@ -225,7 +225,7 @@ class Deliverer:
         return await asyncio.get_running_loop().run_in_executor(self._asking, call)
 
 
-def _log(ended: Ended, state: DeliveryState | None) -> None:
+def _log(ended: EndedAttempt, state: DeliveryState | None) -> None:
     """Without the URL, whose query may hold a secret of the receiver's. What went well is for the metrics to tell."""
     level = logging.DEBUG if state is DeliveryState.DELIVERED else logging.INFO
     if not logger.isEnabledFor(level):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.middleware.request_boundary import request_id_of
-from api.http.problems.problem import Problem, malformed, payload_too_large, problem_response
+from api.http.problems.problem import HttpProblem, malformed, payload_too_large, problem_response
 from storage.objects.local_store import OBJECTS_ROUTE
 
 DRAIN_FACTOR = 4
@@ -39,7 +39,7 @@ class BodyLimit:
         is_upload = scope["method"] == "PUT" and scope["path"].startswith(OBJECTS_ROUTE)
         return self._max_upload_bytes if is_upload else self._max_bytes
 
-    def _claim(self, scope: Scope, limit: int) -> tuple[Problem | None, int]:
+    def _claim(self, scope: Scope, limit: int) -> tuple[HttpProblem | None, int]:
         """The Content-Length, -1 for none, and what is wrong with it."""
         values = [value for name, value in scope["headers"] if name == b"content-length"]
         if not values:
@@ -51,7 +51,7 @@ class BodyLimit:
 
 
 class CountedBody:
-    """A `receive` that raises a `Problem` once the body is more than it may be, or less than it claims."""
+    """A `receive` that raises a `HttpProblem` once the body is more than it may be, or less than it claims."""
 
     def __init__(self, receive: Receive, max_bytes: int, claimed_bytes: int | None) -> None:
         self._receive = receive

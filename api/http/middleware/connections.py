@@ -26,7 +26,7 @@ from api.http.middleware.one_write import OneWrite
 from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import SOCKET_PATHS, is_handshake
 from api.http.problems.problem import (
-    Problem,
+    HttpProblem,
     headers_too_large,
     malformed,
     problem_response,
@@ -286,7 +286,7 @@ class HttpProtocol(H11Protocol):
         """The client sends its body once we ask for it, which the application does by reading."""
         return self._is_body_arriving() and self.conn.they_are_waiting_for_100_continue
 
-    def _end_with(self, problem: Problem, *, is_head: bool = False) -> None:
+    def _end_with(self, problem: HttpProblem, *, is_head: bool = False) -> None:
         """Answer, if that is still possible, and close. is_head: what is refused was a HEAD, and is no request here."""
         self._is_over = True
         self._cancel_timers()
@@ -306,7 +306,7 @@ class HttpProtocol(H11Protocol):
             self._send(problem, request.scope["path"], has_body=request.scope["method"] != "HEAD")
         self._linger()
 
-    def _send(self, problem: Problem, path: str, *, has_body: bool) -> None:
+    def _send(self, problem: HttpProblem, path: str, *, has_body: bool) -> None:
         request_id = f"req_{str(ULID()).lower()}"
         response = problem_response(problem, path, request_id)
         headers = [*response.headers.items(), *HEADERS.items(), ("X-Request-ID", request_id), ("Connection", "close")]

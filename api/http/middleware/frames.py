@@ -35,7 +35,7 @@ class TooManyFrames(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class FrameCut:
     """num_bytes: from the start. frames: that begin in them; idle: those of them that bring no message."""
 
     num_bytes: int
@@ -53,7 +53,7 @@ class FrameHeads:
         self._payload_left = 0
         self._fragments = 0
 
-    def cut(self, data: bytes, most: int) -> Cut:
+    def cut(self, data: bytes, most: int) -> FrameCut:
         """As much of the data as holds this many heads at most. Raises `TooManyFrames`: a message of too many pieces.
 
         Give what it leaves again, before what comes later.
@@ -73,7 +73,7 @@ class FrameHeads:
             if not _missing(self._head):
                 frames += 1
                 idle += self._begin()
-        return Cut(at, frames, idle)
+        return FrameCut(at, frames, idle)
 
     def _begin(self) -> bool:
         """The frame whose head is whole. Whether it brings no message."""

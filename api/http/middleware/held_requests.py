@@ -30,13 +30,13 @@ _LEFT_BEHIND = ("fastapi", "starlette", "endpoint", "path_params", "router")
 """Beginnings of what the framework has put into a scope for the route that has been left."""
 
 
-class Held(Protocol):
+class HeldRequest(Protocol):
     async def go_on(self, receive: Receive, send: Send) -> LateAnswer | None:
         """None if nothing is left to be answered. receive, send: the server's own; the body has been read."""
         ...
 
 
-def hold(scope: Scope, held: Held) -> None:
+def hold(scope: Scope, held: HeldRequest) -> None:
     """To go on with once the layers are left; nothing else is to be sent within them."""
     scope[_HELD] = held
 
@@ -49,7 +49,7 @@ class HeldRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
-        held: Held | None = scope.pop(_HELD, None)
+        held: HeldRequest | None = scope.pop(_HELD, None)
         if held is None:
             return
         _forget_the_route(scope)

@@ -17,7 +17,7 @@ from api.http.middleware.request_boundary import request_id_of
 from api.http.middleware.request_metrics import refused
 from api.http.parsing import parameter_problem
 from api.http.problems import problem as problems
-from api.http.problems.problem import Problem, problem_response
+from api.http.problems.problem import HttpProblem, problem_response
 from storage.errors import (
     BacklogFull,
     DictionaryNotFound,
@@ -45,7 +45,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    app.add_exception_handler(Problem, answered_error)
+    app.add_exception_handler(HttpProblem, answered_error)
     app.add_exception_handler(StorageError, answered_error)
     app.add_exception_handler(RequestValidationError, answered_error)
     app.add_exception_handler(HTTPException, answered_error)
@@ -67,9 +67,9 @@ async def answered_error(request: Request, error: Exception) -> Response:
     return problem_response(problem, request.url.path, request_id)
 
 
-def _problem(request: Request, error: Exception) -> Problem | None:
+def _problem(request: Request, error: Exception) -> HttpProblem | None:
     match error:
-        case Problem():
+        case HttpProblem():
             return error
         case RequestValidationError():
             return parameter_problem(error)
@@ -83,7 +83,7 @@ def _problem(request: Request, error: Exception) -> Problem | None:
             return None
 
 
-def storage_problem(error: StorageError) -> Problem | None:
+def storage_problem(error: StorageError) -> HttpProblem | None:
     """None for one that no caller can be told of."""
     match error:
         case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
@@ -116,7 +116,7 @@ def storage_problem(error: StorageError) -> Problem | None:
             return None
 
 
-def _framework_problem(request: Request, error: HTTPException) -> Problem | None:
+def _framework_problem(request: Request, error: HTTPException) -> HttpProblem | None:
     match error.status_code:
         case 404:
             return problems.not_found("there is nothing at this address")

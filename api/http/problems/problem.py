@@ -23,7 +23,7 @@ MAX_VIOLATIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class FieldViolation:
     """One thing wrong with a request: a JSON pointer into its body, or the name of a query parameter or header."""
 
     code: str
@@ -33,7 +33,7 @@ class Violation:
     header: str | None = None
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """Raised anywhere in a route; answered as a problem document."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Problem(Exception):
         code: str,
         title: str,
         detail: str,
-        violations: Sequence[Violation] = (),
+        violations: Sequence[FieldViolation] = (),
         headers: Mapping[str, str] | None = None,
         *,
         retryable: bool = False,
@@ -56,14 +56,14 @@ class Problem(Exception):
         self.headers = headers or {}
         self.retryable = retryable
 
-    def at(self, violations: Sequence[Violation]) -> Problem:
+    def at(self, violations: Sequence[FieldViolation]) -> HttpProblem:
         """The same, found at other places of the request."""
-        return Problem(
+        return HttpProblem(
             self.status, self.code, self.title, self.detail, violations, self.headers, retryable=self.retryable
         )
 
 
-def problem_response(problem: Problem, path: str, request_id: str) -> Response:
+def problem_response(problem: HttpProblem, path: str, request_id: str) -> Response:
     """In the shape that callers of this path know: OpenAI's under /v1/audio/, else a problem document."""
     if path.startswith(OPENAI_PREFIX):
         return _openai_response(problem)
@@ -82,12 +82,12 @@ def problem_response(problem: Problem, path: str, request_id: str) -> Response:
     return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
 
 
-def _openai_response(problem: Problem) -> Response:
+def _openai_response(problem: HttpProblem) -> Response:
     document = json.dumps({"error": openai_error(problem)})
     return Response(document, problem.status, problem.headers, "application/json")
 
 
-def openai_error(problem: Problem) -> dict[str, JsonValue]:
+def openai_error(problem: HttpProblem) -> dict[str, JsonValue]:
     first = problem.violations[0] if problem.violations else None
     return {
         "message": problem.detail,
@@ -98,71 +98,71 @@ def openai_error(problem: Problem) -> dict[str, JsonValue]:
     }
 
 
-def _violation(violation: Violation) -> dict[str, str]:
+def _violation(violation: FieldViolation) -> dict[str, str]:
     places = {"pointer": violation.pointer, "parameter": violation.parameter, "header": violation.header}
     named = {name: place for name, place in places.items() if place is not None}
     return {**named, "code": violation.code, "detail": violation.detail}
 
 
-def malformed(detail: str) -> Problem:
+def malformed(detail: str) -> HttpProblem:
     """The bytes are not what they claim to be."""
-    return Problem(400, "invalid_request", "Malformed request", detail)
+    return HttpProblem(400, "invalid_request", "Malformed request", detail)
 
 
-def invalid(violations: Sequence[Violation]) -> Problem:
+def invalid(violations: Sequence[FieldViolation]) -> HttpProblem:
     """The bytes can be read and say something that cannot be asked for."""
     first = violations[0]
     place = first.pointer or first.parameter or first.header
     detail = f"{place}: {first.detail}" if place else first.detail
-    return Problem(422, "invalid_request", "Invalid request", detail, tuple(violations))
+    return HttpProblem(422, "invalid_request", "Invalid request", detail, tuple(violations))
 
 
-def invalid_field(pointer: str, code: str, detail: str) -> Problem:
-    return invalid([Violation(code, detail, pointer=pointer)])
+def invalid_field(pointer: str, code: str, detail: str) -> HttpProblem:
+    return invalid([FieldViolation(code, detail, pointer=pointer)])
 
 
-def invalid_header(header: str, code: str, detail: str) -> Problem:
-    return Problem(
+def invalid_header(header: str, code: str, detail: str) -> HttpProblem:
+    return HttpProblem(
         400, "invalid_request", "Invalid request header", f"{header}: {detail}", _at_header(header, code, detail)
     )
 
 
-def text_too_long(num_chars: int, limit: int, pointer: str = "/input/text") -> Problem:
+def text_too_long(num_chars: int, limit: int, pointer: str = "/input/text") -> HttpProblem:
     detail = f"the text has {num_chars:,} characters; one job takes at most {limit:,}"
-    return Problem(422, "text_too_long", "Text is too long", detail, _at(pointer, "too_long", detail))
+    return HttpProblem(422, "text_too_long", "Text is too long", detail, _at(pointer, "too_long", detail))
 
 
-def speech_too_long(expected_audio_ms: int, limit_ms: int) -> Problem:
+def speech_too_long(expected_audio_ms: int, limit_ms: int) -> HttpProblem:
     detail = f"the text would sound for about {_hours(expected_audio_ms)}; one job takes at most {_hours(limit_ms)}"
-    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input", "too_long", detail))
+    return HttpProblem(422, "text_too_long", "Text is too long", detail, _at("/input", "too_long", detail))
 
 
-def voice_not_found(voice: str, model: str, known: Sequence[str]) -> Problem:
+def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem:
     detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
-    return Problem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
+    return HttpProblem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
 
 
-def voice_unknown(detail: str) -> Problem:
-    return Problem(404, "voice_not_found", "No such voice", detail)
+def voice_unknown(detail: str) -> HttpProblem:
+    return HttpProblem(404, "voice_not_found", "No such voice", detail)
 
 
-def name_taken(detail: str) -> Problem:
-    return Problem(409, "name_taken", "The name is taken", detail, _at("/name", "taken", detail))
+def name_taken(detail: str) -> HttpProblem:
+    return HttpProblem(409, "name_taken", "The name is taken", detail, _at("/name", "taken", detail))
 
 
-def consent_missing() -> Problem:
+def consent_missing() -> HttpProblem:
     detail = "cloning a voice needs the statement that the speaker agrees in the field `consent`"
-    return Problem(422, "invalid_request", "Consent is missing", detail, _at("/consent", "missing", detail))
+    return HttpProblem(422, "invalid_request", "Consent is missing", detail, _at("/consent", "missing", detail))
 
 
-def decoder_unavailable() -> Problem:
+def decoder_unavailable() -> HttpProblem:
     detail = "this server cannot decode recordings at the moment; its log says why"
-    return Problem(503, "decoder_unavailable", "Decoder is unavailable", detail, headers={"Retry-After": "30"})
+    return HttpProblem(503, "decoder_unavailable", "Decoder is unavailable", detail, headers={"Retry-After": "30"})
 
 
-def not_ready(detail: str, retry_after_s: float) -> Problem:
+def not_ready(detail: str, retry_after_s: float) -> HttpProblem:
     headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return Problem(
+    return HttpProblem(
         409,
         "voice_cache_not_ready",
         "Voice cache is not ready",
@@ -173,99 +173,101 @@ def not_ready(detail: str, retry_after_s: float) -> Problem:
     )
 
 
-def stale_cache(detail: str) -> Problem:
-    return Problem(409, "voice_cache_stale", "Voice cache is stale", detail, _at("/voice", "stale", detail))
+def stale_cache(detail: str) -> HttpProblem:
+    return HttpProblem(409, "voice_cache_stale", "Voice cache is stale", detail, _at("/voice", "stale", detail))
 
 
-def unsupported_language(language: str, model: str, known: Sequence[str], pointer: str = "/language") -> Problem:
+def unsupported_language(language: str, model: str, known: Sequence[str], pointer: str = "/language") -> HttpProblem:
     detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
-    return Problem(422, "unsupported_language", "Language is not supported", detail, _at(pointer, "not_found", detail))
+    return HttpProblem(
+        422, "unsupported_language", "Language is not supported", detail, _at(pointer, "not_found", detail)
+    )
 
 
-def unreadable_text(script: str, start: int, model: str, languages: Sequence[str], pointer: str) -> Problem:
+def unreadable_text(script: str, start: int, model: str, languages: Sequence[str], pointer: str) -> HttpProblem:
     detail = foreign_text_detail(script, start, model, languages)
-    return Problem(
+    return HttpProblem(
         422, "unsupported_language", "Language is not supported", detail, _at(pointer, "unreadable_letters", detail)
     )
 
 
-def model_not_found(model: str, known: Sequence[str]) -> Problem:
+def model_not_found(model: str, known: Sequence[str]) -> HttpProblem:
     detail = f"there is no model {model!r}; there is: {', '.join(known) or 'none'}"
-    return Problem(404, "model_not_available", "No such model", detail, _at("/model", "not_found", detail))
+    return HttpProblem(404, "model_not_available", "No such model", detail, _at("/model", "not_found", detail))
 
 
-def model_away(model: str, seen_at: datetime, served: Sequence[str]) -> Problem:
+def model_away(model: str, seen_at: datetime, served: Sequence[str]) -> HttpProblem:
     seen = seen_at.isoformat(timespec="seconds")
     detail = f"no worker serves {model}, which was last seen at {seen}; served now: {', '.join(served)}"
     violations = _at("/model", "not_available", detail)
     headers = {"Retry-After": "30"}
-    return Problem(503, "model_not_available", "Model has no worker", detail, violations, headers, retryable=True)
+    return HttpProblem(503, "model_not_available", "Model has no worker", detail, violations, headers, retryable=True)
 
 
-def no_model() -> Problem:
+def no_model() -> HttpProblem:
     detail = "no worker has announced a model yet"
-    return Problem(
+    return HttpProblem(
         503, "model_not_available", "No model is available", detail, headers={"Retry-After": "5"}, retryable=True
     )
 
 
-def payload_too_large(limit: int) -> Problem:
+def payload_too_large(limit: int) -> HttpProblem:
     detail = f"a request body has at most {limit:,} bytes"
-    return Problem(413, "payload_too_large", "Request body is too large", detail)
+    return HttpProblem(413, "payload_too_large", "Request body is too large", detail)
 
 
-def message_too_large(limit: int) -> Problem:
+def message_too_large(limit: int) -> HttpProblem:
     """On an open WebSocket."""
-    return Problem(
+    return HttpProblem(
         413, "payload_too_large", "Message is too large", f"a message of this type has at most {limit:,} bytes"
     )
 
 
-def payload_too_large_for_speech(num_chars: int, limit: int) -> Problem:
+def payload_too_large_for_speech(num_chars: int, limit: int) -> HttpProblem:
     detail = f"`input` has {num_chars:,} characters, and at most {limit:,} are spoken while you wait; use /v1/jobs"
-    return Problem(413, "payload_too_large", "Too long to wait for", detail, _at("/input", "too_long", detail))
+    return HttpProblem(413, "payload_too_large", "Too long to wait for", detail, _at("/input", "too_long", detail))
 
 
-def upload_too_large(limit: int) -> Problem:
+def upload_too_large(limit: int) -> HttpProblem:
     detail = f"an upload has at most {limit:,} bytes"
-    return Problem(413, "payload_too_large", "Upload is too large", detail, _at("/bytes", "too_large", detail))
+    return HttpProblem(413, "payload_too_large", "Upload is too large", detail, _at("/bytes", "too_large", detail))
 
 
-def unsupported_media(detail: str) -> Problem:
-    return Problem(415, "unsupported_media", "Unsupported media", detail)
+def unsupported_media(detail: str) -> HttpProblem:
+    return HttpProblem(415, "unsupported_media", "Unsupported media", detail)
 
 
-def unauthorized(detail: str) -> Problem:
-    return Problem(401, "unauthorized", "Unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+def unauthorized(detail: str) -> HttpProblem:
+    return HttpProblem(401, "unauthorized", "Unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-def forbidden(detail: str) -> Problem:
-    return Problem(403, "forbidden", "Forbidden", detail)
+def forbidden(detail: str) -> HttpProblem:
+    return HttpProblem(403, "forbidden", "Forbidden", detail)
 
 
-def not_found(detail: str) -> Problem:
-    return Problem(404, "not_found", "Not found", detail)
+def not_found(detail: str) -> HttpProblem:
+    return HttpProblem(404, "not_found", "Not found", detail)
 
 
-def gone(detail: str) -> Problem:
-    return Problem(410, "gone", "Gone", detail)
+def gone(detail: str) -> HttpProblem:
+    return HttpProblem(410, "gone", "Gone", detail)
 
 
-def method_not_allowed(method: str, allowed: str) -> Problem:
+def method_not_allowed(method: str, allowed: str) -> HttpProblem:
     detail = f"{method} is not possible here; allowed: {allowed}"
-    return Problem(405, "method_not_allowed", "Method not allowed", detail, headers={"Allow": allowed})
+    return HttpProblem(405, "method_not_allowed", "Method not allowed", detail, headers={"Allow": allowed})
 
 
-def state_conflict(detail: str) -> Problem:
-    return Problem(409, "state_conflict", "The state does not allow this", detail)
+def state_conflict(detail: str) -> HttpProblem:
+    return HttpProblem(409, "state_conflict", "The state does not allow this", detail)
 
 
-def segment_damaged(segment: str, what: str, remedy: str) -> Problem:
+def segment_damaged(segment: str, what: str, remedy: str) -> HttpProblem:
     """what: that it is missing, or damaged. remedy: what the caller does about it."""
-    return Problem(409, "segment_damaged", "A stored segment is damaged", f"{segment} {what}; {remedy}")
+    return HttpProblem(409, "segment_damaged", "A stored segment is damaged", f"{segment} {what}; {remedy}")
 
 
-class DeadlineUnreachable(Problem):
+class DeadlineUnreachable(HttpProblem):
     """late_s: how long after the deadline the job would probably end."""
 
     late_s: float
@@ -282,34 +284,34 @@ def deadline_unreachable(deadline: datetime, likely: datetime) -> DeadlineUnreac
     return problem
 
 
-def idempotency_mismatch() -> Problem:
+def idempotency_mismatch() -> HttpProblem:
     detail = "this Idempotency-Key was used with another request body"
     violations = _at_header("Idempotency-Key", "mismatch", detail)
-    return Problem(422, "idempotency_mismatch", "Idempotency key was used differently", detail, violations)
+    return HttpProblem(422, "idempotency_mismatch", "Idempotency key was used differently", detail, violations)
 
 
-def idempotency_in_progress() -> Problem:
+def idempotency_in_progress() -> HttpProblem:
     detail = "the first request with this Idempotency-Key is still being carried out; its answer can be had in a moment"
     violations = _at_header("Idempotency-Key", "in_progress", detail)
     headers = {"Retry-After": "1"}
-    return Problem(409, "idempotency_in_progress", "The key is in use", detail, violations, headers, retryable=True)
+    return HttpProblem(409, "idempotency_in_progress", "The key is in use", detail, violations, headers, retryable=True)
 
 
-def rate_limited(detail: str, retry_after_s: int) -> Problem:
+def rate_limited(detail: str, retry_after_s: int) -> HttpProblem:
     headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return Problem(429, "rate_limited", "Too many requests", detail, headers=headers, retryable=True)
+    return HttpProblem(429, "rate_limited", "Too many requests", detail, headers=headers, retryable=True)
 
 
-def quota_exceeded(detail: str, retry_after_s: float | None) -> Problem:
+def quota_exceeded(detail: str, retry_after_s: float | None) -> HttpProblem:
     headers = _admission_wait(retry_after_s)
     title = "Your limit is reached"
-    return Problem(429, "quota_exceeded", title, detail, headers=headers, retryable=retry_after_s is not None)
+    return HttpProblem(429, "quota_exceeded", title, detail, headers=headers, retryable=retry_after_s is not None)
 
 
-def backlog_full(detail: str, retry_after_s: float | None) -> Problem:
+def backlog_full(detail: str, retry_after_s: float | None) -> HttpProblem:
     headers = _admission_wait(retry_after_s)
     title = "The system's backlog is full"
-    return Problem(503, "backlog_full", title, detail, headers=headers, retryable=retry_after_s is not None)
+    return HttpProblem(503, "backlog_full", title, detail, headers=headers, retryable=retry_after_s is not None)
 
 
 def _admission_wait(retry_after_s: float | None) -> dict[str, str]:
@@ -319,79 +321,81 @@ def _admission_wait(retry_after_s: float | None) -> dict[str, str]:
     return {"Retry-After": whole_seconds(retry_after_s * random.uniform(0.9, 1.2))}
 
 
-def storage_unavailable() -> Problem:
+def storage_unavailable() -> HttpProblem:
     detail = "a store does not answer; nothing is lost, try again"
-    return Problem(
+    return HttpProblem(
         503, "storage_unavailable", "Storage is unavailable", detail, headers={"Retry-After": "2"}, retryable=True
     )
 
 
-def identity_unavailable(detail: str) -> Problem:
+def identity_unavailable(detail: str) -> HttpProblem:
     title = "Tokens cannot be verified"
-    return Problem(503, "identity_unavailable", title, detail, headers={"Retry-After": "30"}, retryable=True)
+    return HttpProblem(503, "identity_unavailable", title, detail, headers={"Retry-After": "30"}, retryable=True)
 
 
-def request_timeout(part: str) -> Problem:
+def request_timeout(part: str) -> HttpProblem:
     """part: of the request, which came too slowly."""
     detail = f"the request's {part} did not arrive in time"
-    return Problem(408, "request_timeout", "Request timeout", detail, retryable=True)
+    return HttpProblem(408, "request_timeout", "Request timeout", detail, retryable=True)
 
 
-def headers_too_large(limit: int) -> Problem:
+def headers_too_large(limit: int) -> HttpProblem:
     detail = f"a request's line and header fields have at most {limit:,} bytes together"
-    return Problem(431, "headers_too_large", "Request header fields too large", detail)
+    return HttpProblem(431, "headers_too_large", "Request header fields too large", detail)
 
 
-def too_many_connections(limit: int) -> Problem:
+def too_many_connections(limit: int) -> HttpProblem:
     detail = f"this server holds {limit:,} connections already"
-    return Problem(
+    return HttpProblem(
         503, "too_many_connections", "Too many connections", detail, headers={"Retry-After": "2"}, retryable=True
     )
 
 
-def upgrade_required() -> Problem:
+def upgrade_required() -> HttpProblem:
     detail = "this address speaks WebSocket (RFC 6455, version 13); see api/README.md"
     headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
-    return Problem(426, "upgrade_required", "WebSocket is spoken here", detail, headers=headers)
+    return HttpProblem(426, "upgrade_required", "WebSocket is spoken here", detail, headers=headers)
 
 
-def violated_protocol(detail: str) -> Problem:
+def violated_protocol(detail: str) -> HttpProblem:
     """What came on an open WebSocket is not what its protocol has there."""
-    return Problem(400, "protocol_violated", "The protocol is violated", detail)
+    return HttpProblem(400, "protocol_violated", "The protocol is violated", detail)
 
 
-def input_timeout() -> Problem:
+def input_timeout() -> HttpProblem:
     """On an open WebSocket."""
-    return Problem(408, "input_timeout", "No more text came", "nothing came for too long", retryable=True)
+    return HttpProblem(408, "input_timeout", "No more text came", "nothing came for too long", retryable=True)
 
 
-def text_too_slow(longest_s: float) -> Problem:
+def text_too_slow(longest_s: float) -> HttpProblem:
     """Of one text on an open WebSocket, word after word."""
     detail = f"the text had no end after {longest_s:g} s"
-    return Problem(408, "input_timeout", "The text came too slowly", detail, retryable=True)
+    return HttpProblem(408, "input_timeout", "The text came too slowly", detail, retryable=True)
 
 
-def connection_expired(longest_s: float) -> Problem:
+def connection_expired(longest_s: float) -> HttpProblem:
     detail = f"a WebSocket stays open for {longest_s:g} s; open another"
-    return Problem(408, "connection_expired", "The connection is too old", detail, retryable=True)
+    return HttpProblem(408, "connection_expired", "The connection is too old", detail, retryable=True)
 
 
-def too_many_sockets(limit: int) -> Problem:
+def too_many_sockets(limit: int) -> HttpProblem:
     detail = f"you hold {limit:,} WebSockets at this server already"
     headers = {"Retry-After": "2"}
-    return Problem(503, "too_many_connections", "Too many connections", detail, headers=headers, retryable=True)
+    return HttpProblem(503, "too_many_connections", "Too many connections", detail, headers=headers, retryable=True)
 
 
-def range_not_satisfiable(size: int) -> Problem:
+def range_not_satisfiable(size: int) -> HttpProblem:
     headers = {"Content-Range": f"bytes */{size}"}
-    return Problem(
+    return HttpProblem(
         416, "range_not_satisfiable", "Range not satisfiable", f"the object has {size} bytes", headers=headers
     )
 
 
-def internal() -> Problem:
+def internal() -> HttpProblem:
     """Says nothing about the cause; the log has it under the request's id."""
-    return Problem(500, "internal", "Internal error", "the request failed; quote its request_id when you report this")
+    return HttpProblem(
+        500, "internal", "Internal error", "the request failed; quote its request_id when you report this"
+    )
 
 
 def whole_seconds(seconds: float) -> str:
@@ -403,9 +407,9 @@ def _hours(milliseconds: int) -> str:
     return f"{milliseconds / 3_600_000:.1f} hours"
 
 
-def _at(pointer: str, code: str, detail: str) -> tuple[Violation, ...]:
-    return (Violation(code, detail, pointer=pointer),)
+def _at(pointer: str, code: str, detail: str) -> tuple[FieldViolation, ...]:
+    return (FieldViolation(code, detail, pointer=pointer),)
 
 
-def _at_header(header: str, code: str, detail: str) -> tuple[Violation, ...]:
-    return (Violation(code, detail, header=header),)
+def _at_header(header: str, code: str, detail: str) -> tuple[FieldViolation, ...]:
+    return (FieldViolation(code, detail, header=header),)

@@ -13,7 +13,7 @@ from storage.narration.spec import NarrationSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class JobWaiting:
     """Where a job that has not ended stands, and how it is told."""
 
     place: QueuePosition
@@ -26,7 +26,7 @@ class TimeLeft:
     basis: Literal["fleet_rate", "job_rate"]
 
 
-def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeLeft | None:
+def time_left(record: JobRecord, waiting: JobWaiting | None, now_s: float) -> TimeLeft | None:
     """The one ETA of a job, in lists as where it is read alone: until all is spoken; None if that cannot be known.
 
     How long the assembly takes is not measured.

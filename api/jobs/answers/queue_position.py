@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from api.jobs.answers.progress import Waiting
+from api.jobs.answers.progress import JobWaiting
 from api.services.container import ApiServices
 from rhapsode.contract.jobs import answer as schemas
 from rhapsode.contract.jobs.states import JobState
@@ -12,22 +12,22 @@ from storage.job_store.queue_position import QueuePosition
 from storage.jobs.record import JobRecord
 
 
-def waiting_of(services: ApiServices, record: JobRecord, known: QueuePosition | None = None) -> Waiting | None:
+def waiting_of(services: ApiServices, record: JobRecord, known: QueuePosition | None = None) -> JobWaiting | None:
     """One question to Redis, unless its place is known; None for a job that has ended. Raises `StoreUnavailable`."""
     if record.state.is_terminal:
         return None
     return _waiting(record, known or services.queue_positions.of_job(record))
 
 
-def waiting_of_each(services: ApiServices, records: Sequence[JobRecord]) -> list[Waiting | None]:
+def waiting_of_each(services: ApiServices, records: Sequence[JobRecord]) -> list[JobWaiting | None]:
     """As `waiting_of`, in one question to Redis for all."""
     waiting = [record for record in records if not record.state.is_terminal]
     places = iter(services.queue_positions.of_jobs(waiting))
     return [None if record.state.is_terminal else _waiting(record, next(places)) for record in records]
 
 
-def _waiting(record: JobRecord, place: QueuePosition) -> Waiting:
-    return Waiting(
+def _waiting(record: JobRecord, place: QueuePosition) -> JobWaiting:
+    return JobWaiting(
         place,
         schemas.Queue(
             job_class=record.job_class,

@@ -13,7 +13,7 @@ from typing import Any
 from api.http.links import URL_TTL_S, LinkBuilder
 from api.http.times import audio_s, moment, optional_moment
 from api.jobs.answers.failure_view import job_problem
-from api.jobs.answers.progress import Waiting, time_left
+from api.jobs.answers.progress import JobWaiting, time_left
 from api.jobs.answers.quality_view import job_quality, job_warnings
 from api.webhooks.view import job_receiver
 from rhapsode.contract.jobs.answer import (
@@ -62,7 +62,7 @@ class JobViewer:
     links: LinkBuilder
     now_s: float
 
-    def job(self, record: JobRecord, waiting: Waiting | None) -> Job:
+    def job(self, record: JobRecord, waiting: JobWaiting | None) -> Job:
         """waiting: None of a job that has ended."""
         return Job(
             id=record.id,
@@ -184,7 +184,7 @@ def _links_expire_at(now_s: float) -> int:
     return (int(now_s) // URL_TTL_S + 2) * URL_TTL_S
 
 
-def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> Progress:
+def _progress(record: JobRecord, waiting: JobWaiting | None, now_s: float) -> Progress:
     counts = record.segments
     eta = time_left(record, waiting, now_s)
     return Progress(

@@ -30,7 +30,7 @@ from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequ
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.quality import Quality
 from storage.job_store.calls import Transitioned
-from storage.job_store.control import JobChanges
+from storage.job_store.control import JobUpdate
 from storage.jobs.record import JobSpec
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
@@ -126,9 +126,9 @@ def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, r
     return job
 
 
-def _changes(change: JobChange) -> JobChanges:
+def _changes(change: JobChange) -> JobUpdate:
     deadline_ms = future_ms(change.deadline)
-    return JobChanges(
+    return JobUpdate(
         priority=change.priority,
         deadline_ms=_removable(change, "deadline", deadline_ms),
         not_before_ms=_removable(change, "not_before", start_ms(change.not_before)),

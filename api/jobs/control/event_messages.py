@@ -14,7 +14,7 @@ from api.jobs.answers.view import audio_s_done, fraction_done
 from rhapsode.contract.jobs import events as schemas
 from rhapsode.contract.jobs.states import JobState
 from storage.ids import JobId
-from storage.job_store.following.event import COUNTERS, JobEvent
+from storage.job_store.following.event import COUNTERS, LoggedEvent
 from storage.jobs.record import JobRecord
 from storage.jobs.states import stored_phase
 
@@ -34,7 +34,7 @@ class ProgressPace:
         self._counters: tuple[object, ...] = ()
         self._sent_s = -interval_s
 
-    def is_due(self, event: JobEvent, now_s: float) -> bool:
+    def is_due(self, event: LoggedEvent, now_s: float) -> bool:
         counters = tuple(event.data[name] for name in COUNTERS)
         if counters == self._counters or now_s - self._sent_s < self._interval_s:
             return False
@@ -49,10 +49,10 @@ class EventMessages:
     job_id: JobId
     links: LinkBuilder
 
-    def message(self, event: JobEvent) -> bytes:
+    def message(self, event: LoggedEvent) -> bytes:
         return _message(self, event)
 
-    def progress_message(self, event: JobEvent) -> bytes:
+    def progress_message(self, event: LoggedEvent) -> bytes:
         """Under the id of the event whose counters it repeats: to continue after one is to continue after both."""
         return _progress_message(self, event)
 
@@ -67,22 +67,22 @@ class EventMessages:
             "audio_ms_done": round(audio_s_done(record) * 1000),
         }
         event_id = after if "-" in after else f"{after}-0"
-        event = JobEvent(event_id, PROGRESS, round(time.time() * 1000), data)
+        event = LoggedEvent(event_id, PROGRESS, round(time.time() * 1000), data)
         return _written(self, event, PROGRESS, {"events_lost": "yes"})
 
 
 @lru_cache(maxsize=SHARED)
-def _message(about: EventMessages, event: JobEvent) -> bytes:
+def _message(about: EventMessages, event: LoggedEvent) -> bytes:
     detail = {name: value for name, value in event.data.items() if name not in _COMMON}
     return _written(about, event, event.type, detail)
 
 
 @lru_cache(maxsize=SHARED)
-def _progress_message(about: EventMessages, event: JobEvent) -> bytes:
+def _progress_message(about: EventMessages, event: LoggedEvent) -> bytes:
     return _written(about, event, PROGRESS, {})
 
 
-def _written(about: EventMessages, event: JobEvent, kind: str, detail: dict[str, str | int | float | None]) -> bytes:
+def _written(about: EventMessages, event: LoggedEvent, kind: str, detail: dict[str, str | int | float | None]) -> bytes:
     shown = schemas.Event(
         type=kind,
         timestamp=moment(event.at_ms),
@@ -95,7 +95,7 @@ def _written(about: EventMessages, event: JobEvent, kind: str, detail: dict[str,
     return format_sse_event(data_str=shown.model_dump_json(by_alias=True), event=kind, id=event.id)
 
 
-def _event_job(job_id: JobId, event: JobEvent) -> schemas.EventJob:
+def _event_job(job_id: JobId, event: LoggedEvent) -> schemas.EventJob:
     state = JobState(str(event.data["state"]))
     phase = event.data["phase"]
     total, done, chars_done, audio_ms_done = (int(event.data[name] or 0) for name in COUNTERS)

@@ -21,7 +21,7 @@ from api.jobs.answers.waiting import LAST_EVENTS, SILENCE_S
 from api.jobs.control.event_messages import EventMessages, ProgressPace
 from api.services.container import ApiServices
 from storage.errors import JobGone, JobNotFound, StoreUnavailable
-from storage.job_store.following.event import JobEvent
+from storage.job_store.following.event import LoggedEvent
 from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
 
@@ -131,14 +131,14 @@ class JobStream:
             elif not await follower.wait(KEEP_ALIVE_S):
                 yield KEEP_ALIVE
 
-    async def _logged(self, after: str) -> list[JobEvent]:
+    async def _logged(self, after: str) -> list[LoggedEvent]:
         """From the log itself, for the case that nothing tells of its events. A deleted job has no log."""
         feeds, job_id = self._services.events, self._following.record.id
         events = await feeds.logged(job_id, after)
         self._has_ended = self._has_ended or (not events and await feeds.newest(job_id) is None)
         return events
 
-    async def _is_progress(self, event: JobEvent) -> bool:
+    async def _is_progress(self, event: LoggedEvent) -> bool:
         if event.type in LAST_EVENTS:
             # Unless it was reopened meanwhile; then its log goes on.
             self._has_ended = await run_sync(_has_ended, self._services, self._following.record)

@@ -12,7 +12,7 @@ from ulid import ULID
 
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
 from api.http.bodies import json_body
-from api.http.problems.problem import Problem, invalid_field, state_conflict
+from api.http.problems.problem import HttpProblem, invalid_field, state_conflict
 from api.jobs.answers.answers import accepted_answer, job_answer, shown_job
 from api.jobs.control.plan_answer import plan_answer, wants_plan_only
 from api.jobs.submission.submission import SubmissionCall, submit_narration
@@ -71,7 +71,7 @@ def _check_time(job: JobId) -> None:
 
 
 def _clear(services: ApiServices, tenant: TenantId, job: JobId) -> None:
-    """Refuse an id that is taken; remove what a creation left that died. Raises a `Problem`, or `JobGone`."""
+    """Refuse an id that is taken; remove what a creation left that died. Raises a `HttpProblem`, or `JobGone`."""
     try:
         services.jobs.get(tenant, job)
     except JobNotFound:
@@ -80,5 +80,5 @@ def _clear(services: ApiServices, tenant: TenantId, job: JobId) -> None:
     raise _taken(job)
 
 
-def _taken(job: JobId) -> Problem:
+def _taken(job: JobId) -> HttpProblem:
     return state_conflict(f"there is a job {job} already")

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.acceptance.acceptance import Accepted
 from api.http.links import LinkBuilder
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.jobs.answers.answers import accepted_answer
 from api.jobs.answers.held_answer import Seen, answer_at_its_end
 from api.services.container import ApiServices
@@ -33,7 +33,7 @@ def wants_plan_only(accepted: Accepted) -> bool:
 async def plan_answer(
     services: ApiServices, links: LinkBuilder, accepted: Accepted, wait_s: int | None = None
 ) -> Response:
-    """200 with the plan, 202 with the job if it takes longer, and the `Problem` of an input that has no plan.
+    """200 with the plan, 202 with the job if it takes longer, and the `HttpProblem` of an input that has no plan.
 
     wait_s: what the caller prefers to wait; 0 asks for the job at once.
     """
@@ -64,4 +64,4 @@ def _answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Re
 def _raise_for_input(record: JobRecord) -> None:
     error = record.error
     if record.state is JobState.FAILED and error is not None and error.code in _CALLERS_FAULT:
-        raise Problem(422, error.code, "The input has no plan", error.detail)
+        raise HttpProblem(422, error.code, "The input has no plan", error.detail)

@@ -15,7 +15,7 @@ from api.http.parsing import parse_body
 from api.jobs.answers.answers import accepted_answer
 from api.jobs.submission.submission import accept_narration
 from api.services.container import ApiServices
-from api.voices.named_voices import BuiltInVoice, NamedVoice, find_named_voice
+from api.voices.named_voices import NamedVoice, ServedVoice, find_named_voice
 from reading.languages.names import AUTO_LANGUAGE
 from rhapsode.contract.jobs.answer import Job
 from rhapsode.contract.jobs.input import JobInput
@@ -59,7 +59,7 @@ def preview(
 
 def _usual(voice: NamedVoice) -> tuple[str, str | None, str]:
     """What a job calls the voice; the model and the language where the order names none."""
-    if isinstance(voice, BuiltInVoice):
+    if isinstance(voice, ServedVoice):
         return voice.name, voice.models[0], AUTO_LANGUAGE
     return voice.id, None, voice.language
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.http.problems.problem import Problem, Violation, invalid
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.jobs.states import JobState
 from storage.ids import BATCH_ID, JOB_ID, JobId
@@ -35,7 +35,7 @@ class JobListQuery(BaseModel):
 
 
 def job_query(parameters: JobListQuery) -> JobQuery:
-    """Raises a `Problem` for a parameter nobody knows and for a cursor we did not give out."""
+    """Raises a `HttpProblem` for a parameter nobody knows and for a cursor we did not give out."""
     return JobQuery(
         states=frozenset(parameters.state),
         created_after_ms=_unix_ms(parameters.created_after),
@@ -80,5 +80,5 @@ def _unix_ms(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp() * 1000)
 
 
-def _bad_parameter(name: str, code: str, detail: str) -> Problem:
-    return invalid([Violation(code, detail, parameter=name)])
+def _bad_parameter(name: str, code: str, detail: str) -> HttpProblem:
+    return invalid([FieldViolation(code, detail, parameter=name)])

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from api.acceptance.acceptance import Accepted
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import Asked, JsonBytes, KnownAsked, KnownJobId, Links, Services, Tenant
+from api.dependencies import JsonBytes, KnownAsked, KnownJobId, Links, RequestContext, Services, Tenant
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
@@ -137,7 +137,7 @@ async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: Subm
     return await held_answer(services, links, accepted, wait_s)
 
 
-def _present_answer(asked: Asked, job: JobId, if_none_match: str | None) -> Response:
+def _present_answer(asked: RequestContext, job: JobId, if_none_match: str | None) -> Response:
     """As the job is now: read and shown by one thread."""
     record = asked.services.jobs.get(asked.tenant, job)
     return _read_answer(asked.services, asked.links, JobNow(record, None), {}, if_none_match)

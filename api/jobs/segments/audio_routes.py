@@ -16,7 +16,7 @@ from api.http.audio_negotiation import STREAMED, choose_format
 from api.http.problems.problem import state_conflict
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.following import SegmentFollower
-from api.jobs.segments.heard import HeardSegment
+from api.jobs.segments.heard import PlayedSegment
 from api.jobs.segments.planned_job import planned_segments
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
@@ -156,7 +156,7 @@ async def _logged(pieces: AsyncIterator[bytes], record: JobRecord) -> AsyncItera
         raise
 
 
-async def _wav(header: Callable[[int], bytes], segments: AsyncIterator[HeardSegment]) -> AsyncIterator[bytes]:
+async def _wav(header: Callable[[int], bytes], segments: AsyncIterator[PlayedSegment]) -> AsyncIterator[bytes]:
     """header: of a file at this sample rate."""
     is_first = True
     async for segment in segments:
@@ -169,7 +169,7 @@ async def _wav(header: Callable[[int], bytes], segments: AsyncIterator[HeardSegm
 
 
 async def _encoded(
-    services: ApiServices, form: AudioFormat, segments: AsyncIterator[HeardSegment]
+    services: ApiServices, form: AudioFormat, segments: AsyncIterator[PlayedSegment]
 ) -> AsyncIterator[bytes]:
     outbox = Outbox()
     encoder: AudioEncoder | None = None
@@ -185,7 +185,7 @@ async def _encoded(
     yield outbox.take()
 
 
-def _encode(encoder: AudioEncoder, segment: HeardSegment) -> None:
+def _encode(encoder: AudioEncoder, segment: PlayedSegment) -> None:
     encoder.write(segment.pcm)
     for silence in _silence(segment.num_gap):
         encoder.write(silence)

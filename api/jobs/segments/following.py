@@ -17,9 +17,9 @@ from anyio import sleep
 from anyio.to_thread import run_sync
 
 from api.jobs.answers.waiting import SILENCE_S
-from api.jobs.segments.heard import HeardSegment
+from api.jobs.segments.heard import PlayedSegment
 from api.services.container import ApiServices
-from reading.plan.plan import Plan, PlannedSegment
+from reading.plan.plan import Plan, PlanSegment
 from storage.audio.tempo import stretched
 from storage.errors import JobGone, JobNotFound, StoreUnavailable
 from storage.job_store.following.feeds import Follower
@@ -60,7 +60,7 @@ class SegmentFollower:
         self._is_all_known = known is not None
         self._known = dict(known or {})
 
-    async def segments(self) -> AsyncIterator[HeardSegment]:
+    async def segments(self) -> AsyncIterator[PlayedSegment]:
         """Ends with the job, or when the server stops. Raises a `StorageError` if a segment cannot be read.
 
         A store that does not answer is waited for.
@@ -69,7 +69,7 @@ class SegmentFollower:
             async for segment in self._segments(follower):
                 yield segment
 
-    async def _segments(self, follower: Follower) -> AsyncIterator[HeardSegment]:
+    async def _segments(self, follower: Follower) -> AsyncIterator[PlayedSegment]:
         plan = await self._plan(follower)
         if plan is None:
             return
@@ -83,10 +83,10 @@ class SegmentFollower:
             segment = await self._patiently(partial(self._read, result))
             yield await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
 
-    def _heard(self, segment: StoredSegment, planned: PlannedSegment) -> HeardSegment:
+    def _heard(self, segment: StoredSegment, planned: PlanSegment) -> PlayedSegment:
         rate_hz = segment.header.sample_rate_hz
         pcm = stretched(bytes(segment.pcm), rate_hz, self._pacing.speed_of(planned))
-        return HeardSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._pacing.speed), rate_hz)
+        return PlayedSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._pacing.speed), rate_hz)
 
     async def _plan(self, follower: Follower) -> Plan | None:
         while not self._record.is_planned:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class HeardSegment:
+class PlayedSegment:
     """pcm: 16-bit samples, little-endian. num_gap: samples of silence after them."""
 
     pcm: bytes

@@ -11,7 +11,7 @@ from api.http.problems.problem import not_found, state_conflict
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.segments.view import SegmentViewer
 from api.services.container import ApiServices
-from reading.plan.plan import Chapter, Plan, PlanFormatError, PlannedSegment
+from reading.plan.plan import Chapter, Plan, PlanFormatError, PlanSegment
 from storage.errors import ArtifactMissing, SegmentNotFound
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobRecord
@@ -57,7 +57,7 @@ def narration_of(record: JobRecord) -> NarrationSpec:
     return record.spec
 
 
-def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlannedSegment, ...]:
+def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlanSegment, ...]:
     """None before the job is planned. Raises a `Problem` if the store has lost or damaged the plan, or a
     `StorageError`.
     """

@@ -17,7 +17,7 @@ from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
-from api.http.problems.problem import Problem, not_found, segment_damaged
+from api.http.problems.problem import HttpProblem, not_found, segment_damaged
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.changes import change_segment
 from api.jobs.segments.planned_job import SegmentIndex, read_segment, read_segments
@@ -211,7 +211,7 @@ def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> 
 def _decoded(
     services: ApiServices, record: JobRecord, index: int, sha256: str, read: Callable[[], bytes]
 ) -> StoredSegment:
-    """Raises a `Problem` or a `StorageError`."""
+    """Raises a `HttpProblem` or a `StorageError`."""
     try:
         return decode_segment(read())
     except ArtifactMissing as error:
@@ -221,7 +221,9 @@ def _decoded(
         raise _damaged(services, record, index, sha256, "is damaged in the store", error) from error
 
 
-def _damaged(services: ApiServices, record: JobRecord, index: int, sha256: str, what: str, error: Exception) -> Problem:
+def _damaged(
+    services: ApiServices, record: JobRecord, index: int, sha256: str, what: str, error: Exception
+) -> HttpProblem:
     segment = segment_id(index)
     logger.error("segment damaged in the store", extra={"job_id": record.id, "segment": segment, "error": str(error)})
     in_place = services.segments.results(record.id, [index]).get(index)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from api.http.links import LinkBuilder
 from api.http.times import audio_s
 from api.jobs.answers.segment_ids import segment_id, sentence_id
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from rhapsode.contract.segments import Segment, SegmentLinks, Sentence, Take, TriedAttempt
 from storage.job_store.segment_reads import SegmentStates
-from storage.job_store.segment_reads import Take as StoredTake
+from storage.job_store.segment_reads import StoredTake as StoredTake
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Pacing, Placed, Span, num_stretched, places, spoken_span
+from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, places, spoken_span
 from storage.segments.tried import RejectedTake
-from storage.segments.tried import TriedAttempt as StoredAttempt
+from storage.segments.tried import StoredAttempt as StoredAttempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SegmentViewer:
 
     record: JobRecord
     spec: NarrationSpec
-    segments: tuple[PlannedSegment, ...]
+    segments: tuple[PlanSegment, ...]
     states: SegmentStates
     links: LinkBuilder
 
@@ -111,10 +111,10 @@ class SegmentViewer:
             audio=self.links.segment_audio(self.record.id, segment_id(index), take.number),
         )
 
-    def _language(self, planned: PlannedSegment) -> str:
+    def _language(self, planned: PlanSegment) -> str:
         return planned.language or self.spec.request.language
 
-    def _instructions(self, planned: PlannedSegment) -> str:
+    def _instructions(self, planned: PlanSegment) -> str:
         return self.spec.request.instructions if planned.instructions is None else planned.instructions
 
     def _duration_s(self, index: int, result: SegmentResult | None) -> float | None:
@@ -135,7 +135,7 @@ def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
     )
 
 
-def _sentences(planned: PlannedSegment, heard: Span | None) -> tuple[Sentence, ...]:
+def _sentences(planned: PlanSegment, heard: TimeSpan | None) -> tuple[Sentence, ...]:
     found = planned.sentences
     alone = heard if len(found) == 1 else None
     return tuple(

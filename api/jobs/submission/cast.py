@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from api.http.problems.problem import Problem, invalid_field, voice_not_found
+from api.http.problems.problem import HttpProblem, invalid_field, voice_not_found
 from api.jobs.submission.input import PreparedInput, VoiceUse, unknown_speaker
 from api.jobs.submission.resolving import listed
 from api.jobs.submission.voice_choice import ChosenVoice, choose_voice, own_voice_for, refuse_overrides
@@ -41,7 +41,7 @@ class _Role:
 def choose_cast(
     services: ApiServices, tenant: TenantId, request: JobRequest, prepared: PreparedInput, job: JobId
 ) -> Cast:
-    """Raises a `Problem` or a `StorageError`.
+    """Raises a `HttpProblem` or a `StorageError`.
 
     Without `voice`, a model that has no voice of its own speaks with the first of the cast what no member is named for.
     """
@@ -90,7 +90,7 @@ def _lead(
         return choose_voice(services, tenant, request, job)
     try:
         first = choose_voice(services, tenant, request.model_copy(update={"voice": roles[0].voice}), job)
-    except Problem as problem:
+    except HttpProblem as problem:
         raise _at(problem, roles[0].pointer) from problem
     if not first.card.speakers:
         return first
@@ -104,7 +104,7 @@ def _member_if_any(
     """None for a wish that cannot be met."""
     try:
         return _member(services, tenant, request, role, card)
-    except Problem:
+    except HttpProblem:
         if role.is_wish:
             return None
         raise
@@ -122,11 +122,11 @@ def _member(services: ApiServices, tenant: TenantId, request: JobRequest, role: 
         return own_voice_for(request.model_copy(update={"ref_text": None}), record, card)
     except (VoiceNotFound, VoiceGone) as error:
         raise _at(voice_not_found(role.voice, card.name, card.speakers), role.pointer) from error
-    except Problem as problem:
+    except HttpProblem as problem:
         raise _at(problem, role.pointer) from problem
 
 
-def _at(problem: Problem, pointer: str) -> Problem:
+def _at(problem: HttpProblem, pointer: str) -> HttpProblem:
     """The same about the voice at another place of the request."""
     violations = [replace(each, pointer=pointer) if each.pointer == "/voice" else each for each in problem.violations]
     return problem.at(violations)

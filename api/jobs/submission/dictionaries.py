@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from api.http.problems.problem import Problem, invalid_field
+from api.http.problems.problem import HttpProblem, invalid_field
 from api.services.container import ApiServices
 from storage.errors import ArtifactMissing, DictionaryNotFound
 from storage.ids import DICTIONARY_ID, DictionaryId, JobId, TenantId
@@ -22,12 +22,12 @@ class TakenDictionary:
 
 
 def find_dictionaries(services: ApiServices, tenant: TenantId, references: Sequence[str]) -> list[TakenDictionary]:
-    """Raises a `Problem` or a `StorageError`."""
+    """Raises a `HttpProblem` or a `StorageError`."""
     return [_find(services, tenant, reference, index) for index, reference in enumerate(references)]
 
 
 def copy_dictionaries(services: ApiServices, tenant: TenantId, job: JobId, taken: Sequence[TakenDictionary]) -> None:
-    """Give the job its own. Raises a `Problem` or a `StorageError`."""
+    """Give the job its own. Raises a `HttpProblem` or a `StorageError`."""
     for index, dictionary in enumerate(taken):
         try:
             rules = services.artifacts.get(dictionary.key)
@@ -53,6 +53,6 @@ def _find(services: ApiServices, tenant: TenantId, reference: str, index: int) -
     return TakenDictionary(DictionaryVersion(dictionary, version.version), key)
 
 
-def _unknown(index: int, reference: str) -> Problem:
+def _unknown(index: int, reference: str) -> HttpProblem:
     detail = f"there is no pronunciation dictionary {reference[:64]!r}"
     return invalid_field(f"/pronunciation_dictionaries/{index}", "not_found", detail)

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from dataclasses import dataclass
 
-from api.http.problems.problem import Problem, invalid_field
+from api.http.problems.problem import HttpProblem, invalid_field
 from api.services.container import ApiServices
 from api.voices.consent import consent_of
 from api.voices.creation import EMBEDDING_MEDIA_TYPE, embedding_model
@@ -34,7 +34,7 @@ class InlineVoice:
 def inline_voice(
     services: ApiServices, tenant: TenantId, request: JobRequest, given: str | list[float], job: JobId
 ) -> InlineVoice:
-    """Raises a `Problem`. The statement of consent goes into the job's spec, and so into its manifest."""
+    """Raises a `HttpProblem`. The statement of consent goes into the job's spec, and so into its manifest."""
     for name in _EXCLUDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_allowed", f"not beside `{EMBEDDING_FIELD}`")
@@ -73,7 +73,7 @@ def _decoded(encoded: str) -> bytes:
         raise _not_base64() from error
 
 
-def _not_base64() -> Problem:
+def _not_base64() -> HttpProblem:
     return invalid_field(
         f"/{EMBEDDING_FIELD}", "wrong_type", "must be a list of numbers, or base64 of float32 or of an exported voice"
     )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticCustomError
 
-from api.http.problems.problem import Problem, invalid_field, speech_too_long, text_too_long
+from api.http.problems.problem import HttpProblem, invalid_field, speech_too_long, text_too_long
 from api.services.container import ApiServices
 from api.uploads.named import named_upload_bytes
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
-from reading.script.entries import SegmentEntry
+from reading.script.entries import ScriptEntry
 from reading.script.lenient_ssml import Abilities, lenient_script
 from reading.script.script import Script
 from reading.script.ssml import languages_of, parse_ssml, voices_of
@@ -62,7 +62,7 @@ class PreparedInput:
 
 
 def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> PreparedInput:
-    """Raises a `Problem`."""
+    """Raises a `HttpProblem`."""
     if given.ssml is not None:
         prepared = _ssml(given.ssml, given.ssml_mode)
     elif given.segments is not None:
@@ -140,10 +140,10 @@ def _document(services: ApiServices, tenant: TenantId, document: DocumentInput) 
     return PreparedInput(source, None, None, max(1, guess_ms))
 
 
-def stored_entries(prepared: PreparedInput, languages: dict[str, str]) -> list[SegmentEntry]:
+def stored_entries(prepared: PreparedInput, languages: dict[str, str]) -> list[ScriptEntry]:
     """The entries as the job keeps them. languages: as the model spells what the request named."""
     return [
-        SegmentEntry(
+        ScriptEntry(
             text=entry.text,
             id=entry.id or "",
             speaker=entry.voice or entry.speaker or "",
@@ -159,13 +159,13 @@ def stored_entries(prepared: PreparedInput, languages: dict[str, str]) -> list[S
 
 
 def refuse_cast_without_use(given: JobInput, speakers: dict[str, str]) -> None:
-    """Raises the `Problem` that nothing in this input could name a speaker."""
+    """Raises the `HttpProblem` that nothing in this input could name a speaker."""
     document = given.document
     if speakers and document is not None and document.format != "txt":
         detail = f"a document of format {document.format} has no lines `NAME: text`; use txt, `text` or `segments`"
         raise invalid_field("/speakers", "not_supported", detail)
 
 
-def unknown_speaker(use: VoiceUse, known: Sequence[str]) -> Problem:
+def unknown_speaker(use: VoiceUse, known: Sequence[str]) -> HttpProblem:
     detail = f"there is no {use.name!r} in `speakers`; there is: {', '.join(known) or 'nobody'}"
     return invalid_field(use.pointer, "not_found", detail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from api.http.problems.problem import Violation, invalid
+from api.http.problems.problem import FieldViolation, invalid
 from api.jobs.submission.preset_output import with_preset
 from rhapsode.contract.jobs.output import Files, Output, OutputFormat
 from storage.narration.audio_formats import FORMATS, bitrates_kbps, default_bitrate_kbps
@@ -22,31 +22,31 @@ def resolve_output(request: Output, model_rate_hz: int) -> Output:
     return request.model_copy(update={"formats": tuple(_format(form, rate_hz) for form in request.formats)})
 
 
-def _misfits(request: Output, rate_hz: int) -> Iterator[Violation]:
+def _misfits(request: Output, rate_hz: int) -> Iterator[FieldViolation]:
     kinds = [(form.type, form.files) for form in request.formats]
     for place, form in enumerate(request.formats):
         pointer = f"/output/formats/{place}"
         if (form.type, form.files) in kinds[:place]:
             named = f"{form.type} in chapters" if form.files is Files.CHAPTERS else form.type
-            yield Violation("repeated", f"{named} is named twice", pointer=f"{pointer}/type")
+            yield FieldViolation("repeated", f"{named} is named twice", pointer=f"{pointer}/type")
         elif rate_hz not in (rates := FORMATS[form.type].sample_rates_hz):
             known = ", ".join(map(str, rates))
             detail = f"{form.type} has no {rate_hz} Hz, only {known}; choose one in `sample_rate`"
-            yield Violation("not_supported", detail, pointer=f"{pointer}/type")
+            yield FieldViolation("not_supported", detail, pointer=f"{pointer}/type")
         elif form.bitrate_kbps is not None:
             yield from _bitrate_misfits(form, form.bitrate_kbps, rate_hz, f"{pointer}/bitrate_kbps")
     for place, name in enumerate(request.subtitles):
         if name in request.subtitles[:place]:
-            yield Violation("repeated", f"{name} is named twice", pointer=f"/output/subtitles/{place}")
+            yield FieldViolation("repeated", f"{name} is named twice", pointer=f"/output/subtitles/{place}")
 
 
-def _bitrate_misfits(form: OutputFormat, kbps: int, rate_hz: int, pointer: str) -> Iterator[Violation]:
+def _bitrate_misfits(form: OutputFormat, kbps: int, rate_hz: int, pointer: str) -> Iterator[FieldViolation]:
     bitrates = bitrates_kbps(form.type, rate_hz)
     if not bitrates:
-        yield Violation("not_supported", f"{form.type} has no bitrate to choose", pointer=pointer)
+        yield FieldViolation("not_supported", f"{form.type} has no bitrate to choose", pointer=pointer)
     elif kbps not in bitrates:
         known = f"{bitrates[0]} to {bitrates[-1]}" if isinstance(bitrates, range) else ", ".join(map(str, bitrates))
-        yield Violation("out_of_range", f"{form.type} at {rate_hz} Hz takes {known} kbit/s", pointer=pointer)
+        yield FieldViolation("out_of_range", f"{form.type} at {rate_hz} Hz takes {known} kbit/s", pointer=pointer)
 
 
 def _format(form: OutputFormat, rate_hz: int) -> OutputFormat:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from api.http.problems.problem import Problem, invalid_field, not_ready, stale_cache
+from api.http.problems.problem import HttpProblem, invalid_field, not_ready, stale_cache
 from api.jobs.submission.brought_voice import brought_voice
 from api.jobs.submission.resolving import listed
 from api.services.container import ApiServices
@@ -41,7 +41,7 @@ class ChosenVoice:
 
 
 def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId) -> ChosenVoice:
-    """The model, and the caller's voice if `voice` is none of the model's. Raises a `Problem` or a `StorageError`."""
+    """The model, and the caller's own voice if no model has the name. Raises `HttpProblem` and `StorageError`."""
     if (brought := brought_voice(services, tenant, request, job)) is not None:
         if reference_room(brought.reference, brought.card) > brought.card.max_text_tokens // 2:
             detail = f"the recording is too long for {brought.card.name}; use a shorter one, or `x_vector_only`"
@@ -63,7 +63,7 @@ def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, j
 
 
 def prepare_voice(services: ApiServices, tenant: TenantId, chosen: ChosenVoice) -> None:
-    """Before the job: refuse it, have its voice built or store it. Raises a `Problem` or a `StorageError`."""
+    """Before the job: refuse it, have its voice built or store it. Raises a `HttpProblem` or a `StorageError`."""
     own, card = chosen.own, chosen.card
     if own is not None and chosen.source is not None:
         services.artifacts.put(own.source.key, chosen.source)
@@ -117,7 +117,7 @@ def _model_with_speaker(request: JobRequest, default: ModelCard, cards: Sequence
 
 
 def own_voice_for(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:
-    """This voice of the caller's as the model speaks with it. Raises a `Problem`."""
+    """This voice of the caller's as the model speaks with it. Raises a `HttpProblem`."""
     if not modes_of(record, card):
         raise unfit(record, card)
     if request.instructions:
@@ -149,13 +149,13 @@ def _fitting_model(record: VoiceRecord, default: ModelCard, cards: Sequence[Mode
 
 
 def refuse_overrides(request: JobRequest) -> None:
-    """Raises the `Problem` that there is nothing for them to change."""
+    """Raises the `HttpProblem` that there is nothing for them to change."""
     for name in _OVERRIDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_supported", "only voices of your own have references and caches")
 
 
-def _missing(services: ApiServices, tenant: TenantId, own: VoiceReference, card: ModelCard) -> Problem:
+def _missing(services: ApiServices, tenant: TenantId, own: VoiceReference, card: ModelCard) -> HttpProblem:
     caches = services.voices.caches(tenant, own.voice)
     known = next((cache for cache in caches if (cache.target.model, cache.target.mode) == (own.model, own.mode)), None)
     if known is not None and known.artifact is not None and known.model_revision != card.revision:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from pydantic import JsonValue
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 
 Message: TypeAlias = Mapping[str, JsonValue]
 
@@ -43,7 +43,7 @@ class Speak:
 
 
 @dataclass(frozen=True, slots=True)
-class Extend:
+class ExtendUtterance:
     text: str
     is_last: bool
 
@@ -59,10 +59,10 @@ class Close:
     reason: str
 
 
-Action: TypeAlias = Send | SendAudio | Configure | Speak | Extend | Stop | Close
+Action: TypeAlias = Send | SendAudio | Configure | Speak | ExtendUtterance | Stop | Close
 
 
-class Waiting(enum.Enum):
+class AwaitedMessage(enum.Enum):
     """What the other side is waited for; how long depends on it."""
 
     START = "start"
@@ -76,7 +76,7 @@ class Waiting(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class FoundVoice:
     """What was found for the fields of a request: who speaks."""
 
     model: str
@@ -85,7 +85,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UtteranceOutcome:
     """How an utterance ended by itself. findings: what the gate heard in it."""
 
     findings: tuple[str, ...]
@@ -104,13 +104,13 @@ OnStart: TypeAlias = Callable[[str], Awaitable[None]]
 OnAudio: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 
-class Machine(Protocol):
+class ProtocolMachine(Protocol):
     """One connection's protocol. Every method answers with what is to be done now, in order."""
 
     def greet(self) -> list[Action]: ...
 
     @property
-    def waiting(self) -> Waiting: ...
+    def waiting(self) -> AwaitedMessage: ...
 
     def puts_off(self, message: Message) -> bool:
         """Whether the message belongs to a later utterance than the one that is being spoken."""
@@ -120,9 +120,9 @@ class Machine(Protocol):
         """Not for a message that is put off."""
         ...
 
-    def configured(self, voice: Voice) -> list[Action]: ...
+    def configured(self, voice: FoundVoice) -> list[Action]: ...
 
-    def refused(self, problem: Problem) -> list[Action]:
+    def refused(self, problem: HttpProblem) -> list[Action]:
         """What `Configure` asked for cannot be had."""
         ...
 
@@ -132,20 +132,20 @@ class Machine(Protocol):
 
     def audio(self, data: bytes) -> list[Action]: ...
 
-    def done(self, outcome: Outcome) -> list[Action]: ...
+    def done(self, outcome: UtteranceOutcome) -> list[Action]: ...
 
-    def failed(self, problem: Problem) -> list[Action]:
+    def failed(self, problem: HttpProblem) -> list[Action]:
         """The utterance could not be begun, or not be ended."""
         ...
 
     def timed_out(self) -> list[Action]: ...
 
-    def retire(self, problem: Problem) -> list[Action]:
+    def retire(self, problem: HttpProblem) -> list[Action]:
         """No request begins here any more, for this reason. What is being spoken goes on; behind it, or now, the
         connection is closed.
         """
         ...
 
-    def violated(self, problem: Problem) -> list[Action]:
+    def violated(self, problem: HttpProblem) -> list[Action]:
         """What came is no message of this protocol, or comes at the wrong time."""
         ...

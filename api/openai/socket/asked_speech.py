@@ -12,11 +12,11 @@ from starlette.requests import HTTPConnection
 from api.access.authentication import identify_again
 from api.access.caller_key import caller_key
 from api.http.parsing import parse_fields
-from api.http.problems.problem import Violation, invalid
+from api.http.problems.problem import FieldViolation, invalid
 from api.live.speech import LiveSpeech
 from api.openai.live_orders import forget_brought, live_order
-from api.openai.socket.actions import Message, Voice
-from api.openai.socket.utterance import Sound, StreamedSound, Utterance, WholeSound
+from api.openai.socket.actions import FoundVoice, Message
+from api.openai.socket.utterance import SocketUtterance, SoundFormat, StreamedSound, WholeSound
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
 from rhapsode.contract.openai import SpeechOrder
@@ -39,11 +39,11 @@ class AskedSpeech:
     tenant: TenantId
     key: str
     order: LiveOrder
-    voice: Voice
-    make_sound: Callable[[], Sound]
+    voice: FoundVoice
+    make_sound: Callable[[], SoundFormat]
 
-    def begin(self, text: str) -> Utterance:
-        return Utterance(self.live, self.tenant, self.key, self.order, text, self.make_sound())
+    def begin(self, text: str) -> SocketUtterance:
+        return SocketUtterance(self.live, self.tenant, self.key, self.order, text, self.make_sound())
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Orders:
         live, voice = await run_sync(_found, self.services, self.tenant, order)
         self._order = live
 
-        def make_sound() -> Sound:
+        def make_sound() -> SoundFormat:
             kind = WholeSound if is_whole else StreamedSound
             return kind(order.response_format, voice.sample_rate_hz, order.speed, self.services.live_encoders)
 
@@ -81,15 +81,15 @@ class Orders:
 
 def parse_order(fields: Message) -> SpeechOrder:
     """Raises a `Problem`."""
-    strange = [Violation("unknown_field", "there is no such field", pointer=f"/{name}") for name in OF_POST_ALONE]
+    strange = [FieldViolation("unknown_field", "there is no such field", pointer=f"/{name}") for name in OF_POST_ALONE]
     if found := [each for each in strange if (each.pointer or "")[1:] in fields]:
         raise invalid(found)
     given: dict[str, JsonValue] = {**fields, "input": ANY_TEXT, "stream": True}
     return parse_fields(SpeechOrder, given)
 
 
-def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, Voice]:
+def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, FoundVoice]:
     live = live_order(services, tenant, order, LiveTextMode.PER_FRAME)
     said = live.narration
     card = choose_model(said.model, services.models.list())
-    return live, Voice(said.model, said.voice, card.sample_rate_hz)
+    return live, FoundVoice(said.model, said.voice, card.sample_rate_hz)

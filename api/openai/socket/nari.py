@@ -16,20 +16,20 @@ import enum
 from pydantic import JsonValue
 
 from api.http.parsing import parse_fields
-from api.http.problems.problem import Problem, input_timeout, invalid_field, violated_protocol
+from api.http.problems.problem import HttpProblem, input_timeout, invalid_field, violated_protocol
 from api.openai.socket.actions import (
     Action,
+    AwaitedMessage,
     Close,
     Configure,
-    Extend,
+    ExtendUtterance,
+    FoundVoice,
     Message,
-    Outcome,
     Send,
     SendAudio,
     Speak,
     Stop,
-    Voice,
-    Waiting,
+    UtteranceOutcome,
 )
 from api.openai.socket.incoming_text import IncomingText
 from api.openai.socket.refusals import NORMAL, ending, error_fields, goodbye
@@ -60,21 +60,21 @@ class NariMachine:
         self._state = _State.IDLE
         self._keep_open = False
         self._is_first = True
-        self._retired: Problem | None = None
+        self._retired: HttpProblem | None = None
         self._forget_utterance()
 
     def greet(self) -> list[Action]:
         return [Send({"type": "session.created", "protocol": NARI, "audio": self._audio_shape()})]
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> AwaitedMessage:
         match self._state:
             case _State.TAKING:
-                return Waiting.TEXT
+                return AwaitedMessage.TEXT
             case _State.IDLE:
-                return Waiting.START if self._is_first else Waiting.NEXT
+                return AwaitedMessage.START if self._is_first else AwaitedMessage.NEXT
             case _:
-                return Waiting.SPEECH
+                return AwaitedMessage.SPEECH
 
     def puts_off(self, message: Message) -> bool:
         is_later = self._state is _State.ENDING and self._keep_open and self._retired is None
@@ -83,15 +83,15 @@ class NariMachine:
     def receive(self, message: Message) -> list[Action]:
         try:
             return self._received(message)
-        except Problem as problem:
+        except HttpProblem as problem:
             return self.violated(problem)
 
-    def configured(self, voice: Voice) -> list[Action]:
+    def configured(self, voice: FoundVoice) -> list[Action]:
         self._state = _State.TAKING
         self._rate_hz = voice.sample_rate_hz
         return [Send({"type": "request.configured", "model": voice.model, "voice": voice.voice})]
 
-    def refused(self, problem: Problem) -> list[Action]:
+    def refused(self, problem: HttpProblem) -> list[Action]:
         return [self._error(problem), *self._ended(goodbye(problem))]
 
     def started(self, request_id: str) -> list[Action]:
@@ -102,21 +102,21 @@ class NariMachine:
         self._audio_messages += 1
         return [SendAudio(data)]
 
-    def done(self, outcome: Outcome) -> list[Action]:
+    def done(self, outcome: UtteranceOutcome) -> list[Action]:
         # Speech may end before its text: a gate has heard what goes on for ever.
         last = self._done("stop", list(outcome.findings), dict(outcome.usage))
         return [last, *self._ended(Close(NORMAL, "response.done"))]
 
-    def failed(self, problem: Problem) -> list[Action]:
+    def failed(self, problem: HttpProblem) -> list[Action]:
         return [self._error(problem), *self._ended(goodbye(problem))]
 
     def timed_out(self) -> list[Action]:
-        if self.waiting is Waiting.NEXT:
+        if self.waiting is AwaitedMessage.NEXT:
             self._state = _State.CLOSED
             return [Close(NORMAL, "nothing was asked for")]
         return self.violated(input_timeout())
 
-    def retire(self, problem: Problem) -> list[Action]:
+    def retire(self, problem: HttpProblem) -> list[Action]:
         self._retired = problem
         if self._state is _State.IDLE:
             self._state = _State.CLOSED
@@ -126,7 +126,7 @@ class NariMachine:
         # The benchmark's client takes no event that it does not know, and its connection ends with its request anyway.
         return [ending(problem)] if self._keep_open else []
 
-    def violated(self, problem: Problem) -> list[Action]:
+    def violated(self, problem: HttpProblem) -> list[Action]:
         """However open it was to be kept: what comes next on this connection cannot be known."""
         self._keep_open = False
         return [Stop(), self._error(problem), *self._ended(goodbye(problem))]
@@ -184,7 +184,7 @@ class NariMachine:
     def _onward(self, text: str, *, had_begun: bool) -> list[Action]:
         if not text:
             return []
-        return [Extend(text, is_last=False) if had_begun else Speak(text)]
+        return [ExtendUtterance(text, is_last=False) if had_begun else Speak(text)]
 
     def _end(self, end: InputTextEnd) -> list[Action]:
         self._require(_State.TAKING, "no request takes text now")
@@ -193,7 +193,7 @@ class NariMachine:
         if not self._text.has_begun:
             raise invalid_field("/text", "empty_text", "there is no text to speak")
         self._state = _State.ENDING
-        return [Extend(rest, is_last=True), self._ack(end.type, end.sequence)]
+        return [ExtendUtterance(rest, is_last=True), self._ack(end.type, end.sequence)]
 
     def _cancel(self, cancel: ResponseCancel) -> list[Action]:
         if self._waiting_again or cancel.request_id not in (None, self._request_id):
@@ -247,5 +247,5 @@ class NariMachine:
             }
         )
 
-    def _error(self, problem: Problem) -> Send:
+    def _error(self, problem: HttpProblem) -> Send:
         return Send({"type": "error", "request_id": self._request_id, "error": error_fields(problem)})

@@ -1,10 +1,10 @@
-"""A `Problem` on an open connection: the code that it is closed with, and the event that says why."""
+"""A `HttpProblem` on an open connection: the code that it is closed with, and the event that says why."""
 
 from __future__ import annotations
 
 from pydantic import JsonValue
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.openai.socket.actions import Close, Send
 
 NORMAL = 1000
@@ -23,11 +23,11 @@ MAX_REASON_BYTES = 123
 """What a closing frame has room for (RFC 6455, 5.5)."""
 
 
-def goodbye(problem: Problem) -> Close:
+def goodbye(problem: HttpProblem) -> Close:
     return Close(close_code(problem), _cut(f"{problem.code}: {problem.detail}"))
 
 
-def close_code(problem: Problem) -> int:
+def close_code(problem: HttpProblem) -> int:
     if problem.code in _OF_CODES:
         return _OF_CODES[problem.code]
     match problem.status:
@@ -43,12 +43,12 @@ def close_code(problem: Problem) -> int:
             return POLICY
 
 
-def ending(problem: Problem) -> Send:
+def ending(problem: HttpProblem) -> Send:
     """Told while there is speech to be heard yet."""
     return Send({"type": "session.ending", "code": problem.code, "message": printable(problem.detail)})
 
 
-def error_fields(problem: Problem) -> dict[str, JsonValue]:
+def error_fields(problem: HttpProblem) -> dict[str, JsonValue]:
     """As OpenAI's errors, with what an HTTP answer says outside its body."""
     first = problem.violations[0] if problem.violations else None
     fields: dict[str, JsonValue] = {

@@ -21,15 +21,15 @@ from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import TENANT_FRAMES
 from api.http.open_sockets import OpenSocket
 from api.http.problems.handlers import storage_problem
-from api.http.problems.problem import Problem, internal, problem_response, upgrade_required
+from api.http.problems.problem import HttpProblem, internal, problem_response, upgrade_required
 from api.live.errors import server_stopping
-from api.openai.socket.actions import Machine
+from api.openai.socket.actions import ProtocolMachine
 from api.openai.socket.asked_speech import Orders
 from api.openai.socket.handshake import chosen_protocol
 from api.openai.socket.nari import NariMachine
 from api.openai.socket.session import Session
 from api.openai.socket.streaming_text import StreamingTextMachine
-from api.openai.socket.waits import Patience
+from api.openai.socket.waits import MessageTimeouts
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH, STREAMING_TEXT_PATH
@@ -70,7 +70,7 @@ async def speak_over_socket(socket: WebSocket) -> None:
             rate_hz = await run_sync(_default_rate_hz, services)
             await socket.accept(protocol)
             await _serve(socket, services, caller, place, protocol, rate_hz)
-    except Problem as problem:
+    except HttpProblem as problem:
         await _deny(socket, problem)
     except StorageError as error:
         await _deny(socket, storage_problem(error) or internal())
@@ -81,7 +81,7 @@ async def _serve(
 ) -> None:
     """Every fault from here on is told on the socket."""
     settings = services.settings
-    patience = Patience(
+    patience = MessageTimeouts(
         text_s=settings.live_text_timeout_s,
         whole_text_s=settings.live_whole_text_s,
         connection_s=settings.live_connection_s,
@@ -103,7 +103,7 @@ async def _serve(
         await orders.forget()
 
 
-def _machine(protocol: str | None, first: str | None, rate_hz: int) -> Machine:
+def _machine(protocol: str | None, first: str | None, rate_hz: int) -> ProtocolMachine:
     if protocol == NARI or (first is not None and _begins_request(first)):
         return NariMachine(rate_hz)
     return StreamingTextMachine()
@@ -113,7 +113,7 @@ def _begins_request(first: str) -> bool:
     """What no subprotocol says, the first message does; one that cannot be read is refused by whichever it is."""
     try:
         message = parse_json(first.encode())
-    except Problem:
+    except HttpProblem:
         return False
     return isinstance(message, dict) and message.get("type") == "request.start"
 
@@ -122,7 +122,7 @@ def _default_rate_hz(services: ApiServices) -> int:
     return choose_model(None, services.models.list()).sample_rate_hz
 
 
-async def _deny(socket: WebSocket, problem: Problem) -> None:
+async def _deny(socket: WebSocket, problem: HttpProblem) -> None:
     refused(problem.status, problem.code)
     request_id = request_id_of(socket.scope)
     response = problem_response(problem, socket.url.path, request_id)

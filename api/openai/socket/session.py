@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from api.http.json_body import parse_json
 from api.http.problems.handlers import storage_problem
 from api.http.problems.problem import (
-    Problem,
+    HttpProblem,
     connection_expired,
     internal,
     message_too_large,
@@ -33,20 +33,20 @@ from api.openai.socket.actions import (
     Action,
     Close,
     Configure,
-    Extend,
-    Machine,
+    ExtendUtterance,
+    FoundVoice,
     Message,
     OnAudio,
     OnStart,
-    Outcome,
+    ProtocolMachine,
     Send,
     SendAudio,
     Speak,
     Stop,
-    Voice,
+    UtteranceOutcome,
 )
 from api.openai.socket.sent_json import as_json
-from api.openai.socket.waits import Patience, Waits
+from api.openai.socket.waits import MessageTimeouts, Waits
 from rhapsode.contract.speech_socket import MAX_PIECE_BYTES, MAX_START_BYTES
 from storage.errors import StorageError
 
@@ -59,25 +59,25 @@ MAX_PUT_OFF_BYTES = 256 * 1024
 """Of messages that belong to the next utterance while one is being spoken."""
 
 
-class Speaking(Protocol):
+class RunningUtterance(Protocol):
     """An utterance, see `api.openai.socket.utterance`."""
 
     def extend(self, text: str, *, is_last: bool) -> None: ...
 
-    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> Outcome: ...
+    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> UtteranceOutcome: ...
 
 
-class AskedSpeech(Protocol):
+class ResolvedSpeech(Protocol):
     """What the fields of a request came to."""
 
     @property
-    def voice(self) -> Voice: ...
+    def voice(self) -> FoundVoice: ...
 
-    def begin(self, text: str) -> Speaking: ...
+    def begin(self, text: str) -> RunningUtterance: ...
 
 
-Resolve: TypeAlias = Callable[[Message, bool], Awaitable[AskedSpeech]]
-"""Raises the `Problem` of what cannot be had. Its flag: audio comes whole, at the end."""
+Resolve: TypeAlias = Callable[[Message, bool], Awaitable[ResolvedSpeech]]
+"""Raises the `HttpProblem` of what cannot be had. Its flag: audio comes whole, at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class _Came:
 
 @dataclass(frozen=True, slots=True)
 class _Wrong:
-    problem: Problem
+    problem: HttpProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class _Gone:
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    speaking: Speaking
-    outcome: Outcome | Problem
+    speaking: RunningUtterance
+    outcome: UtteranceOutcome | HttpProblem
 
 
 @dataclass(frozen=True, slots=True)
 class _Retired:
-    problem: Problem
+    problem: HttpProblem
 
 
 _Event: TypeAlias = _Came | _Wrong | _Gone | _Ended | _Retired
@@ -130,7 +130,9 @@ class _PutOff:
 class Session:
     """`run` serves until the connection is closed, by either side."""
 
-    def __init__(self, socket: WebSocket, machine: Machine, resolve: Resolve, patience: Patience) -> None:
+    def __init__(
+        self, socket: WebSocket, machine: ProtocolMachine, resolve: Resolve, patience: MessageTimeouts
+    ) -> None:
         self._socket = socket
         self._machine = machine
         self._resolve = resolve
@@ -140,12 +142,12 @@ class Session:
         self._may_read = asyncio.Semaphore(1)
         self._put_off = _PutOff()
         self._deciding = asyncio.Lock()
-        self._asked: AskedSpeech | None = None
-        self._speaking: Speaking | None = None
+        self._asked: ResolvedSpeech | None = None
+        self._speaking: RunningUtterance | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    def retire(self, problem: Problem) -> None:
+    def retire(self, problem: HttpProblem) -> None:
         """Have no request begin any more, for this reason: what is being spoken ends, and then the connection."""
         self._events.put_nowait(_Retired(problem))
 
@@ -194,7 +196,7 @@ class Session:
         else:
             await self._perform(self._machine.timed_out)
 
-    async def _retire(self, problem: Problem) -> None:
+    async def _retire(self, problem: HttpProblem) -> None:
         await self._perform(lambda: self._machine.retire(problem))
         await self._take_what_was_put_off()
 
@@ -207,12 +209,12 @@ class Session:
             detail = "too much of the next request came before this one had ended; wait for its last event"
             await self._perform(lambda: self._machine.violated(violated_protocol(detail)))
 
-    async def _end(self, speaking: Speaking, outcome: Outcome | Problem) -> None:
+    async def _end(self, speaking: RunningUtterance, outcome: UtteranceOutcome | HttpProblem) -> None:
         if speaking is not self._speaking:
             # Stopped while it ended.
             return
         self._speaking = self._task = None
-        if isinstance(outcome, Problem):
+        if isinstance(outcome, HttpProblem):
             await self._perform(lambda: self._machine.failed(outcome))
         else:
             await self._perform(lambda: self._machine.done(outcome))
@@ -238,7 +240,7 @@ class Session:
                     await self._configure(fields, is_whole=is_whole)
                 case Speak(text):
                     self._begin(text)
-                case Extend(text, is_last):
+                case ExtendUtterance(text, is_last):
                     if self._speaking is not None:
                         self._speaking.extend(text, is_last=is_last)
                 case Stop():
@@ -247,7 +249,7 @@ class Session:
     async def _configure(self, fields: Message, *, is_whole: bool) -> None:
         try:
             self._asked = await self._resolve(fields, is_whole)
-        except Problem as problem:
+        except HttpProblem as problem:
             await self._carry_out(self._machine.refused(problem))
             return
         await self._carry_out(self._machine.configured(self._asked.voice))
@@ -264,7 +266,7 @@ class Session:
             task.cancel()
             await asyncio.wait((task,))
 
-    async def _speak(self, speaking: Speaking) -> None:
+    async def _speak(self, speaking: RunningUtterance) -> None:
         async def on_start(request_id: str) -> None:
             await self._perform(lambda: self._machine.started(request_id))
 
@@ -273,12 +275,12 @@ class Session:
 
         self._events.put_nowait(await self._outcome(speaking, on_start, on_audio))
 
-    async def _outcome(self, speaking: Speaking, on_start: OnStart, on_audio: OnAudio) -> _Event:
+    async def _outcome(self, speaking: RunningUtterance, on_start: OnStart, on_audio: OnAudio) -> _Event:
         try:
             return _Ended(speaking, await speaking.speak(on_start, on_audio))
         except WebSocketDisconnect:
             return _Gone()
-        except Problem as problem:
+        except HttpProblem as problem:
             return _Ended(speaking, problem)
         except StorageError as error:
             return _Ended(speaking, storage_problem(error) or internal())
@@ -339,6 +341,6 @@ def _read_text(text: str) -> _Event:
             raise violated_protocol("a message is a JSON object")
         if num_bytes > MAX_PIECE_BYTES and message.get("type") not in STARTS:
             raise message_too_large(MAX_PIECE_BYTES)
-    except Problem as problem:
+    except HttpProblem as problem:
         return _Wrong(problem)
     return _Came(message, num_bytes)

@@ -11,20 +11,20 @@ import enum
 from pydantic import JsonValue
 
 from api.http.parsing import parse_fields
-from api.http.problems.problem import Problem, input_timeout, violated_protocol
+from api.http.problems.problem import HttpProblem, input_timeout, violated_protocol
 from api.openai.socket.actions import (
     Action,
+    AwaitedMessage,
     Close,
     Configure,
-    Extend,
+    ExtendUtterance,
+    FoundVoice,
     Message,
-    Outcome,
     Send,
     SendAudio,
     Speak,
     Stop,
-    Voice,
-    Waiting,
+    UtteranceOutcome,
 )
 from api.openai.socket.incoming_text import IncomingText
 from api.openai.socket.refusals import NORMAL, ending, error_fields, goodbye
@@ -64,23 +64,23 @@ class StreamingTextMachine:
         self._asked = (self._manner, self._format)
         self._utterance = 0
         self._rate_hz = 0
-        self._retired: Problem | None = None
+        self._retired: HttpProblem | None = None
         self._forget_utterance()
 
     def greet(self) -> list[Action]:
         return []
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> AwaitedMessage:
         match self._state:
             case _State.NEW:
-                return Waiting.START
+                return AwaitedMessage.START
             case _State.READY:
-                return Waiting.NEXT
+                return AwaitedMessage.NEXT
             case _State.TAKING | _State.LOST:
-                return Waiting.TEXT
+                return AwaitedMessage.TEXT
             case _:
-                return Waiting.SPEECH
+                return AwaitedMessage.SPEECH
 
     def puts_off(self, message: Message) -> bool:
         kind = message.get("type")
@@ -91,10 +91,10 @@ class StreamingTextMachine:
         """A message that cannot be is told of, and overlooked once the session has its manner, as vLLM-Omni does."""
         try:
             return self._received(message)
-        except Problem as problem:
+        except HttpProblem as problem:
             return self._fault(problem)
 
-    def configured(self, voice: Voice) -> list[Action]:
+    def configured(self, voice: FoundVoice) -> list[Action]:
         self._rate_hz = voice.sample_rate_hz
         self._manner, self._format = self._asked
         self._is_configured = True
@@ -102,7 +102,7 @@ class StreamingTextMachine:
         self._forget_utterance()
         return []
 
-    def refused(self, problem: Problem) -> list[Action]:
+    def refused(self, problem: HttpProblem) -> list[Action]:
         return self._fault(problem)
 
     def started(self, request_id: str) -> list[Action]:
@@ -112,30 +112,30 @@ class StreamingTextMachine:
         self._num_bytes += len(data)
         return [*self._audio_start(), SendAudio(data)]
 
-    def done(self, outcome: Outcome) -> list[Action]:
+    def done(self, outcome: UtteranceOutcome) -> list[Action]:
         findings: list[JsonValue] = list(outcome.findings)
         usage = dict(outcome.usage)
         return [*self._audio_start(), self._audio_done(is_error=False), *self._ended(findings=findings, usage=usage)]
 
-    def failed(self, problem: Problem) -> list[Action]:
+    def failed(self, problem: HttpProblem) -> list[Action]:
         partial: Message = {"partial_audio": True, "action": "discard"} if self._num_bytes else {}
         error = Send({**self._error(problem).message, **partial})
         return [*self._audio_start(), error, self._audio_done(is_error=True), *self._ended()]
 
     def timed_out(self) -> list[Action]:
-        if self.waiting is Waiting.NEXT:
+        if self.waiting is AwaitedMessage.NEXT:
             self._state = _State.CLOSED
             return [Close(NORMAL, "nothing was asked for")]
         return self.violated(input_timeout())
 
-    def retire(self, problem: Problem) -> list[Action]:
+    def retire(self, problem: HttpProblem) -> list[Action]:
         self._retired = problem
         if self._state in (_State.NEW, _State.READY):
             self._state = _State.CLOSED
             return [goodbye(problem)]
         return [ending(problem)] if self._text.has_begun else self.violated(problem)
 
-    def violated(self, problem: Problem) -> list[Action]:
+    def violated(self, problem: HttpProblem) -> list[Action]:
         self._state = _State.CLOSED
         return [Stop(), self._error(problem), goodbye(problem)]
 
@@ -181,7 +181,7 @@ class StreamingTextMachine:
         had_begun = self._text.has_begun
         try:
             text = self._text.add(piece)
-        except Problem as problem:
+        except HttpProblem as problem:
             # Without this piece the rest would be another text.
             self._state = _State.TAKING
             return [Stop(), *self.failed(problem)]
@@ -189,21 +189,21 @@ class StreamingTextMachine:
         if not text:
             return []
         self._spoken.append(text)
-        return [Extend(text, is_last=False) if had_begun else Speak(text)]
+        return [ExtendUtterance(text, is_last=False) if had_begun else Speak(text)]
 
     def _end(self) -> list[Action]:
         if self._state is _State.LOST:
             return self._over(**self._last_words)
         try:
             rest = self._text.end()
-        except Problem as problem:
+        except HttpProblem as problem:
             self._state = _State.ENDING
             return [Stop(), *self.failed(problem)]
         if not self._text.has_begun:
             return self._over()
         self._spoken.append(rest)
         self._state = _State.ENDING
-        return [Extend(rest, is_last=True)]
+        return [ExtendUtterance(rest, is_last=True)]
 
     def _cancel(self) -> list[Action]:
         if self._state is _State.READY:
@@ -212,7 +212,7 @@ class StreamingTextMachine:
         ends = [self._audio_done(is_error=False)] if self._is_audible and self._state is not _State.LOST else []
         return [Stop(), *ends, *self._over(cancelled=True)]
 
-    def _fault(self, problem: Problem) -> list[Action]:
+    def _fault(self, problem: HttpProblem) -> list[Action]:
         return [self._error(problem)] if self._is_configured else self.violated(problem)
 
     def _ended(self, **more: JsonValue) -> list[Action]:
@@ -256,6 +256,6 @@ class StreamingTextMachine:
     def _place(self) -> Message:
         return {"utterance_index": self._utterance, "sentence_index": 0}
 
-    def _error(self, problem: Problem) -> Send:
+    def _error(self, problem: HttpProblem) -> Send:
         fields = error_fields(problem)
         return Send({"type": "error", "message": fields["message"], "error": fields})

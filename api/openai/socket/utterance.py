@@ -10,8 +10,8 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from api.live.speech import LiveSpeech
-from api.live.stream import LiveStream
-from api.openai.socket.actions import OnAudio, OnStart, Outcome
+from api.live.stream import HeardStream
+from api.openai.socket.actions import OnAudio, OnStart, UtteranceOutcome
 from rhapsode.contract.openai import SpeechFormat
 from storage.audio.speech_encoding import costs_time, speech_encoder
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
@@ -21,7 +21,7 @@ from storage.live.orders import LiveOrder, LiveTextMode
 logger = logging.getLogger(__name__)
 
 
-class Sound(Protocol):
+class SoundFormat(Protocol):
     """Samples as they are to be sent."""
 
     async def add(self, pcm: bytes) -> bytes:
@@ -67,8 +67,10 @@ class WholeSound:
         return head + audio
 
 
-class Utterance:
-    def __init__(self, live: LiveSpeech, tenant: TenantId, key: str, order: LiveOrder, text: str, sound: Sound) -> None:
+class SocketUtterance:
+    def __init__(
+        self, live: LiveSpeech, tenant: TenantId, key: str, order: LiveOrder, text: str, sound: SoundFormat
+    ) -> None:
         """key: the caller's, whose usage it is. order: but for its text, of which the first is there."""
         self._live = live
         self._tenant = tenant
@@ -82,7 +84,7 @@ class Utterance:
         """At once, also while a place is still looked for. How much can wait so is bounded by the text's own limit."""
         self._pieces.put_nowait((text, is_last))
 
-    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> Outcome:
+    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> UtteranceOutcome:
         """Until all is said. Raises a `Problem` or a `StorageError`; cancelled, it frees the engine's place."""
         order = await self._order_to_begin_with()
         async with await self._live.open(self._tenant, order, self._key) as stream:
@@ -94,7 +96,7 @@ class Utterance:
                 if writing is not None:
                     writing.cancel()
                     await asyncio.wait((writing,))
-            return Outcome(stream.findings, stream.usage.chars, stream.usage.audio_s)
+            return UtteranceOutcome(stream.findings, stream.usage.chars, stream.usage.audio_s)
 
     async def _order_to_begin_with(self) -> LiveOrder:
         """With the first text; where the model reads all of it before it speaks, with the whole."""
@@ -104,7 +106,7 @@ class Utterance:
             text += more
         return self._order.model_copy(update={"text": text, "text_is_open": not is_last})
 
-    async def _write(self, stream: LiveStream) -> None:
+    async def _write(self, stream: HeardStream) -> None:
         is_last = False
         try:
             while not is_last:
@@ -123,7 +125,7 @@ class Utterance:
             text += more
         return text, is_last
 
-    async def _hear(self, stream: LiveStream, on_audio: OnAudio) -> None:
+    async def _hear(self, stream: HeardStream, on_audio: OnAudio) -> None:
         async for chunk in stream.chunks():
             if audio := await self._sound.add(chunk.pcm):
                 await on_audio(audio)

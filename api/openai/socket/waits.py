@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.openai.socket.actions import Waiting
+from api.openai.socket.actions import AwaitedMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class MessageTimeouts:
     """start_s, next_s, text_s: for the next message, by what it is waited for.
 
     whole_text_s: for one text from its beginning to its end, so that nobody holds an engine's place with a word now and
@@ -21,29 +21,29 @@ class Patience:
     whole_text_s: float = 1800.0
     connection_s: float = 86_400.0
 
-    def of(self, waiting: Waiting) -> float | None:
+    def of(self, waiting: AwaitedMessage) -> float | None:
         match waiting:
-            case Waiting.START:
+            case AwaitedMessage.START:
                 return self.start_s
-            case Waiting.NEXT:
+            case AwaitedMessage.NEXT:
                 return self.next_s
-            case Waiting.TEXT:
+            case AwaitedMessage.TEXT:
                 return self.text_s
-            case Waiting.SPEECH:
+            case AwaitedMessage.SPEECH:
                 return None
 
 
 class Waits:
     """Of one connection. Times are of one clock, in seconds."""
 
-    def __init__(self, patience: Patience, now_s: float) -> None:
+    def __init__(self, patience: MessageTimeouts, now_s: float) -> None:
         self._patience = patience
         self._expires_s: float | None = now_s + patience.connection_s
         self._text_until_s: float | None = None
 
-    def left_s(self, waiting: Waiting, now_s: float) -> float | None:
+    def left_s(self, waiting: AwaitedMessage, now_s: float) -> float | None:
         """For the next message, beginning now; None for as long as it takes. To be asked before each."""
-        if waiting is not Waiting.TEXT:
+        if waiting is not AwaitedMessage.TEXT:
             self._text_until_s = None
         elif self._text_until_s is None:
             self._text_until_s = now_s + self._patience.whole_text_s

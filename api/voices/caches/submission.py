@@ -17,7 +17,7 @@ from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VOICE_ID, TenantId, VoiceId, new_job_id
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import IdempotencyKey, Submission
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.objects.keys import voice_list
 from storage.queue.model_registry import ModelCard
@@ -81,7 +81,7 @@ def submit_voices(
     card: ModelCard,
     order: BulkCacheOrder,
     idempotency: IdempotencyKey | None,
-    webhook: JobWebhook | None = None,
+    webhook: WebhookTarget | None = None,
 ) -> Accepted:
     job = new_job_id()
     submission = Submission(

@@ -14,7 +14,7 @@ from reading.documents.docx.numbering import read_numbering
 from reading.documents.docx.styles import read_styles
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.markup import local_name, parse_xml
-from reading.documents.page import ChapterMarks, chapter_level, tell_page
+from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.script import Script
@@ -40,7 +40,7 @@ def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     builder = ScriptBuilder()
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
-    tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
+    tell_page(root, flow, chapters, PageChapterMarks(chapter_level(root)), images)
     chapters.check()
     title, author, language = (_property(archive, name) for name in ("title", "creator", "language"))
     script = builder.build(title=title, author=author, language=language)

@@ -13,7 +13,7 @@ from reading.documents.epub.contents import ContentsEntry, read_contents
 from reading.documents.epub.package import Package, read_package
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.markup import parse_xhtml
-from reading.documents.page import ChapterMarks, first_heading, tell_page
+from reading.documents.page import PageChapterMarks, first_heading, tell_page
 from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.script import Script
@@ -60,7 +60,7 @@ def _tell(
             chapters.begin(entry.title)
     if not contents:
         chapters.begin(first_heading(root))
-    tell_page(root, flow, chapters, ChapterMarks(ids=marks), images)
+    tell_page(root, flow, chapters, PageChapterMarks(ids=marks), images)
 
 
 def _by_page(entries: Sequence[ContentsEntry]) -> dict[str, list[ContentsEntry]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from reading.documents.pdf.lines import Line, Row
+from reading.documents.pdf.lines import PdfLine, Row
 from reading.documents.pdf.runs import Run
 
 LEAST_LINES = 8
@@ -31,7 +31,7 @@ _EDGE = 0.15
 class Column:
     """Lines in reading order. left, right: its edges, as its lines keep to them."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PdfLine, ...]
 
     @property
     def left(self) -> float:

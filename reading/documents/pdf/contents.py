@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from reading.documents.pdf.columns import Column
-from reading.documents.pdf.lines import Line
+from reading.documents.pdf.lines import PdfLine
 
 LEAST_ENTRIES = 3
 
@@ -26,8 +26,8 @@ def without_contents(columns: Sequence[Column]) -> list[Column]:
     return [Column(tuple(line for line in column.lines if id(line) in kept)) for column in columns]
 
 
-def _kept(lines: Sequence[Line]) -> list[Line]:
-    kept: list[Line] = []
+def _kept(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    kept: list[PdfLine] = []
     at = 0
     while at < len(lines):
         end = _end_of_contents(lines, at)
@@ -40,7 +40,7 @@ def _kept(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def _end_of_contents(lines: Sequence[Line], at: int) -> int:
+def _end_of_contents(lines: Sequence[PdfLine], at: int) -> int:
     """Behind a table that begins here; `at` where none does."""
     if lines[at].text.rstrip(".:").casefold() not in _HEADINGS:
         return at

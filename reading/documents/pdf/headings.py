@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reading.documents.pdf.paragraphs import BULLET, Paragraph, ends_sentence
+from reading.documents.pdf.paragraphs import BULLET, PdfParagraph, ends_sentence
 from reading.documents.plain.numbering import is_named, read_label
 
 LARGER = 1.12
@@ -38,7 +38,7 @@ def body_size(sizes: Iterable[tuple[float, int]]) -> float:
     return max(counts, key=lambda size: (counts[size], size)) if counts else 1.0
 
 
-def passages_of(paragraphs: Sequence[Paragraph], body: float) -> list[Passage]:
+def passages_of(paragraphs: Sequence[PdfParagraph], body: float) -> list[Passage]:
     levels = _levels(paragraphs, body)
     passages: list[Passage] = []
     for paragraph in paragraphs:
@@ -50,7 +50,7 @@ def passages_of(paragraphs: Sequence[Paragraph], body: float) -> list[Passage]:
     return passages
 
 
-def _passage(paragraph: Paragraph, level: int) -> Passage:
+def _passage(paragraph: PdfParagraph, level: int) -> Passage:
     first, *others = (line.text for line in paragraph.lines)
     # A list's mark is seen, and not read; a dash may be the beginning of what somebody says.
     lines = (first if first[0] in _DASHES else _unmarked(first), *others)
@@ -63,17 +63,17 @@ def _unmarked(text: str) -> str:
     return text if found is None else text[found.end() :]
 
 
-def _levels(paragraphs: Sequence[Paragraph], body: float) -> dict[float, int]:
+def _levels(paragraphs: Sequence[PdfParagraph], body: float) -> dict[float, int]:
     ranks = {_rank(paragraph) for paragraph in paragraphs if _is_heading(paragraph, body)}
     return {rank: min(MOST_LEVELS, place) for place, rank in enumerate(sorted(ranks, reverse=True), 1)}
 
 
-def _rank(paragraph: Paragraph) -> float:
+def _rank(paragraph: PdfParagraph) -> float:
     """By size; of one size, bold is above."""
     return round(paragraph.size) + (0.1 if paragraph.is_bold else 0.0)
 
 
-def _is_heading(paragraph: Paragraph, body: float) -> bool:
+def _is_heading(paragraph: PdfParagraph, body: float) -> bool:
     text = " ".join(line.text for line in paragraph.lines)
     if len(text) > MOST_CHARS or len(paragraph.lines) > MOST_LINES or not any(letter.isalnum() for letter in text):
         return False

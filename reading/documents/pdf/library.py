@@ -18,7 +18,7 @@ from typing import Any
 import pypdfium2_raw
 
 from reading.documents.errors import DocumentError
-from reading.documents.pdf.runs import Direction, Page, Run, turned
+from reading.documents.pdf.runs import Direction, PdfPage, Run, turned
 
 MAX_PAGES = 5_000
 MAX_CHARS = 2_000_000
@@ -80,14 +80,14 @@ class PdfFile:
             raise DocumentError(f"the PDF has {self.num_pages:,} pages; 1 to {MAX_PAGES:,} are read")
         self._chars = 0
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[PdfPage]:
         for index in range(self.num_pages):
             page = _pdfium.FPDF_LoadPage(self._document, index)
             text = _pdfium.FPDFText_LoadPage(page) if page else None
             if not text:
                 raise DocumentError(f"page {index + 1} of the PDF is damaged")
             self._count(text, index)
-            yield Page(index, _upright(list(_Letters(text).runs())))
+            yield PdfPage(index, _upright(list(_Letters(text).runs())))
             _pdfium.FPDFText_ClosePage(text)
             _pdfium.FPDF_ClosePage(page)
 

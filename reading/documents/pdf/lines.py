@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from reading.documents.page import raised
-from reading.documents.pdf.runs import Page, Run
+from reading.documents.pdf.runs import PdfPage, Run
 
 WIDE_GAP = 0.75
 """Of the letters' size: more than a space, also in a line that was stretched."""
@@ -25,7 +25,7 @@ _UNITS = frozenset({"m", "cm", "mm", "km", "dm", "ft", "in", "yd", "mi", "s", "k
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PdfLine:
     """A row of a page, or what a column has of it. is_table: cells stand in it, with gaps between them."""
 
     text: str
@@ -54,7 +54,7 @@ class Row:
         return self.runs[0].baseline
 
     @property
-    def line(self) -> Line:
+    def line(self) -> PdfLine:
         return line_of(self.runs, self.page)
 
     def pieces(self) -> Iterator[tuple[Run, ...]]:
@@ -68,7 +68,7 @@ class Row:
         yield tuple(open_runs)
 
 
-def rows_of(page: Page) -> list[Row]:
+def rows_of(page: PdfPage) -> list[Row]:
     """From the top of the page to its foot."""
     runs = sorted(_levelled(page.runs), key=lambda run: -run.baseline)
     rows: list[list[Run]] = []
@@ -81,7 +81,7 @@ def rows_of(page: Page) -> list[Row]:
     return list(_with_initials(made))
 
 
-def line_of(runs: Sequence[Run], page: int) -> Line:
+def line_of(runs: Sequence[Run], page: int) -> PdfLine:
     parts: list[str] = []
     gaps = 0
     for before, run in zip((None, *runs), runs, strict=False):
@@ -91,7 +91,7 @@ def line_of(runs: Sequence[Run], page: int) -> Line:
             parts.append(" ")
         parts.append(_said(run, before))
     length = sum(len(run.text) for run in runs)
-    return Line(
+    return PdfLine(
         text=" ".join("".join(parts).split()),
         left=runs[0].left,
         right=max(run.right for run in runs),

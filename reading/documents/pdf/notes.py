@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from reading.documents.pdf.columns import Column
-from reading.documents.pdf.lines import Line
+from reading.documents.pdf.lines import PdfLine
 
 SMALLER = 0.93
 """Than the text's letters."""
@@ -34,7 +34,7 @@ def without_notes(columns: Sequence[Column], body_size: float) -> list[Column]:
     return kept
 
 
-def _first_small(lines: Sequence[Line], body_size: float) -> int:
+def _first_small(lines: Sequence[PdfLine], body_size: float) -> int:
     """Of those at the foot."""
     first = len(lines)
     while first and lines[first - 1].size < SMALLER * body_size:
@@ -42,5 +42,5 @@ def _first_small(lines: Sequence[Line], body_size: float) -> int:
     return first
 
 
-def _begins_note(line: Line) -> bool:
+def _begins_note(line: PdfLine) -> bool:
     return _MARK.match(line.text) is not None or _RAISED.match(line.text) is not None

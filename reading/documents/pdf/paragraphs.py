@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from reading.documents.pdf.columns import Column
-from reading.documents.pdf.lines import Line
+from reading.documents.pdf.lines import PdfLine
 
 WIDER = 1.35
 """Than the usual way from line to line: a gap between paragraphs."""
@@ -26,14 +26,14 @@ _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’»)\]]{0,3}$")
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class PdfParagraph:
     """breaks: indexes of its lines that begin a line of verse."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PdfLine, ...]
     breaks: frozenset[int] = frozenset()
 
     @property
-    def first(self) -> Line:
+    def first(self) -> PdfLine:
         return self.lines[0]
 
     @property
@@ -45,10 +45,10 @@ class Paragraph:
         return all(line.is_bold for line in self.lines)
 
 
-def paragraphs_of(columns: Sequence[Column]) -> list[Paragraph]:
+def paragraphs_of(columns: Sequence[Column]) -> list[PdfParagraph]:
     """Of the whole document; one that goes on in the next column, or on the next page, is one."""
     leading = _leading(columns)
-    paragraphs: list[Paragraph] = []
+    paragraphs: list[PdfParagraph] = []
     last: Column | None = None
     for column in columns:
         found = list(_divided(column, leading))
@@ -70,22 +70,24 @@ def _leading(columns: Sequence[Column]) -> float:
     return median(steps) if steps else 1.2
 
 
-def _divided(column: Column, leading: float) -> Iterator[Paragraph]:
+def _divided(column: Column, leading: float) -> Iterator[PdfParagraph]:
     if not column.lines:
         return
     left, right = column.left, column.right
     open_lines, breaks = [column.lines[0]], set[int]()
     for before, line in pairwise(column.lines):
         if _begins(before, line, open_lines, (left, right), leading):
-            yield Paragraph(tuple(open_lines), frozenset(breaks))
+            yield PdfParagraph(tuple(open_lines), frozenset(breaks))
             open_lines, breaks = [], set()
         elif _is_short(before, line, right):
             breaks.add(len(open_lines))
         open_lines.append(line)
-    yield Paragraph(tuple(open_lines), frozenset(breaks))
+    yield PdfParagraph(tuple(open_lines), frozenset(breaks))
 
 
-def _begins(before: Line, line: Line, open_lines: Sequence[Line], edges: tuple[float, float], leading: float) -> bool:
+def _begins(
+    before: PdfLine, line: PdfLine, open_lines: Sequence[PdfLine], edges: tuple[float, float], leading: float
+) -> bool:
     """Whether the line begins a paragraph."""
     if not _is_same_size(before, line) or before.is_bold != line.is_bold or before.is_table or line.is_table:
         return True
@@ -97,7 +99,7 @@ def _begins(before: Line, line: Line, open_lines: Sequence[Line], edges: tuple[f
     return _is_indented(before, line, open_lines, edges[0], is_short=is_short)
 
 
-def _is_indented(before: Line, line: Line, open_lines: Sequence[Line], left: float, *, is_short: bool) -> bool:
+def _is_indented(before: PdfLine, line: PdfLine, open_lines: Sequence[PdfLine], left: float, *, is_short: bool) -> bool:
     """As a paragraph's first line; not as the second of an entry that hangs over."""
     step = line.left - before.left
     deep = line.left - left
@@ -109,13 +111,13 @@ def _is_indented(before: Line, line: Line, open_lines: Sequence[Line], left: flo
     return abs(step) <= INDENT * line.size and ends_sentence(before.text) and len(open_lines) == 1
 
 
-def _is_short(before: Line, line: Line, right: float) -> bool:
+def _is_short(before: PdfLine, line: PdfLine, right: float) -> bool:
     """Whether the next line's first word had had room."""
     word = line.text.split(" ", 1)[0]
     return before.right + (len(word) + 2) * before.letter_width < right
 
 
-def _goes_on(paragraph: Paragraph, column: Column, following: Paragraph, next_column: Column) -> bool:
+def _goes_on(paragraph: PdfParagraph, column: Column, following: PdfParagraph, next_column: Column) -> bool:
     """Over the end of a column."""
     before, line = paragraph.lines[-1], following.first
     if not _is_same_size(before, line) or before.is_bold != line.is_bold or before.is_table or line.is_table:
@@ -126,14 +128,14 @@ def _goes_on(paragraph: Paragraph, column: Column, following: Paragraph, next_co
     return not is_indented and (not ends_sentence(before.text) or line.text[:1].islower())
 
 
-def _joined(one: Paragraph, two: Paragraph) -> Paragraph:
+def _joined(one: PdfParagraph, two: PdfParagraph) -> PdfParagraph:
     moved = {index + len(one.lines) for index in two.breaks}
-    return Paragraph((*one.lines, *two.lines), one.breaks | moved)
+    return PdfParagraph((*one.lines, *two.lines), one.breaks | moved)
 
 
 def ends_sentence(text: str) -> bool:
     return _SENTENCE_END.search(text[-5:]) is not None
 
 
-def _is_same_size(one: Line, two: Line) -> bool:
+def _is_same_size(one: PdfLine, two: PdfLine) -> bool:
     return abs(one.size - two.size) <= _SAME_SIZE * max(one.size, two.size)

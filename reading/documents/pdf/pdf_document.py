@@ -11,17 +11,17 @@ from reading.cleaning.cleaning import without_litter
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.errors import ONLY_PICTURES, DocumentError
-from reading.documents.page import ChapterMarks, chapter_level, tell_page
+from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.documents.pdf.chapter_marks import chapter_places
 from reading.documents.pdf.columns import Column, columns_of
 from reading.documents.pdf.contents import without_contents
 from reading.documents.pdf.furniture import without_furniture
 from reading.documents.pdf.headings import Passage, body_size, passages_of
 from reading.documents.pdf.library import PdfFile
-from reading.documents.pdf.lines import Line, Row, rows_of
+from reading.documents.pdf.lines import PdfLine, Row, rows_of
 from reading.documents.pdf.notes import without_notes
 from reading.documents.pdf.paragraphs import paragraphs_of
-from reading.documents.pdf.runs import Page
+from reading.documents.pdf.runs import PdfPage
 from reading.documents.pdf.whole_words import whole_words
 from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
@@ -51,13 +51,13 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
     titles = {str(place): found for place, found in places.items()}
-    tell_page(root, flow, chapters, ChapterMarks(0 if titles else chapter_level(root), titles), images)
+    tell_page(root, flow, chapters, PageChapterMarks(0 if titles else chapter_level(root), titles), images)
     chapters.check()
     script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
     return without_litter(with_short_chapters_joined(script), is_book=True)
 
 
-def _require_text(pages: Sequence[Page]) -> None:
+def _require_text(pages: Sequence[PdfPage]) -> None:
     letters = sum(len(run.text) for page in pages for run in page.runs)
     if not letters:
         number = "page 1 has" if len(pages) == 1 else f"pages 1 to {len(pages)} have"
@@ -69,7 +69,7 @@ def _require_text(pages: Sequence[Page]) -> None:
         )
 
 
-def _passages(pages: Sequence[Page], left_out: LeftOutList) -> list[Passage]:
+def _passages(pages: Sequence[PdfPage], left_out: LeftOutList) -> list[Passage]:
     printed = [rows_of(page) for page in pages]
     rows = without_furniture(printed)
     _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
@@ -86,11 +86,13 @@ def _rows(pages: Sequence[Sequence[Row]]) -> list[Row]:
     return [row for page in pages for row in page]
 
 
-def _lines(columns: Sequence[Column]) -> list[Line]:
+def _lines(columns: Sequence[Column]) -> list[PdfLine]:
     return [line for column in columns for line in column.lines]
 
 
-def _list_gone(kind: str, before: Sequence[Row | Line], after: Sequence[Row | Line], left_out: LeftOutList) -> None:
+def _list_gone(
+    kind: str, before: Sequence[Row | PdfLine], after: Sequence[Row | PdfLine], left_out: LeftOutList
+) -> None:
     kept = set(map(id, after))
     for each in before:
         if id(each) not in kept:

@@ -47,7 +47,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PdfPage:
     """index: from 0. runs: in the order in which they are drawn."""
 
     index: int

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reading.documents.plain.numbering import read_label
-from reading.documents.plain.paragraphs import Paragraph
+from reading.documents.plain.paragraphs import TextParagraph
 
 LEAST_ENTRIES = 3
 MOST_LINES = 3_000
@@ -46,7 +46,7 @@ def keys_of(text: str) -> frozenset[str]:
     return frozenset(key for key in spelled if len(key) >= SHORTEST)
 
 
-def find_contents(paragraphs: Sequence[Paragraph]) -> Contents | None:
+def find_contents(paragraphs: Sequence[TextParagraph]) -> Contents | None:
     """The first there is, headed or not; None for a text that has none, or one that nothing bears out."""
     lasts = _last_places(paragraphs)
     for first, paragraph in enumerate(paragraphs):
@@ -55,7 +55,7 @@ def find_contents(paragraphs: Sequence[Paragraph]) -> Contents | None:
     return _unheaded(paragraphs, lasts)
 
 
-def _headed(paragraphs: Sequence[Paragraph], first: int, lasts: Mapping[str, int]) -> Contents | None:
+def _headed(paragraphs: Sequence[TextParagraph], first: int, lasts: Mapping[str, int]) -> Contents | None:
     entries, stop = _entries(paragraphs, first)
     borne_out = [(index, keys) for index, keys in entries if _comes_from(keys, stop, lasts)]
     if len(borne_out) < LEAST_ENTRIES - 1 or len(borne_out) * 2 < len(entries):
@@ -65,7 +65,7 @@ def _headed(paragraphs: Sequence[Paragraph], first: int, lasts: Mapping[str, int
     return Contents(first, last, frozenset().union(*(keys for _, keys in borne_out)))
 
 
-def _entries(paragraphs: Sequence[Paragraph], first: int) -> tuple[list[tuple[int, frozenset[str]]], int]:
+def _entries(paragraphs: Sequence[TextParagraph], first: int) -> tuple[list[tuple[int, frozenset[str]]], int]:
     """The lines below the heading, each with its paragraph, up to one that was there before; and where that is."""
     entries: list[tuple[int, frozenset[str]]] = []
     seen: set[str] = set()
@@ -81,7 +81,7 @@ def _entries(paragraphs: Sequence[Paragraph], first: int) -> tuple[list[tuple[in
     return entries, len(paragraphs)
 
 
-def _unheaded(paragraphs: Sequence[Paragraph], lasts: Mapping[str, int]) -> Contents | None:
+def _unheaded(paragraphs: Sequence[TextParagraph], lasts: Mapping[str, int]) -> Contents | None:
     """Numbered lines with nothing between them."""
     first = None
     for index, paragraph in enumerate(paragraphs):
@@ -94,7 +94,7 @@ def _unheaded(paragraphs: Sequence[Paragraph], lasts: Mapping[str, int]) -> Cont
     return None
 
 
-def _run(paragraphs: Sequence[Paragraph], first: int, end: int, lasts: Mapping[str, int]) -> Contents | None:
+def _run(paragraphs: Sequence[TextParagraph], first: int, end: int, lasts: Mapping[str, int]) -> Contents | None:
     """Of paragraphs of numbered lines, those up to the last that comes again: behind it may be the first chapter."""
     entries = [(index, keys_of(line.text)) for index in range(first, end) for line in paragraphs[index].lines]
     borne_out = [(index, keys) for index, keys in entries if _comes_from(keys, index + 1, lasts)]
@@ -108,7 +108,7 @@ def _comes_from(keys: frozenset[str], index: int, lasts: Mapping[str, int]) -> b
     return any(lasts.get(key, -1) >= index for key in keys)
 
 
-def _last_places(paragraphs: Sequence[Paragraph]) -> dict[str, int]:
+def _last_places(paragraphs: Sequence[TextParagraph]) -> dict[str, int]:
     """Where what may be a heading, a short paragraph, comes for the last time."""
     lasts: dict[str, int] = {}
     for index, paragraph in enumerate(paragraphs):
@@ -117,7 +117,7 @@ def _last_places(paragraphs: Sequence[Paragraph]) -> dict[str, int]:
     return lasts
 
 
-def _is_prose(paragraph: Paragraph) -> bool:
+def _is_prose(paragraph: TextParagraph) -> bool:
     text = paragraph.text
     numbered = sum(
         1 for line in paragraph.lines if len(line.text) < 55 or read_label(line.text) or _ends_in_page(line.text)

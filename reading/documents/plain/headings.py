@@ -9,7 +9,7 @@ from statistics import median
 
 from reading.documents.plain.contents import keys_of
 from reading.documents.plain.numbering import CHAPTERS, PARTS, Label, is_named, read_label
-from reading.documents.plain.paragraphs import Line, Paragraph
+from reading.documents.plain.paragraphs import TextLine, TextParagraph
 
 MOST_LINES = 3
 LEAST_CHAPTER = 300
@@ -23,7 +23,7 @@ _SENTENCE_MARKS = (".", ",", ";", ":", "!", "?", "-", "—", '"', "”", "’", 
 class Heading:
     """lines: what is spoken of it, each by itself. begins: the chapter's title, "" for a section of one."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     begins: str
 
     @property
@@ -41,10 +41,10 @@ class _Candidate:
 
     at: int
     label: Label | None
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
 
 
-def find_headings(paragraphs: Sequence[Paragraph], contents: frozenset[str]) -> list[Heading]:
+def find_headings(paragraphs: Sequence[TextParagraph], contents: frozenset[str]) -> list[Heading]:
     """In order. contents: what a table of contents calls the chapters."""
     candidates = list(_candidates(paragraphs, contents))
     bare = _numbered_runs([each for each in candidates if each.label is not None and each.label.is_bare])
@@ -57,7 +57,7 @@ def find_headings(paragraphs: Sequence[Paragraph], contents: frozenset[str]) -> 
     return _merged(list(_headings(paragraphs, chosen, begins)), paragraphs)
 
 
-def _candidates(paragraphs: Sequence[Paragraph], contents: frozenset[str]) -> Iterator[_Candidate]:
+def _candidates(paragraphs: Sequence[TextParagraph], contents: frozenset[str]) -> Iterator[_Candidate]:
     for at, paragraph in enumerate(paragraphs):
         first, text = paragraph.lines[0], paragraph.text
         if len(paragraph.lines) <= MOST_LINES and (label := read_label(text)):
@@ -76,12 +76,12 @@ def _is_chapter(candidate: _Candidate) -> bool:
     return label.kind in CHAPTERS or label.is_bare
 
 
-def _one_line(paragraph: Paragraph) -> tuple[Line, ...]:
+def _one_line(paragraph: TextParagraph) -> tuple[TextLine, ...]:
     """A title that goes on in the next line."""
-    return (Line(paragraph.start, paragraph.end, paragraph.text),)
+    return (TextLine(paragraph.start, paragraph.end, paragraph.text),)
 
 
-def _has_title(line: Line) -> bool:
+def _has_title(line: TextLine) -> bool:
     label = read_label(line.text)
     return label is not None and bool(label.title)
 
@@ -113,7 +113,7 @@ def _keys(candidate: _Candidate) -> frozenset[str]:
     return keys_of(" ".join(line.text for line in candidate.lines))
 
 
-def _heading_lines(paragraph: Paragraph) -> tuple[Line, ...]:
+def _heading_lines(paragraph: TextParagraph) -> tuple[TextLine, ...]:
     """Of a paragraph that begins with a chapter's number and goes on with its title, or with the chapter."""
     if len(paragraph.lines) <= MOST_LINES and all(_is_title(line.text) for line in paragraph.lines[1:]):
         return paragraph.lines
@@ -140,7 +140,9 @@ def _numbered_runs(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     return kept if gaps and median(gaps) >= LEAST_CHAPTER else []
 
 
-def _headings(paragraphs: Sequence[Paragraph], chosen: Sequence[_Candidate], chapters: set[int]) -> Iterator[Heading]:
+def _headings(
+    paragraphs: Sequence[TextParagraph], chosen: Sequence[_Candidate], chapters: set[int]
+) -> Iterator[Heading]:
     taken = {each.at for each in chosen}
     for each in chosen:
         label, lines = each.label, each.lines
@@ -151,7 +153,7 @@ def _headings(paragraphs: Sequence[Paragraph], chosen: Sequence[_Candidate], cha
         yield Heading(lines, _chapter_title(lines) if each.at in chapters else "")
 
 
-def _title_lines(paragraph: Paragraph) -> tuple[Line, ...]:
+def _title_lines(paragraph: TextParagraph) -> tuple[TextLine, ...]:
     """The paragraph behind a number, if it is a title."""
     if len(paragraph.lines) == 1 and _is_title(paragraph.text):
         return paragraph.lines
@@ -165,7 +167,7 @@ def _is_title(text: str) -> bool:
     return len(text) <= 70 and text[0].isupper() and not text.endswith(_SENTENCE_MARKS)
 
 
-def _chapter_title(lines: Sequence[Line]) -> str:
+def _chapter_title(lines: Sequence[TextLine]) -> str:
     """On one line; what stands on lines of its own is told apart."""
     texts = [" ".join(line.text.split()).strip("_= ") for line in lines]
     title = texts[0]
@@ -174,7 +176,7 @@ def _chapter_title(lines: Sequence[Line]) -> str:
     return title.rstrip(".: ") or texts[0]
 
 
-def _merged(headings: Sequence[Heading], paragraphs: Sequence[Paragraph]) -> list[Heading]:
+def _merged(headings: Sequence[Heading], paragraphs: Sequence[TextParagraph]) -> list[Heading]:
     """A part that goes straight on to its first chapter is no chapter of its own."""
     merged: list[Heading] = []
     starts = {paragraph.end: following.start for paragraph, following in pairwise(paragraphs)}

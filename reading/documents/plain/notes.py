@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 
 from reading.documents.plain.edits import Edit
-from reading.documents.plain.paragraphs import Paragraph
+from reading.documents.plain.paragraphs import TextParagraph
 
 _NOTE = re.compile(r"(\[(?:\d{1,3}|[*†‡§]{1,3}|[A-Z])\])(?:[ \t]|:)")
 _MARK = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[*†‡§]{1,3}|[A-Z])\]")
 _HEADINGS = frozenset({"footnotes", "notes", "endnotes", "footnote"})
 
 
-def find_notes(text: str, paragraphs: Sequence[Paragraph]) -> list[Edit]:
+def find_notes(text: str, paragraphs: Sequence[TextParagraph]) -> list[Edit]:
     marks = {match[0] for match in _MARK.finditer(text)}
     if not marks:
         return []
@@ -22,10 +22,10 @@ def find_notes(text: str, paragraphs: Sequence[Paragraph]) -> list[Edit]:
     return [(paragraphs[index].start, paragraphs[index].end, "") for index in sorted({*notes, *headed})]
 
 
-def _is_note(paragraph: Paragraph, marks: set[str]) -> bool:
+def _is_note(paragraph: TextParagraph, marks: set[str]) -> bool:
     found = _NOTE.match(paragraph.lines[0].text)
     return found is not None and found[1] in marks
 
 
-def _is_heading(paragraph: Paragraph) -> bool:
+def _is_heading(paragraph: TextParagraph) -> bool:
     return paragraph.text.rstrip(".: ").casefold() in _HEADINGS

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from reading.documents.plain.edits import Edit
-from reading.documents.plain.paragraphs import Paragraph
+from reading.documents.plain.paragraphs import TextParagraph
 
 LEAST_PAGES = 4
 MOST_CHARS = 6_000
@@ -17,7 +17,7 @@ MOST_CHARS = 6_000
 _NUMBER = re.compile(r"(?:[-–—][ ]?(\d{1,4})[ ]?[-–—]|(?:Page |p\. ?)?(\d{1,4}))", re.IGNORECASE)
 
 
-def find_page_numbers(text: str, paragraphs: Sequence[Paragraph]) -> list[Edit]:
+def find_page_numbers(text: str, paragraphs: Sequence[TextParagraph]) -> list[Edit]:
     """Edits that take them out; a sentence that goes on behind one is whole again."""
     numbered = [(index, int(match[1] or match[2])) for index, each in enumerate(paragraphs) if (match := _number(each))]
     pages = _counting(numbered)
@@ -28,7 +28,7 @@ def find_page_numbers(text: str, paragraphs: Sequence[Paragraph]) -> list[Edit]:
     return [_removal(text, paragraphs, index) for index in pages]
 
 
-def _number(paragraph: Paragraph) -> re.Match[str] | None:
+def _number(paragraph: TextParagraph) -> re.Match[str] | None:
     return _NUMBER.fullmatch(paragraph.lines[0].text) if len(paragraph.lines) == 1 else None
 
 
@@ -43,7 +43,7 @@ def _counting(numbered: Sequence[tuple[int, int]]) -> list[int]:
     return kept
 
 
-def _removal(text: str, paragraphs: Sequence[Paragraph], index: int) -> Edit:
+def _removal(text: str, paragraphs: Sequence[TextParagraph], index: int) -> Edit:
     page = paragraphs[index]
     if 0 < index < len(paragraphs) - 1:
         before, behind = paragraphs[index - 1].end, paragraphs[index + 1].start

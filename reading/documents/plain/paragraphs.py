@@ -10,7 +10,7 @@ LONG_LINE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """[start, end) without the line's end. text: without blanks at its edges."""
 
     start: int
@@ -19,13 +19,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class TextParagraph:
     """Lines without a blank one between them; at least one."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
 
     @property
-    def first(self) -> Line:
+    def first(self) -> TextLine:
         return self.lines[0]
 
     @property
@@ -41,32 +41,32 @@ class Paragraph:
         return " ".join(line.text for line in self.lines)
 
 
-def read_lines(text: str) -> Iterator[Line]:
+def read_lines(text: str) -> Iterator[TextLine]:
     start = 0
     for line in text.split("\n"):
-        yield Line(start, start + len(line), line.strip())
+        yield TextLine(start, start + len(line), line.strip())
         start += len(line) + 1
 
 
-def read_paragraphs(text: str) -> list[Paragraph]:
+def read_paragraphs(text: str) -> list[TextParagraph]:
     """In a text that is not wrapped every line is a paragraph."""
     lines = list(read_lines(text))
     if is_unwrapped(lines):
-        return [Paragraph((line,)) for line in lines if line.text]
-    paragraphs: list[Paragraph] = []
-    open_lines: list[Line] = []
+        return [TextParagraph((line,)) for line in lines if line.text]
+    paragraphs: list[TextParagraph] = []
+    open_lines: list[TextLine] = []
     for line in lines:
         if line.text:
             open_lines.append(line)
         elif open_lines:
-            paragraphs.append(Paragraph(tuple(open_lines)))
+            paragraphs.append(TextParagraph(tuple(open_lines)))
             open_lines = []
     if open_lines:
-        paragraphs.append(Paragraph(tuple(open_lines)))
+        paragraphs.append(TextParagraph(tuple(open_lines)))
     return paragraphs
 
 
-def is_unwrapped(lines: Sequence[Line]) -> bool:
+def is_unwrapped(lines: Sequence[TextLine]) -> bool:
     """Whether most of the text stands in lines as long as paragraphs."""
     total = sum(len(line.text) for line in lines)
     return sum(len(line.text) for line in lines if len(line.text) > LONG_LINE) * 2 > total

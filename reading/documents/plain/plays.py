@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reading.documents.plain.numbering import read_label
-from reading.script.script import Block, BlockKind, Replacement, Script, Span, Voicing
+from reading.script.script import Block, BlockKind, Replacement, Script, VoicedSpan, Voicing
 
 LEAST_SPEECHES = 8
 LEAST_NAMES = 2
@@ -138,4 +138,4 @@ def _speech(text: str, start: int, end: int, speaker: str) -> Iterator[Block]:
 
 def _spans(kind: BlockKind, start: int, end: int, speaker: str) -> Iterator[Block]:
     if start < end:
-        yield Block(kind, (Span(start, end, Voicing(speaker)),))
+        yield Block(kind, (VoicedSpan(start, end, Voicing(speaker)),))

@@ -20,7 +20,7 @@ from reading.documents.plain.plays import play_script
 from reading.documents.plain.transcribers import find_transcribers_notes
 from reading.script.dialogue import dialogue_script
 from reading.script.left_out import LeftOutList, quoted
-from reading.script.script import Block, BlockKind, Script, ScriptChapter, Span, Voicing
+from reading.script.script import Block, BlockKind, Script, ScriptChapter, VoicedSpan, Voicing
 from rhapsode.contract.jobs.input import Images
 
 
@@ -127,7 +127,7 @@ def _divided(blocks: Sequence[Block], headings: Sequence[_Piece]) -> Iterator[Bl
             if start < heading.start:
                 yield Block(block.kind, (replace(block.spans[0], start=start, end=heading.start),))
             start = min(heading.end, block.end)
-            yield Block(BlockKind.HEADING, (Span(heading.start, start, Voicing()),))
+            yield Block(BlockKind.HEADING, (VoicedSpan(heading.start, start, Voicing()),))
             heading = next(cuts)
         if start < block.end:
             yield Block(block.kind, (replace(block.spans[0], start=start, end=block.end),))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from reading.documents.plain.edits import Edit
-from reading.documents.plain.paragraphs import Paragraph
+from reading.documents.plain.paragraphs import TextParagraph
 
 MOST_CHARS = 6_000
 """From the head, or from the end: what stands deeper in a text belongs to it."""
@@ -15,7 +15,7 @@ _BEGINS = re.compile(r"[\W_]{0,8}transcriber['’]?s?['’]? notes?\b(?P<rest>.?
 _ITEM = re.compile(r"[*•·–—-][ ]|\(?\d{1,3}[.)][ ]|p(?:age|\.)[ ]\d", re.IGNORECASE)
 
 
-def find_transcribers_notes(text: str, paragraphs: Sequence[Paragraph]) -> Iterator[Edit]:
+def find_transcribers_notes(text: str, paragraphs: Sequence[TextParagraph]) -> Iterator[Edit]:
     for index, paragraph in enumerate(paragraphs):
         if _BEGINS.match(paragraph.text) is None:
             continue
@@ -26,7 +26,7 @@ def find_transcribers_notes(text: str, paragraphs: Sequence[Paragraph]) -> Itera
             yield paragraph.start, paragraphs[_last(paragraphs, index)].end, ""
 
 
-def _last(paragraphs: Sequence[Paragraph], first: int) -> int:
+def _last(paragraphs: Sequence[TextParagraph], first: int) -> int:
     """Of a note at the head: the heading's own paragraph, the one below it if that is all it is, and its items."""
     last = first
     match = _BEGINS.match(paragraphs[first].text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import NUMBER, Rule, after, before, is_adjective, quantity, rule
+from reading.english.rule import NUMBER, EnglishRule, after, before, is_adjective, quantity, rule
 from reading.numbers.english_words import cardinal
 
 OPENED_DOUBLE = re.compile(r'(?:^|\s)["“][^"“”]{0,48}\Z')
@@ -54,7 +54,7 @@ _DIGITS = "0123456789"
 _FOOT = "['’′]"
 _INCH = "(?:[\"”″]|''|’’|′′)"
 _POINT = r"(?:\s?(?P<point>[NSEW])(?!\w))"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(
         _DIGITS,
         rf"(?P<degrees>\d{{1,3}})°\s?(?P<minutes>\d{{1,2}}){_FOOT}(?:\s?(?P<seconds>\d{{1,2}}(?:\.\d{{1,3}})?)"

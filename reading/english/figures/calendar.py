@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, LOOK_BACK, Rule, before, one_of, rule
+from reading.english.rule import DASH, END, LOOK_BACK, EnglishRule, before, one_of, rule
 from reading.numbers.english_words import ordinal, year
 
 MONTHS = (
@@ -108,7 +108,7 @@ def _short_day(match: re.Match[str]) -> str | None:
 _DIGITS = "0123456789"
 _SHORT_DAY = one_of(SHORT_DAYS)
 _NAMED = rf"(?=\s{{1,3}}(?:of\s)?{MONTH})"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d){END}", _iso),
     rule(_DIGITS, rf"(?P<first>\d{{1,2}})(?P<mark>[/.])(?P<second>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}){END}", _marked),
     rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, Rule, after, rule
+from reading.english.rule import DASH, END, EnglishRule, after, rule
 from reading.numbers.english_words import cardinal
 
 _HALF = r"(?P<{0}half>[AaPp])\.?[Mm](?![\w])(?:\.(?=\s{{1,3}}[a-z0-9(]|[,;:?!)—–-]))?"
@@ -55,7 +55,7 @@ _LAST_COLON = rf"(?P<last_hour>{_HOUR}):(?P<last_minute>[0-5]\d)(?:\s?{_HALF.for
 _HALVED = rf"(?P<hour>1[0-2]|[1-9])(?:[.:](?P<minute>[0-5]\d))?\s?{_HALF.format('')}"
 _LAST_HALVED = rf"(?P<last_hour>1[0-2]|[1-9])(?:[.:](?P<last_minute>[0-5]\d))?\s?{_HALF.format('last_')}"
 _FIRST_HOUR = r"(?P<first>1[0-2]|[1-9])(?::(?P<first_minute>[0-5]\d))?"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"(?P<hours>\d{{1,2}}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d){END}", _duration),
     rule(_DIGITS, rf"{_COLON}(?:{DASH}{_LAST_COLON})?{END}", _clock),
     rule(_DIGITS, rf"{_FIRST_HOUR}{DASH}{_HALVED}{END}", _span),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import END, NUMBER, Rule, before, quantity, rule
+from reading.english.rule import END, NUMBER, EnglishRule, before, quantity, rule
 from reading.numbers.english_words import cardinal, ordinal
 
 _OPERATORS = {
@@ -163,7 +163,7 @@ def _chemical(match: re.Match[str]) -> str | None:
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STARTS = f"√±−-.π0123456789{_LETTERS}"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_STARTS, rf"(?P<all>{_TERM}(?:\s{_OPERATOR}\s{_TERM}){{1,8}})(?!\s?[=+×÷<>≤≥≠≈*/^(]){END}", _equation),
     rule("√±", rf"{_TERM}{END}", _lone),
     rule("π", rf"π{END}", _pi),

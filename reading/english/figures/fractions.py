@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from reading.english.figures.angles import OPENED_DOUBLE
-from reading.english.rule import END, HYPHENATED, Rule, after, before, rule
+from reading.english.rule import END, HYPHENATED, EnglishRule, after, before, rule
 from reading.numbers.english_words import cardinal, ordinal
 
 SIGNS = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
@@ -67,7 +67,7 @@ FRACTION = (
     rf"(?:(?P<whole>\d{{1,6}})(?:\s?(?=[{SIGNS}])|[\s-](?=\d{{1,2}}/)))?"
     rf"(?:(?P<sign>[{SIGNS}])|(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}}))"
 )
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(
         f"{SIGNS}0123456789",
         rf"{FRACTION}(?:(?P<inch>[\"″])(?!\w)|{HYPHENATED}|{END})",

@@ -10,7 +10,7 @@ from reading.english.rule import (
     HYPHENATED,
     MINUS,
     NUMBER,
-    Rule,
+    EnglishRule,
     after,
     is_adjective,
     is_one,
@@ -111,7 +111,7 @@ def _pence(match: re.Match[str]) -> str | None:
 
 _DIGITS = "0123456789"
 _FIRST = "$£€¥₹₽₩₪"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_FIRST, rf"{_SIGN}(?P<first>{NUMBER}){DASH}(?P=sign)(?P<last>{NUMBER}){END}", _both_signed),
     rule(_FIRST, rf"{_SIGN}(?P<amount>{NUMBER})['’]s(?=\sworth\b)", _worth),
     rule(_FIRST, rf"{_SIGN}(?P<amount>{NUMBER})s{END}", _plural),

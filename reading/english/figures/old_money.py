@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from reading.english.figures.fractions import SIGNS, named, parts_of
-from reading.english.rule import Rule, after, before, is_one, quantity, rule
+from reading.english.rule import EnglishRule, after, before, is_one, quantity, rule
 from reading.numbers.english_words import cardinal
 
 _NO_SHILLINGS = re.compile(r"\b(?:[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Mm]y|[Ll]ate|[Ee]arly|[Ii]n|[Tt]ook|[Ff]or)\s\Z")
@@ -57,7 +57,7 @@ _POUNDS = r"£(?P<pounds>\d{1,3}(?:,\d{3}){0,4}|\d{1,9})"
 _SHILLINGS = r"(?P<shillings>\d{1,3})\s?s"
 _PENCE = rf"(?P<pence>1[01]|\d)\s?(?P<part>[{SIGNS}])?\s?d"
 _GOES_ON = r"(?:\.(?=\s{1,3}[a-z0-9(]|[,;:!?)—–]))?"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule("£", rf"{_POUNDS},?\s{_SHILLINGS}\.?,?\s{_PENCE}{_GOES_ON}(?!\w)", _amount),
     rule("£", rf"{_POUNDS},?\s(?P<shillings>1?\d)s(?P<pence>(?!))?(?P<part>(?!))?{_GOES_ON}(?!\w)", _amount),
     rule(_DIGITS, rf"(?P<pounds>(?!))?{_SHILLINGS}\.?,?\s{_PENCE}{_GOES_ON}(?!\w)", _amount),

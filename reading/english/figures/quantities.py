@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from reading.english.rule import DASH, END, ENDS_OR_OWNS, HYPHENATED, MINUS, NUMBER, Rule, after, before, quantity, rule
+from reading.english.rule import (
+    DASH,
+    END,
+    ENDS_OR_OWNS,
+    HYPHENATED,
+    MINUS,
+    NUMBER,
+    EnglishRule,
+    after,
+    before,
+    quantity,
+    rule,
+)
 from reading.numbers.english_words import cardinal, digits, ordinal
 
 _OPERATOR_BEFORE = re.compile(r"[=+×÷<>≤≥≠≈*/^√±]\s?\Z")
@@ -99,7 +111,7 @@ _DIGITS = "0123456789"
 _WHOLE = r"\d{1,3}(?:,\d{3}){0,3}"
 _END_OF_ORDINAL = r"(?:st|nd|rd|th|d)"
 _SMALL = r"\d{1,2}"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"(?:24/7|9/11|50/50){END}", _special),
     rule(
         _DIGITS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from reading.english.figures.regnal_names import REGNAL_NAMES
-from reading.english.rule import END, ENDS_OR_OWNS, Rule, after, before, one_of, rule
+from reading.english.rule import END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule
 from reading.numbers.english_words import cardinal, ordinal
 from reading.numbers.roman_numerals import roman_value
 
@@ -75,7 +75,7 @@ def _lower(match: re.Match[str]) -> str | None:
     return cardinal(number) if number and _LOWER_HEADING.search(before(match)) else None
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule("IVXLC", rf"[IVXLC]{{1,9}}(?:(?=th\s)|{ENDS_OR_OWNS})", _numeral),
     rule("ivxl", rf"[ivxl]{{1,8}}{END}", _lower),
 )

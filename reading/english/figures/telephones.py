@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import END, Rule, rule
+from reading.english.rule import END, EnglishRule, rule
 from reading.numbers.english_words import digits
 
 _GROUP = re.compile(r"\d{1,8}")
@@ -27,7 +27,7 @@ def _international(match: re.Match[str]) -> str | None:
 
 _DIGITS = "0123456789"
 _AREA = r"(?:\(\d{3}\)\s?|\d{3}[-\s])"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule("+", rf"\+\d{{1,3}}(?:[ .-]\(?\d{{2,4}}\)?){{2,4}}{END}", _international),
     rule("1", rf"1[-\s](?P<code>[2-9]\d\d)[-\s](?P<rest>\d{{3}}-\d{{4}}){END}", _american),
     rule("0", rf"0\d{{3,4}}\s\d{{5,6}}{END}", _groups),

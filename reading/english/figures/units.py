@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 
 from reading.english.figures.fractions import FRACTION, SIGNS, measured
-from reading.english.rule import DASH, MINUS, NUMBER, Rule, after, before, is_adjective, is_one, one_of, quantity, rule
+from reading.english.rule import (
+    DASH,
+    MINUS,
+    NUMBER,
+    EnglishRule,
+    after,
+    before,
+    is_adjective,
+    is_one,
+    one_of,
+    quantity,
+    rule,
+)
 
 _LENGTHS = {
     "km": "kilometer",
@@ -160,7 +172,7 @@ _GOES_ON = r"(?:(?<=[a-z])\.(?=\s{1,3}[a-z0-9(]|[,;:!?)—–]))?"
 """A unit's full stop that ends no sentence."""
 
 _BEHIND = r"(?=-[a-z]|[.,;:!?)\]}\"'”’]{0,6}+(?:\s(?!\d{1,5}(?:st|nd|rd|th)\b)|—|–|…|[-\[†‡*]|\Z))"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(
         f"{SIGNS}0123456789",
         rf"{FRACTION}[\s-]?(?P<unit>{one_of(_FAST)})(?![\w²³/]){_GOES_ON}{_BEHIND}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from reading.english.figures.calendar import MONTH
-from reading.english.rule import DASH, END, ENDS_OR_OWNS, HYPHENATED, Rule, after, before, rule
+from reading.english.rule import DASH, END, ENDS_OR_OWNS, HYPHENATED, EnglishRule, after, before, rule
 from reading.numbers.english_words import TENS, cardinal, year
 
 _CUE = re.compile(
@@ -83,7 +83,7 @@ def _plural(words: str) -> str:
 
 _DIGITS = "0123456789"
 _DECADE = r"['’‘]?(?P<{}>\d{{4}}|\d0)['’]?s"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(
         f"'’‘{_DIGITS}",
         rf"{_DECADE.format('first')}(?:{DASH}{_DECADE.format('last')})?(?:(?=-[a-z])|{ENDS_OR_OWNS})",

@@ -15,7 +15,7 @@ from reading.english.letters.abbreviation_lists import (
     PHRASES,
     TITLES,
 )
-from reading.english.rule import END, Rule, after, before, one_of, rule
+from reading.english.rule import END, EnglishRule, after, before, one_of, rule
 
 _NAME_BEFORE = re.compile(r"(?:[A-Z][a-z’'-]{1,20}|\d(?:st|nd|rd|th)|&),?\s\Z")
 _NO_NAME_BEFORE = re.compile(
@@ -69,7 +69,7 @@ _NAME = r"(?=\s{1,3}(?:(?:and|&)\s(?:Mrs?|Ms|Dr|Miss|MRS?)\b|[A-Z]|de\s|von\s|va
 _GOES_ON = r"(?:\.(?=\s{1,3}[a-z0-9(&$£€]|[,;:!?)’'”\"—–]))?"
 """A full stop that ends no sentence goes with its abbreviation."""
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_firsts(TITLES), rf"(?P<short>{one_of((*TITLES, *_UPPER_TITLES))})\.{_NAME}", _titled),
     rule("MDP", rf"(?P<short>{one_of(DOTLESS)}){_NAME}", _titled),
     rule("S", r"(?P<short>S[tT])\.?(?=\s{1,3}[A-Z][a-zA-Z])", _saint),

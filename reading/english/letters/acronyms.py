@@ -9,7 +9,7 @@ import re
 
 from reading.english.figures.roman import value_of
 from reading.english.letters.acronym_lists import AS_WORD, BY_LETTER, SHOUTED
-from reading.english.rule import END, Rule, after, before, one_of, rule
+from reading.english.rule import END, EnglishRule, after, before, one_of, rule
 from reading.languages.abbreviations import OPENERS
 
 _CAPITAL_WORD = r"[A-Z](?:[A-Z'’]{0,30}[A-Z])?"
@@ -101,7 +101,7 @@ def _half_of_day(match: re.Match[str]) -> str | None:
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _GOES_ON = r"(?:\.(?=\s{1,3}[a-z0-9(&]|[,;:!?)’'”\"—–]))?"
 _GOES_ON_BEHIND_LETTERS = rf"(?:\.(?=\s{{1,3}}(?:[a-z0-9(&]|(?!(?:{one_of(OPENERS)})\b)[A-Z])|[,;:!?)’'”\"—–]))?"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule("PBM", rf"(?P<short>PhD|Ph\.D|BSc|MSc)(?:(?<=h\.D){_GOES_ON}|(?<!h\.D)){END}", _degree),
     rule("ap", rf"(?P<half>[ap])\.m(?=\.){_GOES_ON}{END}", _half_of_day),
     rule(_UPPER, rf"(?:[A-Z]\.){{1,5}}[A-Z](?=\.){_GOES_ON_BEHIND_LETTERS}{END}", _dotted),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import Rule, rule
+from reading.english.rule import EnglishRule, rule
 from reading.numbers.english_words import cardinal, digits
 
 _MARKS = {
@@ -56,7 +56,7 @@ _STOPS = r"(?<![.,;:!?)'])(?=[.,;:!?)\]}\"'”’]{0,6}+(?:\s|—|–|…|\Z))"
 """The marks of the sentence are no part of an address."""
 
 _LAZY_PATH = r"(?::\d{2,5})?(?:[/?#](?:[\w.,~%&=+@:/?#!$'()*;-]{0,200}[\w/~%&=+#$*-])?)?"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule(_LETTERS, rf"(?P<rest>[\w.+-]{{1,64}}@{_LABELS}[A-Za-z]{{2,24}}){_STOPS}", _address, re.ASCII),
     rule("hH", rf"[Hh][Tt][Tt][Pp][Ss]?://(?P<rest>{_LABELS}[A-Za-z]{{2,24}}{_LAZY_PATH}){_STOPS}", _address, re.ASCII),
     rule("wW", rf"(?P<rest>[Ww]{{3}}\.{_LABELS}[A-Za-z]{{2,24}}{_LAZY_PATH}){_STOPS}", _address, re.ASCII),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import END, NUMBER, Rule, after, before, quantity, rule
+from reading.english.rule import END, NUMBER, EnglishRule, after, before, quantity, rule
 from reading.numbers.english_words import year
 
 _NAMES = {"§": "section", "§§": "sections", "¶": "paragraph", "#": "number", "№": "number"}
@@ -43,7 +43,7 @@ def _without_mark(match: re.Match[str]) -> str | None:
 
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-RULES: tuple[Rule, ...] = (
+RULES: tuple[EnglishRule, ...] = (
     rule("&", r"&c\.?(?=[\s,;:)]|\Z)", _and_so_on),
     rule("&", r"&(?=\s)", _and),
     rule(_UPPER, rf"(?P<left>[A-Z]{{1,3}})&(?P<right>[A-Z]{{1,3}})(?:(?=['’]s\b)|{END})", _letters),

@@ -30,10 +30,10 @@ from rhapsode.bench.engine.report import (
     ClosedLoop,
     Device,
     EngineTask,
-    Failed,
     FirstAudio,
-    LeftOut,
     Message,
+    StageFailed,
+    StageLeftOut,
     Started,
     first_audio_stage,
     streams_stage,
@@ -76,7 +76,7 @@ class NothingEnded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DeliveryWindow:
     """Audio and requests that were delivered in `seconds`."""
 
     seconds: float
@@ -89,7 +89,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TimedSpeech:
     request_id: str
     submitted_s: float
     ended_s: float
@@ -101,7 +101,7 @@ class Driver:
 
     def __init__(self, engine: Engine, voice: Conditioning, words: Sequence[str], frames: tuple[int, int]) -> None:
         self.engine = engine
-        self._ended: SimpleQueue[Ended] = SimpleQueue()
+        self._ended: SimpleQueue[TimedSpeech] = SimpleQueue()
         self._voice = voice
         self._words = words
         self._frames = frames
@@ -129,11 +129,11 @@ class Driver:
         future = self.engine.submit(request, on_audio)
         self._in_flight.add(request_id)
         future.add_done_callback(
-            lambda done: self._ended.put(Ended(request_id, submitted_s, time.perf_counter(), done))
+            lambda done: self._ended.put(TimedSpeech(request_id, submitted_s, time.perf_counter(), done))
         )
         return request_id
 
-    def next_ended(self, timeout_s: float | None = None) -> Ended:
+    def next_ended(self, timeout_s: float | None = None) -> TimedSpeech:
         """Raises `queue.Empty`."""
         ended = self._ended.get(timeout=timeout_s)
         self._in_flight.discard(ended.request_id)
@@ -169,7 +169,7 @@ def warm_up(driver: Driver, requests: int = 8) -> None:
 
 def closed_loop(
     driver: Driver, streams: int, window_s: float, most_s: float, look: Callable[[int], None] = lambda _: None
-) -> Window:
+) -> DeliveryWindow:
     """The window begins once as many requests have ended as there are streams, and some seconds have passed.
 
     most_s: of all of it; the window ends earlier then. look: is called with the number of requests so far. Raises
@@ -200,7 +200,7 @@ def closed_loop(
     driver.stop()
     if not requests:
         raise NothingEnded(f"fewer than {streams} requests ended in {most_s:.0f} s, too few to measure")
-    return Window(last_s - started_s, requests, frames * _FRAME_S)
+    return DeliveryWindow(last_s - started_s, requests, frames * _FRAME_S)
 
 
 def first_audio_ms(driver: Driver, running: int, samples: int, most_s: float) -> list[float]:
@@ -254,10 +254,10 @@ def main() -> None:
     try:
         engine, started = start(task)
     except StartError as error:
-        say(Failed(START_STAGE, one_line(error), is_final=True))
+        say(StageFailed(START_STAGE, one_line(error), is_final=True))
         return
     except (RuntimeError, MemoryError) as error:  # CUDA's, out of memory among them
-        say(Failed(START_STAGE, one_line(error)))
+        say(StageFailed(START_STAGE, one_line(error)))
         return
     say(started)
     driver = Driver(engine, voice_for(engine), words_of(task), (task.frames[0], task.frames[1]))
@@ -275,15 +275,15 @@ def measure(driver: Driver, stages: list[Stage], until_s: float) -> None:
         left_s = until_s - time.monotonic()
         share_s = left_s / (len(stages) - number)
         if left_s < LEAST_WINDOW_S * 2:
-            say(LeftOut(name, "the time was over"))
+            say(StageLeftOut(name, "the time was over"))
             continue
         say(Begins(name))
         try:
             say(find(max(share_s, LEAST_WINDOW_S * 2)))
         except NothingEnded as error:
-            say(Failed(name, str(error)))
+            say(StageFailed(name, str(error)))
         except (EngineError, RuntimeError, MemoryError) as error:
-            say(Failed(name, one_line(error)))
+            say(StageFailed(name, one_line(error)))
             driver.stop()  # raises if the engine has gone with it, and this process goes as well
 
 

@@ -108,7 +108,7 @@ class FirstAudio:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class StageFailed:
     """is_final: what was asked for can never work here, so that there is no use in another try."""
 
     stage: str
@@ -118,13 +118,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class StageLeftOut:
     stage: str
     why: str
     kind: Literal["left_out"] = "left_out"
 
 
-Message = Begins | Device | Started | ClosedLoop | FirstAudio | Failed | LeftOut
+Message = Begins | Device | Started | ClosedLoop | FirstAudio | StageFailed | StageLeftOut
 
 START_STAGE = "start"
 
@@ -153,8 +153,8 @@ class ModelReport(BaseModel):
     started: Started | None = None
     closed_loop: list[ClosedLoop] = []
     first_audio: list[FirstAudio] = []
-    failed: list[Failed] = []
-    left_out: list[LeftOut] = []
+    failed: list[StageFailed] = []
+    left_out: list[StageLeftOut] = []
 
     @property
     def fastest(self) -> ClosedLoop | None:

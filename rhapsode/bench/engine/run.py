@@ -20,11 +20,11 @@ from rhapsode.bench.engine.report import (
     ClosedLoop,
     Device,
     EngineTask,
-    Failed,
     FirstAudio,
-    LeftOut,
     Message,
     ModelReport,
+    StageFailed,
+    StageLeftOut,
     Started,
     first_audio_stage,
     streams_stage,
@@ -41,7 +41,7 @@ _FRAME_S = 0.08
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class BenchModel:
     """name: as it is shown. draw_size: of random weights, for which `folder` is the place."""
 
     name: str
@@ -54,7 +54,7 @@ class Model:
 class EngineRun:
     """weight: its part of the time that is left for it and for those behind it."""
 
-    model: Model
+    model: BenchModel
     device: str
     profile: str
     precision: str
@@ -73,12 +73,12 @@ class EngineRun:
         return round(self.frames[0] * _FRAME_S, 1), round(self.frames[1] * _FRAME_S, 1)
 
 
-def plan_runs(models: Sequence[Model], device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
+def plan_runs(models: Sequence[BenchModel], device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
     """On a GPU two engines a model: a small one for the wait of one, then one with as many slots as are wanted."""
     return [run for model in models for run in _runs_of(model, device, precision, streams)]
 
 
-def _runs_of(model: Model, device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
+def _runs_of(model: BenchModel, device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
     if not device.startswith("cuda"):
         return [
             EngineRun(model, device, "balanced", precision, max(streams), streams, FIRST_RUNNING[:1], CPU_FRAMES, 1)
@@ -156,7 +156,7 @@ class _Collector:
             left_s = until_s - time.monotonic()
             if left_s < _LEAST_RUN_S:
                 for stage in pending.stages:
-                    self._take(LeftOut(stage, "the time was over"))
+                    self._take(StageLeftOut(stage, "the time was over"))
                 return
             self._pending, self._stage, self._slots, self._has_not_started = pending, START_STAGE, pending.slots, False
             if status := self._run_process(left_s):
@@ -214,10 +214,10 @@ class _Collector:
             case FirstAudio():
                 self.model.first_audio.append(message)
                 self._settled.add(self._stage)
-            case LeftOut():
+            case StageLeftOut():
                 self.model.left_out.append(message)
                 self._settled.add(message.stage)
-            case Failed():
+            case StageFailed():
                 self._take_failure(message)
         self.tell(self.model.model, message)
 
@@ -225,9 +225,9 @@ class _Collector:
         """The stage that took the process along; it may have said already what it failed of."""
         if self._stage not in self._settled:
             how = f"signal {-status}" if status < 0 else f"status {status}"
-            self._take(Failed(self._stage, f"the engine's process ended with {how}"))
+            self._take(StageFailed(self._stage, f"the engine's process ended with {how}"))
 
-    def _take_failure(self, failure: Failed) -> None:
+    def _take_failure(self, failure: StageFailed) -> None:
         """An engine that did not start is tried with fewer slots: with those that the next fewer streams want."""
         self._has_refused = failure.is_final
         if failure.stage == START_STAGE:

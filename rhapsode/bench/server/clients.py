@@ -15,8 +15,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from rhapsode.bench.children import Child, child_process
-from rhapsode.bench.server.load import ClientTask, Message, Ready
+from rhapsode.bench.children import BenchChild, child_process
+from rhapsode.bench.server.load import ClientReady, ClientTask, Message
 
 COMMAND = (sys.executable, "-m", "rhapsode.bench.server.load")
 
@@ -48,7 +48,7 @@ def begun_clients(
         for client, task in zip(clients, tasks, strict=True):
             _tell(client, json.dumps(asdict(task)))
         for _ in clients:
-            if not isinstance(_next(said, _START_S), Ready):
+            if not isinstance(_next(said, _START_S), ClientReady):
                 raise ClientLost("a client did not start")
         begins_s = time.monotonic() + _LEAD_S
         for client in clients:
@@ -75,7 +75,7 @@ def _next(said: _Said, seconds: float) -> Message | int:
         raise ClientLost("a client said nothing any more") from None
 
 
-def _tell(client: Child, line: str) -> None:
+def _tell(client: BenchChild, line: str) -> None:
     if client.process.stdin is None:
         raise AssertionError("a client has a standard input")
     try:
@@ -86,7 +86,7 @@ def _tell(client: Child, line: str) -> None:
 
 
 @contextmanager
-def _read_client(command: Sequence[str], said: _Said) -> Generator[Child]:
+def _read_client(command: Sequence[str], said: _Said) -> Generator[BenchChild]:
     def read() -> None:
         for message in client.messages(_MESSAGES):
             said.put(message)

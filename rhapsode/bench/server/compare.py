@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rhapsode.bench.server.load import Outcome
+from rhapsode.bench.server.load import MeasuredRequest
 from rhapsode.bench.server.report import ServerReport, StageReport, rtf
 from rhapsode.bench.statistics import RatioInterval, quantile_ratio, total_ratio
 from rhapsode.bench.text import table
 
-_QUANTILES: tuple[tuple[str, float, Callable[[Outcome], float | None]], ...] = (
+_QUANTILES: tuple[tuple[str, float, Callable[[MeasuredRequest], float | None]], ...] = (
     ("first sound, median", 0.5, lambda each: each.audible_s),
     ("first sound, p95", 0.95, lambda each: each.audible_s),
     ("whole, median", 0.5, lambda each: each.total_s),
@@ -20,7 +20,7 @@ AUDIO = "audio a second"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FigureDifference:
     """Of one figure at one load. interval: of the second's for each of the first's; None: too few values to say.
 
     is_more_better: as of speech a second; of a wait it is worse.
@@ -52,7 +52,7 @@ class Difference:
 class Comparison:
     """unlike: what was not the same in both, beside the server. only_one: loads that one of them lacks."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[FigureDifference, ...]
     unlike: tuple[str, ...]
     only_one: tuple[str, ...]
 
@@ -83,11 +83,11 @@ def compare(first: ServerReport, second: ServerReport) -> Comparison:
     )
 
 
-def _differences(first: StageReport, second: StageReport) -> Iterator[Difference]:
+def _differences(first: StageReport, second: StageReport) -> Iterator[FigureDifference]:
     for figure, share, read in _QUANTILES:
         interval = quantile_ratio(_column(first, read), _column(second, read), share)
-        yield Difference(first.load.name, figure, interval, is_more_better=False)
-    yield Difference(first.load.name, AUDIO, _audio_ratio(first, second), is_more_better=True)
+        yield FigureDifference(first.load.name, figure, interval, is_more_better=False)
+    yield FigureDifference(first.load.name, AUDIO, _audio_ratio(first, second), is_more_better=True)
 
 
 def _audio_ratio(first: StageReport, second: StageReport) -> RatioInterval | None:
@@ -96,7 +96,7 @@ def _audio_ratio(first: StageReport, second: StageReport) -> RatioInterval | Non
     return total_ratio(ours, theirs, ours_s / theirs_s) if theirs_s > 0 else None
 
 
-def _column(stage: StageReport, read: Callable[[Outcome], float | None]) -> Sequence[float]:
+def _column(stage: StageReport, read: Callable[[MeasuredRequest], float | None]) -> Sequence[float]:
     values = (read(each) for each in stage.requests if each.is_counted and each.error is None)
     return [value for value in values if value is not None]
 
@@ -136,7 +136,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield "matters is seen again in another run."
 
 
-def _cells(found: Difference) -> list[str]:
+def _cells(found: FigureDifference) -> list[str]:
     interval = found.interval
     if interval is None:
         return [found.load, found.figure, "-", "-", found.verdict]

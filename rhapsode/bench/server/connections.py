@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatus, WebSocketException
 
-from rhapsode.bench.server.listening import Ear, NotHeard, Refused, Unreachable
+from rhapsode.bench.server.listening import Ear, NotHeard, RequestRefused, Unreachable
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
 
 _READ_BYTES = 1 << 16
@@ -52,7 +52,7 @@ class HttpConnection:
         self._writer = writer
         self._protocol = h11.Connection(h11.CLIENT)
 
-    async def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
+    async def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> AnswerHead:
         """Any answer; a status that is no success is one, too."""
         if self._protocol.our_state is h11.DONE:
             self._protocol.start_next_cycle()
@@ -63,7 +63,7 @@ class HttpConnection:
             self._writer.write(self._protocol.send(event) or b"")
         while not isinstance(event := await self._event(), h11.Response):
             pass
-        return Answer(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
+        return AnswerHead(event.status_code, {name.decode(): value.decode("latin-1") for name, value in event.headers})
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """The body, as it comes."""
@@ -80,9 +80,9 @@ class HttpConnection:
                 raise NotHeard("the answer is longer than a text of that kind can be")
         return bytes(whole)
 
-    async def refused(self, answer: Answer) -> Refused:
+    async def refused(self, answer: AnswerHead) -> RequestRefused:
         """With the beginning of what the server says of it."""
-        return Refused(answer.status, (await self.text()).decode("utf-8", "replace"))
+        return RequestRefused(answer.status, (await self.text()).decode("utf-8", "replace"))
 
     async def _event(self) -> h11.Event | type[h11.PAUSED]:
         while True:
@@ -102,7 +102,7 @@ class HttpConnection:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerHead:
     """headers: by their names in lower case."""
 
     status: int
@@ -155,7 +155,7 @@ async def speak_over_socket(
         ) as connection:
             await _Utterance(connection, ear).speak(start, pieces_of(text))
     except InvalidStatus as refusal:
-        raise Refused(
+        raise RequestRefused(
             refusal.response.status_code, (refusal.response.body or b"").decode("utf-8", "replace")
         ) from refusal
     except (InvalidHandshake, InvalidMessage) as error:
@@ -210,7 +210,7 @@ class _Utterance:
             case "input_text.ack":
                 self._acknowledged.release()
             case "error":
-                raise Refused(event.error.status, event.error.message)
+                raise RequestRefused(event.error.status, event.error.message)
             case _:
                 pass  # what is told besides
         return event.type == "response.done"

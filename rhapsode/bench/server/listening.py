@@ -20,7 +20,7 @@ class RequestFailed(Exception):
         super().__init__(" ".join(message[: 4 * _MOST_CHARS].split())[:_MOST_CHARS])
 
 
-class Refused(RequestFailed):
+class RequestRefused(RequestFailed):
     """status: of HTTP, or what the server's error says it would be."""
 
     def __init__(self, status: int, what: str) -> None:
@@ -84,7 +84,7 @@ class Onset:
         return True
 
 
-class Playback:
+class SimulatedPlayback:
     """Pieces of audio with the time at which each came, all in seconds of one clock.
 
     audio_s: of all of it. gaps: how often there was nothing to play in the middle; gap_s: for how long, all of them;
@@ -202,7 +202,7 @@ BYTES_PER_SAMPLE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class CountedWindow:
     """From when to when audio counts, in seconds of the clock."""
 
     begins_s: float
@@ -219,11 +219,11 @@ class Ear:
 
     def __init__(
         self,
-        window: Window,
+        window: CountedWindow,
         keep: Callable[[bytes, int], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.playback = Playback()
+        self.playback = SimulatedPlayback()
         self.sent_s: float | None = None
         self.first_byte_s: float | None = None
         self.end_s: float | None = None

@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from rhapsode.bench.server.listening import Ear, RequestFailed, Window
-from rhapsode.bench.server.orders import Language, Level, Speaking, TextBank, TextChoice
+from rhapsode.bench.server.listening import CountedWindow, Ear, RequestFailed
+from rhapsode.bench.server.orders import Language, SpeechTarget, TextBank, TextChoice, TextLevel
 from rhapsode.bench.server.targets import TARGETS
 
 Pattern = Literal["poisson", "even"]
@@ -87,7 +87,7 @@ class ClientTask:
     """
 
     target: str
-    speaking: Speaking
+    speaking: SpeechTarget
     texts: TextChoice
     load: Load
     which: int
@@ -98,14 +98,14 @@ class ClientTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ClientReady:
     """The client has loaded what it needs and waits for the beginning."""
 
     kind: Literal["ready"] = "ready"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MeasuredRequest:
     """One request. Times are seconds; those of the answer from the moment it was sent; None: it did not come to that.
 
     due_s: when it was to begin, from the stage's beginning. is_counted: it began behind the warm-up. lag_s: how much
@@ -116,7 +116,7 @@ class Outcome:
     """
 
     number: int
-    level: Level
+    level: TextLevel
     language: Language
     chars: int
     due_s: float
@@ -145,7 +145,7 @@ class Stall:
     kind: Literal["stall"] = "stall"
 
 
-Message = Ready | Outcome | Stall
+Message = ClientReady | MeasuredRequest | Stall
 
 
 PAUSE_AFTER_FAILURE_S = 0.5
@@ -164,7 +164,7 @@ class Client:
         self._say = say
         self._target = TARGETS[task.target](task.speaking)
         self._texts = TextBank(task.texts)
-        self._window = Window(begins_s + task.warm_up_s, begins_s + task.ends_s)
+        self._window = CountedWindow(begins_s + task.warm_up_s, begins_s + task.ends_s)
 
     async def run(self) -> None:
         """Until the last answer has come or was waited for long enough."""
@@ -216,7 +216,7 @@ class Client:
             error = str(failure)
         playback, since_s = ear.playback, ear.sent_s or began_s
         self._say(
-            Outcome(
+            MeasuredRequest(
                 number=number,
                 level=order.level,
                 language=order.language,
@@ -268,7 +268,7 @@ def _rounded(seconds: float) -> float:
 
 def main() -> None:
     task = TypeAdapter(ClientTask).validate_json(sys.stdin.readline())
-    say(Ready())
+    say(ClientReady())
     asyncio.run(Client(task, float(sys.stdin.readline()), say).run())
 
 

@@ -39,7 +39,7 @@ class Task(StrEnum):
         return self in (Task.X_VECTOR, Task.IN_CONTEXT)
 
 
-class Level(StrEnum):
+class TextLevel(StrEnum):
     """Length of a text in characters: below 50, up to 200, up to 600."""
 
     SHORT = "short"
@@ -52,17 +52,17 @@ LANGUAGE_NAMES = {Language.ENGLISH: "English", Language.CHINESE: "Chinese", Lang
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SpeechRequestOrder:
     """number: of the request within its stage; the text, its language and its level follow from it and the seed."""
 
     number: int
     text: str
     language: Language
-    level: Level
+    level: TextLevel
 
 
 @dataclass(frozen=True, slots=True)
-class Speaking:
+class SpeechTarget:
     """Whom every request goes to, and how it is to be spoken.
 
     url: where the server's paths begin, without /v1. key: sent as a bearer token. parameters: further fields of each
@@ -83,7 +83,7 @@ class Speaking:
 
 _FILES = {Language.ENGLISH: "english.txt", Language.CHINESE: "chinese.txt", Language.MIXED: "mixed.txt"}
 
-BOUNDS = {Level.SHORT: (1, 49), Level.MEDIUM: (50, 200), Level.LONG: (201, 600)}
+BOUNDS = {TextLevel.SHORT: (1, 49), TextLevel.MEDIUM: (50, 200), TextLevel.LONG: (201, 600)}
 """Characters of a text, the least and the most."""
 
 
@@ -95,7 +95,7 @@ class TextChoice:
     """
 
     seed: int = 0
-    levels: tuple[Level, ...] = tuple(Level)
+    levels: tuple[TextLevel, ...] = tuple(TextLevel)
     languages: tuple[Language, ...] = (Language.ENGLISH,)
 
 
@@ -108,14 +108,14 @@ class TextBank:
         self._choice = choice
         self._sentences = {language: _sentences(language) for language in choice.languages}
 
-    def order(self, number: int) -> Order:
+    def order(self, number: int) -> SpeechRequestOrder:
         """The same for the same number, whatever was asked for before."""
         levels, languages = self._choice.levels, self._choice.languages
         level = levels[number % len(levels)]
         language = languages[number // len(levels) % len(languages)]
         chance = random.Random(f"{self._choice.seed}/{number}")
         joint = "" if language is Language.CHINESE else " "
-        return Order(number, _text(self._sentences[language], level, joint, chance), language, level)
+        return SpeechRequestOrder(number, _text(self._sentences[language], level, joint, chance), language, level)
 
 
 def _sentences(language: Language) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def _sentences(language: Language) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _text(sentences: Sequence[str], level: Level, joint: str, chance: random.Random) -> str:
+def _text(sentences: Sequence[str], level: TextLevel, joint: str, chance: random.Random) -> str:
     """Sentence after sentence until a length drawn within the level's bounds is nearly reached."""
     least, most = BOUNDS[level]
     wanted = chance.randint(least, most)

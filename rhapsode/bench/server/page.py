@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rhapsode.bench.report import Environment
 from rhapsode.bench.server.load import ClosedLoad, OpenLoad
-from rhapsode.bench.server.orders import Level
-from rhapsode.bench.server.quality import Quality
+from rhapsode.bench.server.orders import TextLevel
+from rhapsode.bench.server.quality import JudgedQuality
 from rhapsode.bench.server.report import ServerReport, StageReport
 from rhapsode.bench.server.text_report import failures, length_rows, load_rows, quality_rows, quality_verdicts, verdicts
 from rhapsode.bench.statistics import mean
@@ -116,9 +116,9 @@ def plots(report: ServerReport) -> Iterator[Plot]:
     yield from _shares("All of it of how many requests", "seconds", 1.0, wholes)
 
 
-def quality_plots(quality: Quality) -> Iterator[Plot]:
+def quality_plots(quality: JudgedQuality) -> Iterator[Plot]:
     """By length of text: what share of its words and letters was read otherwise, and how good it sounds."""
-    levels = [[each for each in quality.samples if each.level is level] for level in Level]
+    levels = [[each for each in quality.samples if each.level is level] for level in TextLevel]
     found = [(sum(len(each.text) for each in samples) / len(samples), samples) for samples in levels if samples]
     shares: dict[str, list[tuple[float, float]]] = {"words": [], "letters": []}
     scores: list[tuple[float, float]] = []

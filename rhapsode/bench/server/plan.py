@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad, Pattern, RecordedLoad
-from rhapsode.bench.server.orders import Speaking, TextChoice
+from rhapsode.bench.server.orders import SpeechTarget, TextChoice
 
 STREAMS = (1, 4, 16)
 RATES = (0.5, 2.0)
@@ -28,7 +28,7 @@ QUICK_TURN_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchPlan:
     """warm_up_s, window_s: of each stage. timeout_s: of a request. seconds: of all; a stage that would not fit is left
     out. clients: processes that the requests are divided among. ramp_to: streams up to which, behind the loads, the
     most that are carried are looked for; None: they are not. quality_texts: how many are spoken at the end to be
@@ -37,7 +37,7 @@ class Plan:
     """
 
     target: str
-    speaking: Speaking
+    speaking: SpeechTarget
     texts: TextChoice
     loads: tuple[Load, ...]
     warm_up_s: float

@@ -19,11 +19,11 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from rhapsode.bench.children import child_process
-from rhapsode.bench.server.listening import Ear, RequestFailed, Window
-from rhapsode.bench.server.orders import Language, Level, Order, TextBank
-from rhapsode.bench.server.plan import Plan
+from rhapsode.bench.server.listening import CountedWindow, Ear, RequestFailed
+from rhapsode.bench.server.orders import Language, SpeechRequestOrder, TextBank, TextLevel
+from rhapsode.bench.server.plan import BenchPlan
 from rhapsode.bench.server.targets import TARGETS
-from worker.speech.judging.messages import Judged, Likeness, Message, NotJudged, Recording
+from worker.speech.judging.messages import JudgedRecording, Likeness, Message, NotJudged, Recording
 
 COMMAND = (sys.executable, "-m", "worker.speech.judging")
 FIRST_NUMBER = 1_000_000
@@ -50,16 +50,16 @@ class Sample:
     """
 
     text: str
-    level: Level
+    level: TextLevel
     language: Language
     is_same_again: bool | None
-    judged: Judged | None
+    judged: JudgedRecording | None
     error: str | None = None
     likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class JudgedQuality:
     """not_judged: what was not, and why."""
 
     samples: tuple[Sample, ...]
@@ -74,20 +74,20 @@ class Quality:
 
 
 def measure_quality(
-    plan: Plan,
+    plan: BenchPlan,
     count: int,
     folder: Path,
     tell: Callable[[str], None],
     seconds: float = math.inf,
     command: Sequence[str] = COMMAND,
-) -> Quality:
+) -> JudgedQuality:
     """folder: where the recordings are kept. seconds: for all of it; what is not judged by then is said. Raises
     JudgeLost.
     """
     until_s = time.monotonic() + seconds
     bank = TextBank(plan.texts)
     orders = [bank.order(FIRST_NUMBER + number) for number in range(count)]
-    spoken: list[tuple[Order, Path | None, bool | None, str | None]] = []
+    spoken: list[tuple[SpeechRequestOrder, Path | None, bool | None, str | None]] = []
     for number, order in enumerate(orders, start=1):
         if time.monotonic() > until_s:
             break
@@ -98,7 +98,7 @@ def measure_quality(
         Recording(str(path), order.text, READ_AS.get(order.language, "")) for order, path, _, _ in spoken if path
     ]
     found = list(_judge(recordings, [*command, *_arguments(plan)], until_s))
-    judged = {each.path: each for each in found if isinstance(each, Judged)}
+    judged = {each.path: each for each in found if isinstance(each, JudgedRecording)}
     likeness = {each.path: each.cosine for each in found if isinstance(each, Likeness)}
     samples = (
         Sample(order.text, order.level, order.language, same, judged.get(str(path)), error, likeness.get(str(path)))
@@ -106,15 +106,15 @@ def measure_quality(
     )
     late = [f"{count - len(spoken)} texts: the time was over"] if len(spoken) < count else []
     told = [f"{each.what}: {each.why}" for each in found if isinstance(each, NotJudged)]
-    return Quality(tuple(samples), (*late, *told))
+    return JudgedQuality(tuple(samples), (*late, *told))
 
 
-def _arguments(plan: Plan) -> list[str]:
+def _arguments(plan: BenchPlan) -> list[str]:
     given = {"--whisper": plan.whisper, "--reference": plan.like}
     return [part for name, value in given.items() if value is not None for part in (name, str(value))]
 
 
-def _speak_twice(plan: Plan, order: Order, path: Path) -> tuple[Path | None, bool | None, str | None]:
+def _speak_twice(plan: BenchPlan, order: SpeechRequestOrder, path: Path) -> tuple[Path | None, bool | None, str | None]:
     """Where the first is, whether the second is the same, and why there is none."""
     digests: list[str] = []
     for keeps in (True, False):
@@ -128,7 +128,7 @@ def _speak_twice(plan: Plan, order: Order, path: Path) -> tuple[Path | None, boo
     return path, digests[0] == digests[1], None
 
 
-async def _speak(plan: Plan, order: Order) -> tuple[bytes, int]:
+async def _speak(plan: BenchPlan, order: SpeechRequestOrder) -> tuple[bytes, int]:
     """Samples and their rate."""
     heard, rates = bytearray(), list[int]()
 
@@ -137,7 +137,7 @@ async def _speak(plan: Plan, order: Order) -> tuple[bytes, int]:
         rates.append(rate_hz)
 
     async with asyncio.timeout(plan.timeout_s):
-        await TARGETS[plan.target](plan.speaking).speak(order, Ear(Window(0.0, 0.0), keep))
+        await TARGETS[plan.target](plan.speaking).speak(order, Ear(CountedWindow(0.0, 0.0), keep))
     return bytes(heard), rates[0]
 
 

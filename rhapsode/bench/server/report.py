@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field, JsonValue
 
 from rhapsode.bench.report import Environment, ReportFile
 from rhapsode.bench.server.devices import DeviceUse
-from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad, Outcome, RecordedLoad
-from rhapsode.bench.server.orders import Language, Level, Task
-from rhapsode.bench.server.quality import Quality
+from rhapsode.bench.server.load import ClosedLoad, Load, MeasuredRequest, OpenLoad, RecordedLoad
+from rhapsode.bench.server.orders import Language, Task, TextLevel
+from rhapsode.bench.server.quality import JudgedQuality
 from rhapsode.bench.statistics import Spread, spread
 
 
@@ -48,7 +48,7 @@ class Summary:
 
 
 def summarize(
-    outcomes: Sequence[Outcome], begins_s: float, ends_s: float, frame_s: float | None, listener_buffer_s: float
+    outcomes: Sequence[MeasuredRequest], begins_s: float, ends_s: float, frame_s: float | None, listener_buffer_s: float
 ) -> Summary:
     """begins_s, ends_s: of the window, from the stage's beginning; audio is counted in it whichever request it is of.
 
@@ -80,14 +80,14 @@ def summarize(
     )
 
 
-def ended_s(outcome: Outcome) -> float | None:
+def ended_s(outcome: MeasuredRequest) -> float | None:
     """From the stage's beginning; None for what did not come to an end."""
     if outcome.total_s is None:
         return None
     return outcome.due_s + outcome.lag_s + (outcome.connect_s or 0.0) + outcome.total_s
 
 
-def rtf(outcome: Outcome) -> float | None:
+def rtf(outcome: MeasuredRequest) -> float | None:
     return outcome.total_s / outcome.audio_s if outcome.total_s is not None and outcome.audio_s else None
 
 
@@ -105,7 +105,7 @@ def is_carried(load: Load, summary: Summary) -> bool:
 SCHEMA = "rhapsode.bench.server/1"
 
 
-class Asked(BaseModel):
+class MeasuredServer(BaseModel):
     """Of which server what was asked; never the key. frame_s: of a codec frame, where that is known of its kind.
 
     listener_buffer_s: with which holes are counted. reference_sha256: of the recording whose voice was asked for.
@@ -121,7 +121,7 @@ class Asked(BaseModel):
     reference_text: str | None = None
     parameters: dict[str, JsonValue]
     seed: int
-    levels: tuple[Level, ...]
+    levels: tuple[TextLevel, ...]
     languages: tuple[Language, ...]
     timeout_s: float
     clients: int
@@ -143,7 +143,7 @@ class StageReport(BaseModel):
     failed: str = ""
     summary: Summary
     devices: DeviceUse | None = None
-    requests: list[Outcome]
+    requests: list[MeasuredRequest]
 
     @property
     def is_carried(self) -> bool:
@@ -163,10 +163,10 @@ class ServerReport(ReportFile):
 
     schema_: Literal["rhapsode.bench.server/1"] = Field(default=SCHEMA, alias="schema")
     environment: Environment
-    asked: Asked
+    asked: MeasuredServer
     price_per_hour: float | None = None
     stages: list[StageReport] = Field(default_factory=list[StageReport])
-    quality: Quality | None = None
+    quality: JudgedQuality | None = None
     baseline: ServerReport | None = None
     left_out: list[Skipped] = Field(default_factory=list[Skipped])
     ended: Literal["complete", "incomplete", "interrupted"] = "incomplete"
@@ -209,7 +209,7 @@ class NotTheSame(Exception):
     """What the report says was asked is not what is asked now. The message says what differs."""
 
 
-def continued(report: ServerReport, asked: Asked, window_s: float) -> ServerReport:
+def continued(report: ServerReport, asked: MeasuredServer, window_s: float) -> ServerReport:
     """The report without the stages that did not last their window or broke off. Raises NotTheSame."""
     before, now = report.asked.model_dump(), asked.model_dump()
     if different := [name for name in now if before[name] != now[name]]:

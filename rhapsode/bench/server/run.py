@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 
 from rhapsode.bench.server.clients import COMMAND, ClientLost, begun_clients
 from rhapsode.bench.server.devices import DeviceUse, DeviceWatch, joined_devices
-from rhapsode.bench.server.listening import Ear, RequestFailed, Unreachable, Window
-from rhapsode.bench.server.load import ClientTask, ClosedLoad, Load, Outcome, Ready, Stall
-from rhapsode.bench.server.orders import Speaking, TextBank, TextChoice
-from rhapsode.bench.server.plan import Plan, next_streams
+from rhapsode.bench.server.listening import CountedWindow, Ear, RequestFailed, Unreachable
+from rhapsode.bench.server.load import ClientReady, ClientTask, ClosedLoad, Load, MeasuredRequest, Stall
+from rhapsode.bench.server.orders import SpeechTarget, TextBank, TextChoice
+from rhapsode.bench.server.plan import BenchPlan, next_streams
 from rhapsode.bench.server.quality import JudgeLost, measure_quality
 from rhapsode.bench.server.report import ServerReport, Skipped, StageReport, ended_s, summarize
 from rhapsode.bench.server.targets import TARGETS
@@ -34,13 +34,13 @@ Tell = Callable[[str], None]
 Keep = Callable[[], None]
 
 
-def check_speaks(plan: Plan) -> None:
+def check_speaks(plan: BenchPlan) -> None:
     """Has one short text spoken. Raises NoSpeech saying why it was not."""
     order = TextBank(TextChoice(plan.texts.seed, plan.texts.levels[:1], plan.texts.languages[:1])).order(0)
 
-    async def speak(target: str, speaking: Speaking) -> None:
+    async def speak(target: str, speaking: SpeechTarget) -> None:
         async with asyncio.timeout(plan.timeout_s):
-            await TARGETS[target](speaking).speak(order, Ear(Window(0.0, 0.0)))
+            await TARGETS[target](speaking).speak(order, Ear(CountedWindow(0.0, 0.0)))
 
     try:
         asyncio.run(speak(plan.target, plan.speaking))
@@ -54,7 +54,7 @@ def check_speaks(plan: Plan) -> None:
 
 
 def run_all(
-    report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str] = COMMAND, keep: Keep = lambda: None
+    report: ServerReport, plan: BenchPlan, tell: Tell, command: Sequence[str] = COMMAND, keep: Keep = lambda: None
 ) -> None:
     """Fills the report as stages end, so that whoever interrupts it has what there was until then. What it has already
     is not measured again.
@@ -77,7 +77,7 @@ def run_all(
 
 
 def _run_stages(
-    report: ServerReport, plan: Plan, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
+    report: ServerReport, plan: BenchPlan, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
 ) -> None:
     measured = {stage.load for stage in report.stages}
     loads = [load for load in plan.loads if load not in measured]
@@ -93,7 +93,7 @@ def _run_stages(
         _climb(report, plan, plan.ramp_to, tell, command, keep, until_s)
 
 
-def _listen(report: ServerReport, plan: Plan, tell: Tell, until_s: float) -> None:
+def _listen(report: ServerReport, plan: BenchPlan, tell: Tell, until_s: float) -> None:
     if not _has_time(plan, until_s):
         report.left_out.append(Skipped(stage="quality", why="the time was over"))
         return
@@ -107,7 +107,7 @@ def _listen(report: ServerReport, plan: Plan, tell: Tell, until_s: float) -> Non
 
 
 def _climb(
-    report: ServerReport, plan: Plan, most: int, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
+    report: ServerReport, plan: BenchPlan, most: int, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
 ) -> None:
     """Closed loops of more and more streams, until it is known how many are carried."""
     while (streams := next_streams(report.tried_streams, most)) is not None:
@@ -119,12 +119,12 @@ def _climb(
         keep()
 
 
-def _has_time(plan: Plan, until_s: float) -> bool:
+def _has_time(plan: BenchPlan, until_s: float) -> bool:
     return time.monotonic() + plan.warm_up_s + plan.window_s + _DRAIN_S <= until_s
 
 
 def _run_stage(
-    report: ServerReport, plan: Plan, load: Load, tell: Tell, command: Sequence[str], until_s: float
+    report: ServerReport, plan: BenchPlan, load: Load, tell: Tell, command: Sequence[str], until_s: float
 ) -> bool:
     """Whether anything was heard."""
     stage = Stage(plan, load, report.asked.frame_s, report.asked.listener_buffer_s, tell)
@@ -139,12 +139,12 @@ def _run_stage(
 class Stage:
     """One load on one server, from its clients' start to their end. `report` has what there is so far."""
 
-    plan: Plan
+    plan: BenchPlan
     load: Load
     frame_s: float | None
     listener_buffer_s: float
     tell: Tell
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    outcomes: list[MeasuredRequest] = field(default_factory=list[MeasuredRequest])
     _failed: str = ""
     _stall_s: float = 0.0
     _begins_s: float = 0.0
@@ -161,11 +161,11 @@ class Stage:
                 self._begins_s = told_s = begins_s
                 for message in messages:
                     match message:
-                        case Outcome():
+                        case MeasuredRequest():
                             self.outcomes.append(message)
                         case Stall():
                             self._stall_s = max(self._stall_s, message.worst_s)
-                        case Ready():
+                        case ClientReady():
                             pass
                     if time.monotonic() - told_s > TELL_EVERY_S:
                         told_s = time.monotonic()
@@ -222,7 +222,7 @@ ROUNDS = 3
 
 def run_in_turns(
     reports: tuple[ServerReport, ServerReport],
-    plans: tuple[Plan, Plan],
+    plans: tuple[BenchPlan, BenchPlan],
     tell: Tell,
     rounds: int = ROUNDS,
     command: Sequence[str] = COMMAND,
@@ -251,7 +251,7 @@ def run_in_turns(
 
 def _measure(
     reports: tuple[ServerReport, ServerReport],
-    plans: tuple[Plan, Plan],
+    plans: tuple[BenchPlan, BenchPlan],
     load: Load,
     tell: Tell,
     rounds: int,
@@ -283,7 +283,7 @@ def _named(name: str, tell: Tell) -> Tell:
 def joined(stages: Sequence[StageReport], frame_s: float | None, listener_buffer_s: float) -> StageReport:
     """Windows of one load one behind the other, as one window. What came to nothing before its window is left out."""
     first = stages[0]
-    at_s, outcomes = first.begins_s, list[Outcome]()
+    at_s, outcomes = first.begins_s, list[MeasuredRequest]()
     for stage in stages:
         moved = [replace(each, due_s=each.due_s + at_s - stage.begins_s) for each in stage.requests]
         outcomes += [each for each in moved if each.is_counted or (ended_s(each) or 0.0) >= at_s]

@@ -10,9 +10,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from rhapsode.bench.server.connections import Answer, HttpConnection, connected, read_origin, speak_over_socket
-from rhapsode.bench.server.listening import Ear, NotHeard, Refused
-from rhapsode.bench.server.orders import LANGUAGE_NAMES, Order, Speaking, Task
+from rhapsode.bench.server.connections import AnswerHead, HttpConnection, connected, read_origin, speak_over_socket
+from rhapsode.bench.server.listening import Ear, NotHeard, RequestRefused
+from rhapsode.bench.server.orders import LANGUAGE_NAMES, SpeechRequestOrder, SpeechTarget, Task
 from rhapsode.contract.jobs.states import JobState
 
 FRAME_S = 0.08
@@ -32,7 +32,7 @@ _WAV = {"audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"}
 _RATE = "x-sample-rate"
 
 
-class Target(ABC):
+class BenchTarget(ABC):
     """tasks: those that its wire shape has words for. frame_s: seconds of speech in one codec frame of the models that
     such a server has; None: it may have any.
     """
@@ -40,13 +40,13 @@ class Target(ABC):
     tasks: ClassVar[frozenset[Task]] = frozenset({Task.CUSTOM_VOICE})
     frame_s: ClassVar[float | None] = None
 
-    def __init__(self, speaking: Speaking) -> None:
+    def __init__(self, speaking: SpeechTarget) -> None:
         self.speaking = speaking
         self.origin = read_origin(speaking.url)
         self.headers = {"Authorization": f"Bearer {speaking.key}"} if speaking.key else {}
 
     @abstractmethod
-    async def speak(self, order: Order, ear: Ear) -> None:
+    async def speak(self, order: SpeechRequestOrder, ear: Ear) -> None:
         """To the last sample. Raises a RequestFailed."""
 
     def given(self) -> Fields:
@@ -69,7 +69,7 @@ class Target(ABC):
                 return {}
 
 
-class HttpSpeech(Target):
+class HttpSpeech(BenchTarget):
     """`POST /v1/audio/speech` with the whole text; the answer is bare samples, or a WAV of them.
 
     rate_hz: of them, where that is known of its kind; else the answer's headers say it.
@@ -78,10 +78,10 @@ class HttpSpeech(Target):
     rate_hz: ClassVar[int | None] = None
 
     @abstractmethod
-    def fields(self, order: Order) -> Fields:
+    def fields(self, order: SpeechRequestOrder) -> Fields:
         """Of the request; the parameters that the caller named replace them."""
 
-    async def speak(self, order: Order, ear: Ear) -> None:
+    async def speak(self, order: SpeechRequestOrder, ear: Ear) -> None:
         body = json.dumps({**self.fields(order), **self.speaking.parameters}).encode()
         async with connected(self.origin) as connection:
             ear.sent()
@@ -94,7 +94,7 @@ class HttpSpeech(Target):
                 ear.hear(piece)
         ear.end()
 
-    def _form(self, answer: Answer, ear: Ear) -> None:
+    def _form(self, answer: AnswerHead, ear: Ear) -> None:
         """Some servers answer with a WAV whatever they were asked for. Bytes of other audio are no samples."""
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in _WAV:
@@ -105,16 +105,16 @@ class HttpSpeech(Target):
             raise NotHeard(f"the answer is {kind or 'of no type'}, not bare samples")
 
 
-class LiveSpeech(Target):
+class NariSocket(BenchTarget):
     """A WebSocket of `nari.speech.v1`: text word by word, as a model writes it."""
 
     frame_s = FRAME_S
 
     @abstractmethod
-    def start(self, order: Order) -> Fields:
+    def start(self, order: SpeechRequestOrder) -> Fields:
         """What the first message says beside what the caller named."""
 
-    async def speak(self, order: Order, ear: Ear) -> None:
+    async def speak(self, order: SpeechRequestOrder, ear: Ear) -> None:
         start = {**self.given(), **self.start(order), **self.speaking.parameters}
         await speak_over_socket(self.speaking.url, self.headers, start, order.text, ear)
         ear.end()
@@ -126,25 +126,25 @@ class RhapsodeSpeech(HttpSpeech):
     tasks = _EVERY_TASK
     frame_s = FRAME_S
 
-    def fields(self, order: Order) -> Fields:
+    def fields(self, order: SpeechRequestOrder) -> Fields:
         stream = {"input": order.text, "response_format": "pcm", "stream": True}
         return {**stream, **self.given(), **self.family_task()}
 
 
-class RhapsodeLive(LiveSpeech):
+class RhapsodeLive(NariSocket):
     tasks = _EVERY_TASK
 
-    def start(self, order: Order) -> Fields:
+    def start(self, order: SpeechRequestOrder) -> Fields:
         return self.family_task()
 
 
-class RhapsodeJobs(Target):
+class RhapsodeJobs(BenchTarget):
     """From the submission to the last byte of the finished WAV. What was spoken for an earlier job is spoken again."""
 
     tasks = _EVERY_TASK
     frame_s = FRAME_S
 
-    async def speak(self, order: Order, ear: Ear) -> None:
+    async def speak(self, order: SpeechRequestOrder, ear: Ear) -> None:
         async with connected(self.origin) as connection:
             ear.sent()
             job = await self._ask(connection, "POST", "/v1/jobs", self._body(order))
@@ -155,7 +155,7 @@ class RhapsodeJobs(Target):
         await self._fetch(job.artifacts[0].url, ear)
         ear.end()
 
-    def _body(self, order: Order) -> bytes:
+    def _body(self, order: SpeechRequestOrder) -> bytes:
         output = {"formats": [{"type": "wav"}]}
         job = {"input": {"text": order.text}, "output": output, "reuse": False, **self.given()}
         return json.dumps({**job, **self.recording("x_vector_only"), **self.speaking.parameters}).encode()
@@ -176,7 +176,7 @@ class RhapsodeJobs(Target):
         async with connected(read_origin(f"{address.scheme}://{address.netloc}")) as connection:
             answer = await connection.ask("GET", f"{address.path}?{address.query}", {})
             if not answer.is_success:
-                raise Refused(answer.status, "for the finished file")
+                raise RequestRefused(answer.status, "for the finished file")
             ear.wav_form()
             async for piece in connection.pieces():
                 ear.hear(piece)
@@ -189,7 +189,7 @@ class OpenAi(HttpSpeech):
 
     rate_hz = 24_000
 
-    def fields(self, order: Order) -> Fields:
+    def fields(self, order: SpeechRequestOrder) -> Fields:
         named = {"model": "tts-1", "voice": "alloy", **self.given()}
         return {**named, "input": order.text, "response_format": "pcm"}
 
@@ -199,7 +199,7 @@ class Kokoro(HttpSpeech):
 
     rate_hz = 24_000
 
-    def fields(self, order: Order) -> Fields:
+    def fields(self, order: SpeechRequestOrder) -> Fields:
         speaking = self.speaking
         named = {"model": speaking.model or "kokoro", "voice": speaking.voice or "af_heart"}
         return {**named, "input": order.text, "response_format": "pcm", "stream": True}
@@ -210,7 +210,7 @@ class FamilySpeech(HttpSpeech):
 
     frame_s = FRAME_S
 
-    def fields(self, order: Order) -> Fields:
+    def fields(self, order: SpeechRequestOrder) -> Fields:
         text = {"input": order.text, "language": LANGUAGE_NAMES[order.language]}
         return {**text, "response_format": "pcm", "stream": True, "non_streaming_mode": False, **self.given()}
 
@@ -219,7 +219,7 @@ class VllmOmni(FamilySpeech):
     tasks = _EVERY_TASK
     rate_hz = 24_000
 
-    def fields(self, order: Order) -> Fields:
+    def fields(self, order: SpeechRequestOrder) -> Fields:
         return {**super().fields(order), "stream_format": "audio", **self.family_task()}
 
 
@@ -229,12 +229,12 @@ class Nari(FamilySpeech):
     rate_hz = 24_000
 
 
-class NariLive(LiveSpeech):
-    def start(self, order: Order) -> Fields:
+class NariLive(NariSocket):
+    def start(self, order: SpeechRequestOrder) -> Fields:
         return {"language": LANGUAGE_NAMES[order.language]}
 
 
-TARGETS: dict[str, Callable[[Speaking], Target]] = {
+TARGETS: dict[str, Callable[[SpeechTarget], BenchTarget]] = {
     "rhapsode": RhapsodeSpeech,
     "rhapsode-live": RhapsodeLive,
     "rhapsode-jobs": RhapsodeJobs,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rhapsode.bench.server.orders import Level
-from rhapsode.bench.server.quality import Quality, Sample
+from rhapsode.bench.server.orders import TextLevel
+from rhapsode.bench.server.quality import JudgedQuality, Sample
 from rhapsode.bench.server.report import ServerReport, StageReport, rtf
 from rhapsode.bench.statistics import Spread, cost_of_audio_hour, mean, spread
 from rhapsode.bench.text import NOTHING, cell, table
@@ -87,7 +87,7 @@ def length_rows(report: ServerReport) -> list[list[str]]:
     """Heads first; of what was heard whole."""
     rows = [_LENGTH_HEADS.split(",")]
     heard = [each for stage in report.stages for each in stage.requests if each.is_counted and each.error is None]
-    for level in Level:
+    for level in TextLevel:
         if of_level := [each for each in heard if each.level is level]:
             rows.append(
                 [
@@ -133,14 +133,14 @@ def failures(stage: StageReport) -> Iterator[str]:
         yield f"FAILED  {stage.load.name}: {times} × {error}"
 
 
-def quality_rows(quality: Quality) -> list[list[str]]:
+def quality_rows(quality: JudgedQuality) -> list[list[str]]:
     """Heads first; a row for each length of text, and one for all."""
-    levels = [[each for each in quality.samples if each.level is level] for level in Level]
+    levels = [[each for each in quality.samples if each.level is level] for level in TextLevel]
     rows = [_quality_row(samples[0].level, samples) for samples in levels if samples]
     return [_QUALITY_HEADS.split(","), *rows, *([_quality_row("all", quality.samples)] if rows else [])]
 
 
-def quality_verdicts(quality: Quality) -> Iterator[str]:
+def quality_verdicts(quality: JudgedQuality) -> Iterator[str]:
     """How far the figures can be trusted, and what failed."""
     yield "A recogniser mishears, too, and loops on its own: compare servers on the same texts, and not with zero."
     yield from (f"Not judged: {each}" for each in quality.not_judged)

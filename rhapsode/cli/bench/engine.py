@@ -23,7 +23,7 @@ from rhapsode.cli.options import check_choices, choose_checkpoint
 
 if TYPE_CHECKING:
     from rhapsode.bench.engine.report import BenchReport, Message
-    from rhapsode.bench.engine.run import EngineRun, Model
+    from rhapsode.bench.engine.run import BenchModel, EngineRun
 
 SIZES = ("0.6b", "1.7b")
 PrecisionName = Literal["bfloat16", "float8"]
@@ -148,16 +148,16 @@ def _choose_streams(option: str | None, device: str) -> tuple[int, ...]:
     return read_streams(option, most=1024)
 
 
-def _models(checkpoint: Path | None, sizes: list[str] | None, device: str, scratch: Path) -> list[Model]:
-    from rhapsode.bench.engine.run import Model
+def _models(checkpoint: Path | None, sizes: list[str] | None, device: str, scratch: Path) -> list[BenchModel]:
+    from rhapsode.bench.engine.run import BenchModel
 
     if checkpoint is not None:
-        return [Model(checkpoint.name, "given", checkpoint)]
+        return [BenchModel(checkpoint.name, "given", checkpoint)]
     if device == "cpu":
         from rhapsode.bench.engine.report import SMALL_VOICE
 
-        return [Model("small voice", "small voice", SMALL_VOICE)]
-    return [Model(name, "random", scratch / name, name) for name in dict.fromkeys(sizes or ["1.7b"])]
+        return [BenchModel("small voice", "small voice", SMALL_VOICE)]
+    return [BenchModel(name, "random", scratch / name, name) for name in dict.fromkeys(sizes or ["1.7b"])]
 
 
 @contextmanager

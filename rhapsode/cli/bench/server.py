@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from rhapsode.bench.server.load import RecordedLoad
-    from rhapsode.bench.server.orders import Speaking, Task, TextChoice
-    from rhapsode.bench.server.plan import Plan
+    from rhapsode.bench.server.orders import SpeechTarget, Task, TextChoice
+    from rhapsode.bench.server.plan import BenchPlan
     from rhapsode.bench.server.report import ServerReport
     from rhapsode.bench.server.run import Tell
 
@@ -168,7 +168,7 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
         raise typer.Exit(status or FAILED)
 
 
-def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -> None:
+def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> None:
     """The baseline is the first of the comparison, so that a figure above 1 is this server's change."""
     from rhapsode.bench.server.compare import compare, text_comparison
     from rhapsode.bench.server.run import check_speaks, run_in_turns
@@ -198,15 +198,15 @@ def _bench_in_turns(plan: Plan, options: ServerOptions, shared: SharedOptions) -
         raise typer.Exit(status or FAILED)
 
 
-def _report(plan: Plan, options: ServerOptions, shared: SharedOptions) -> ServerReport:
+def _report(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> ServerReport:
     from rhapsode.bench.report import read_environment
-    from rhapsode.bench.server.report import Asked, ServerReport
+    from rhapsode.bench.server.report import MeasuredServer, ServerReport
     from rhapsode.bench.server.targets import TARGETS
 
     speaking, texts = plan.speaking, plan.texts
     return ServerReport(
         environment=read_environment(["rhapsode", *sys.argv[1:]]),
-        asked=Asked(
+        asked=MeasuredServer(
             target=plan.target,
             url=speaking.url,
             model=speaking.model,
@@ -228,7 +228,7 @@ def _report(plan: Plan, options: ServerOptions, shared: SharedOptions) -> Server
     )
 
 
-def _continued(report: ServerReport, plan: Plan, json: Path | None) -> ServerReport:
+def _continued(report: ServerReport, plan: BenchPlan, json: Path | None) -> ServerReport:
     """What was measured before, in the environment of then; nothing where there is no file yet."""
     from rhapsode.bench.server.report import NotTheSame, continued
 
@@ -242,7 +242,7 @@ def _continued(report: ServerReport, plan: Plan, json: Path | None) -> ServerRep
         raise Misuse(f"--continue: {json} was measured with another {error}") from None
 
 
-def _measure(report: ServerReport, plan: Plan, json: Path | None) -> int:
+def _measure(report: ServerReport, plan: BenchPlan, json: Path | None) -> int:
     """0, or the exit status of somebody's Ctrl-C. Whoever kills it has the stages until then."""
     from rhapsode.bench.server.run import run_all
 
@@ -268,7 +268,7 @@ def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
         write_page(report, html)
 
 
-def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
+def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> BenchPlan:
     from rhapsode.bench.server import plan as plans
     from rhapsode.bench.server.run import ROUNDS
     from rhapsode.bench.server.targets import TARGETS
@@ -299,7 +299,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
     stages += options.quality or 0
     stages *= 2 * ROUNDS if in_turns else 1
     most_s = plans.QUICK_S if options.quick else stages * (window_s + warm_up_s + timeout_s)
-    return plans.Plan(
+    return plans.BenchPlan(
         target=target,
         speaking=_speaking(url, target, options),
         texts=_texts(options),
@@ -318,20 +318,20 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> Plan:
 
 
 def _texts(options: ServerOptions) -> TextChoice:
-    from rhapsode.bench.server.orders import Language, Level, TextChoice
+    from rhapsode.bench.server.orders import Language, TextChoice, TextLevel
 
-    levels = _names("--lengths", options.lengths, tuple(Level), tuple(Level))
+    levels = _names("--lengths", options.lengths, tuple(TextLevel), tuple(TextLevel))
     languages = _names("--languages", options.languages, tuple(Language), (Language.ENGLISH,))
-    return TextChoice(options.seed or 0, tuple(map(Level, levels)), tuple(map(Language, languages)))
+    return TextChoice(options.seed or 0, tuple(map(TextLevel, levels)), tuple(map(Language, languages)))
 
 
-def _speaking(url: str, target: str, options: ServerOptions) -> Speaking:
-    from rhapsode.bench.server.orders import Speaking
+def _speaking(url: str, target: str, options: ServerOptions) -> SpeechTarget:
+    from rhapsode.bench.server.orders import SpeechTarget
     from rhapsode.bench.server.targets import TARGETS
 
     address = _address("--url", url)
     task = _task(options)
-    speaking = Speaking(
+    speaking = SpeechTarget(
         address,
         _key(target, options.key_from),
         options.model,

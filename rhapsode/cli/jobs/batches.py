@@ -11,7 +11,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.file_names import is_plain
-from rhapsode.cli.for_each import Done, deleted, for_each
+from rhapsode.cli.for_each import Handled, deleted, for_each
 from rhapsode.cli.jobs.control import DAY_S, read_pair
 from rhapsode.cli.jobs.download import save_files
 from rhapsode.cli.narrate.sent_files import readable
@@ -151,9 +151,9 @@ def cancel(
 ) -> None:
     """Cancel batches with their jobs; what has ended stays."""
 
-    def stop(client: Rhapsode, batch: str) -> Done:
+    def stop(client: Rhapsode, batch: str) -> Handled:
         stopped = client.batches.cancel(batch)
-        return Done(str(stopped.state), stopped.model_dump_json())
+        return Handled(str(stopped.state), stopped.model_dump_json())
 
     for_each(batches, stop, server, data_dir, as_json=as_json)
 
@@ -164,7 +164,7 @@ def rm(
 ) -> None:
     """Forget batches that have ended; their jobs stay."""
 
-    def delete(client: Rhapsode, batch: str) -> Done:
+    def delete(client: Rhapsode, batch: str) -> Handled:
         client.batches.delete(batch)
         return deleted(batch)
 

@@ -254,11 +254,11 @@ def _number(option: str, text: str, kind: Callable[[str], float]) -> float | Non
 
 
 def _tag(text: str) -> tuple[str, str]:
-    from rhapsode.client.request_options import Tags
+    from rhapsode.client.request_options import TagsFields
 
     name, equals, value = text.partition("=")
-    if not equals or name not in Tags.__annotations__:
-        raise Misuse(f"--tag: {text!r} is not NAME=VALUE with one of {', '.join(Tags.__annotations__)}")
+    if not equals or name not in TagsFields.__annotations__:
+        raise Misuse(f"--tag: {text!r} is not NAME=VALUE with one of {', '.join(TagsFields.__annotations__)}")
     return name, value
 
 

@@ -9,7 +9,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.for_each import Done, became, deleted, for_each
+from rhapsode.cli.for_each import Handled, became, deleted, for_each
 from rhapsode.cli.jobs import control as job_control
 from rhapsode.cli.jobs import download as downloading
 from rhapsode.cli.jobs import listen as listening
@@ -112,7 +112,7 @@ def rm(
 ) -> None:
     """Delete ended jobs with everything they stored."""
 
-    def delete(client: Rhapsode, job: str) -> Done:
+    def delete(client: Rhapsode, job: str) -> Handled:
         client.delete(job)
         return deleted(job)
 

@@ -16,7 +16,7 @@ from rhapsode.cli.narrate.sent_files import reading
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.request_options import JobInput, JobOptions
+    from rhapsode.client.request_options import JobInputFields, JobOptions
 
 STDIN = "-"
 
@@ -51,7 +51,7 @@ def submit(
         raise typer.Exit(FAILED)
 
 
-def _request(file: str) -> tuple[JobInput, JobOptions]:
+def _request(file: str) -> tuple[JobInputFields, JobOptions]:
     """Its input, and all the rest. Raises `Misuse` for what no server would take."""
     from pydantic_core import from_json
 
@@ -70,4 +70,4 @@ def _request(file: str) -> tuple[JobInput, JobOptions]:
     check(JobRequest, request, ())
     if request.pop("validate_only", False):
         raise Misuse(f"{place}: validate_only makes no job; `rhapsode plan` shows what would be spoken")
-    return cast("JobInput", request.pop("input")), cast("JobOptions", request)
+    return cast("JobInputFields", request.pop("input")), cast("JobOptions", request)

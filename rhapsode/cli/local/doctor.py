@@ -29,7 +29,7 @@ MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """kind: missing is needed for `rhapsode up` and makes the command fail; a note is for information."""
 
     kind: Literal["ok", "missing", "note"]
@@ -46,7 +46,7 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, 
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
     given = checkpoint or (Path(value) if (value := os.environ.get("RHAPSODE_CHECKPOINT")) else None)
-    checks: tuple[Callable[[], Generator[Finding]], ...] = (
+    checks: tuple[Callable[[], Generator[MachineFinding]], ...] = (
         _python,
         _packages,
         _state_server,
@@ -72,25 +72,25 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, 
         raise typer.Exit(FAILED)
 
 
-def _python() -> Generator[Finding]:
-    yield Finding("ok", "Python", f"{sys.version.split()[0]} at {sys.executable}")
-    yield Finding("ok", "Rhapsode", version("rhapsode"))
+def _python() -> Generator[MachineFinding]:
+    yield MachineFinding("ok", "Python", f"{sys.version.split()[0]} at {sys.executable}")
+    yield MachineFinding("ok", "Rhapsode", version("rhapsode"))
     if sys.platform not in ("linux", "darwin"):
-        yield Finding("missing", "system", sys.platform, "Rhapsode runs on Linux and macOS")
+        yield MachineFinding("missing", "system", sys.platform, "Rhapsode runs on Linux and macOS")
 
 
-def _packages() -> Generator[Finding]:
+def _packages() -> Generator[MachineFinding]:
     from rhapsode.cli.local.requirements import PARTS, install
 
     for part in PARTS:
         missing = part.missing()
         if missing:
-            yield Finding("missing", part.name, f"not installed: {', '.join(missing)}", install(part.extra))
+            yield MachineFinding("missing", part.name, f"not installed: {', '.join(missing)}", install(part.extra))
         else:
-            yield Finding("ok", part.name, "all packages are installed")
+            yield MachineFinding("ok", part.name, "all packages are installed")
 
 
-def _state_server() -> Generator[Finding]:
+def _state_server() -> Generator[MachineFinding]:
     from importlib.util import find_spec
 
     if find_spec("redis") is None:
@@ -102,12 +102,12 @@ def _state_server() -> Generator[Finding]:
     from storage.database.embedded_valkey import ServerBinaryMissing, find_server_binary
 
     try:
-        yield Finding("ok", "Valkey", str(find_server_binary()))
+        yield MachineFinding("ok", "Valkey", str(find_server_binary()))
     except ServerBinaryMissing as error:
-        yield Finding("missing", "Valkey", "no server to run", str(error))
+        yield MachineFinding("missing", "Valkey", "no server to run", str(error))
 
 
-def _external_redis(url: str) -> Generator[Finding]:
+def _external_redis(url: str) -> Generator[MachineFinding]:
     import redis
 
     from storage.database.schema_version import ChannelsRefused, ServerTooOld, check_server
@@ -120,13 +120,13 @@ def _external_redis(url: str) -> Generator[Finding]:
         with _client_of(TlsFiles(ca, certificate, key).redis_url(url), times) as client:
             check_server(client, os.environ.get("RHAPSODE_KEY_PREFIX", "rhapsode"))
     except ServerTooOld as error:
-        yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "upgrade it, or unset the variable")
+        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "upgrade it, or unset the variable")
     except ChannelsRefused as error:
-        yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "ACL SETUSER does")
+        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "ACL SETUSER does")
     except (redis.RedisError, ValueError) as error:
-        yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
+        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
     else:
-        yield Finding("ok", "Redis", "the server of RHAPSODE_REDIS_URL answers")
+        yield MachineFinding("ok", "Redis", "the server of RHAPSODE_REDIS_URL answers")
 
 
 def _client_of(url: str, times: Mapping[str, int]) -> redis.Redis:
@@ -141,7 +141,7 @@ def _client_of(url: str, times: Mapping[str, int]) -> redis.Redis:
     return redis.Redis.from_url(url, **times)
 
 
-def _torch() -> Generator[Finding]:
+def _torch() -> Generator[MachineFinding]:
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
@@ -151,41 +151,43 @@ def _torch() -> Generator[Finding]:
     try:
         facts = ask_torch()
     except TorchUnusable as error:
-        yield Finding("missing", "torch", str(error), "install it again")
+        yield MachineFinding("missing", "torch", str(error), "install it again")
         return
-    yield Finding("ok", "torch", f"{facts.version}, {facts.threads} CPU threads")
+    yield MachineFinding("ok", "torch", f"{facts.version}, {facts.threads} CPU threads")
     if facts.gpus:
-        yield Finding("ok", "CUDA", ", ".join(gpu.name for gpu in facts.gpus))
+        yield MachineFinding("ok", "CUDA", ", ".join(gpu.name for gpu in facts.gpus))
     else:
-        yield Finding("note", "CUDA", "no GPU is visible: the model runs on the CPU")
+        yield MachineFinding("note", "CUDA", "no GPU is visible: the model runs on the CPU")
 
 
-def _vllm() -> Generator[Finding]:
+def _vllm() -> Generator[MachineFinding]:
     """Of interest to who chose the engine, and to who has vLLM."""
     from worker.engine.vllm.supported_versions import complaint, installed
 
     is_chosen, found, reason = os.environ.get("RHAPSODE_ENGINE") == "vllm", installed(), complaint()
     if reason is not None and is_chosen:
         subject, _, remedy = reason.partition(": ")
-        yield Finding("missing", "vLLM", subject, remedy)
+        yield MachineFinding("missing", "vLLM", subject, remedy)
     elif reason is not None and found is not None:
-        yield Finding("note", "vLLM", reason)
+        yield MachineFinding("note", "vLLM", reason)
     elif found is not None:
         detail = "RHAPSODE_ENGINE=vllm chose it" if is_chosen else "RHAPSODE_ENGINE=vllm would choose it"
-        yield Finding("ok", "vLLM", f"{' '.join(found)}; {detail}")
+        yield MachineFinding("ok", "vLLM", f"{' '.join(found)}; {detail}")
 
 
-def _checkpoint(given: Path | None) -> Generator[Finding]:
+def _checkpoint(given: Path | None) -> Generator[MachineFinding]:
     folder = given or _packaged_checkpoint()
     if folder is None:
-        yield Finding("missing", "checkpoint", "the small voice is not part of this installation", "install it again")
+        yield MachineFinding(
+            "missing", "checkpoint", "the small voice is not part of this installation", "install it again"
+        )
         return
     missing = [name for name in CHECKPOINT_FILES if not os.access(folder / name, os.R_OK)]
     if missing:
         remedy = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout"
-        yield Finding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
+        yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
     else:
-        yield Finding("ok", "checkpoint", str(folder))
+        yield MachineFinding("ok", "checkpoint", str(folder))
 
 
 def _packaged_checkpoint() -> Path | None:
@@ -196,30 +198,30 @@ def _packaged_checkpoint() -> Path | None:
     return folder if folder and folder.is_dir() else None
 
 
-def _data_folder(folder: Path) -> Generator[Finding]:
+def _data_folder(folder: Path) -> Generator[MachineFinding]:
     from rhapsode.stack.errors import DataFolderOutdated
     from rhapsode.stack.folder_format import refuse_outdated
     from rhapsode.stack.layout import DataDir
 
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        yield Finding("missing", "data folder", f"{folder} cannot be written", "choose another with --data-dir")
+        yield MachineFinding("missing", "data folder", f"{folder} cannot be written", "choose another with --data-dir")
         return
     try:
         refuse_outdated(DataDir(folder))
     except (DataFolderOutdated, OSError) as error:
-        yield Finding("missing", "data folder", str(error))
+        yield MachineFinding("missing", "data folder", str(error))
         return
-    yield Finding("ok", "data folder", f"{folder}{'' if existing == folder else ' (not there yet)'}")
+    yield MachineFinding("ok", "data folder", f"{folder}{'' if existing == folder else ' (not there yet)'}")
     free = shutil.disk_usage(existing).free
     detail = f"{free / 1024**3:.1f} GiB free"
     if free < FREE_SPACE_WANTED:
-        yield Finding("missing", "disk", detail, "an hour of speech takes 0.35 GiB while it is made; make room")
+        yield MachineFinding("missing", "disk", detail, "an hour of speech takes 0.35 GiB while it is made; make room")
     else:
-        yield Finding("ok", "disk", detail)
+        yield MachineFinding("ok", "disk", detail)
 
 
-def _processes(folder: Path, settings: ClientSettings) -> Generator[Finding]:
+def _processes(folder: Path, settings: ClientSettings) -> Generator[MachineFinding]:
     """What `rhapsode up` would start here, and why."""
     from rhapsode.cli.local.plan_table import machine_line, plan_lines
     from rhapsode.stack.errors import PlanRefused
@@ -236,33 +238,33 @@ def _processes(folder: Path, settings: ClientSettings) -> Generator[Finding]:
     try:
         plan = plan_stack(options, os.environ)
     except PlanRefused as error:
-        yield Finding("missing", "processes", str(error), "correct or unset it")
+        yield MachineFinding("missing", "processes", str(error), "correct or unset it")
         return
-    yield Finding("ok", "machine", machine_line(plan.machine))
+    yield MachineFinding("ok", "machine", machine_line(plan.machine))
     for number, line in enumerate(plan_lines(plan)):
-        yield Finding("ok", "" if number else "would start", line)
+        yield MachineFinding("ok", "" if number else "would start", line)
 
 
-def _server(folder: Path, port: int) -> Generator[Finding]:
+def _server(folder: Path, port: int) -> Generator[MachineFinding]:
     from rhapsode.stack.layout import DataDir
     from rhapsode.stack.state_file import read_state
 
     state = read_state(DataDir(folder))
     if state is not None and state.is_alive():
-        yield Finding("ok", "server", f"runs at {state.url} (process {state.pid})")
+        yield MachineFinding("ok", "server", f"runs at {state.url} (process {state.pid})")
         return
-    yield Finding("note", "server", "none runs on this data folder; `rhapsode up` starts one")
+    yield MachineFinding("note", "server", "none runs on this data folder; `rhapsode up` starts one")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            yield Finding("note", "port", f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one")
+            yield MachineFinding("note", "port", f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one")
         else:
-            yield Finding("ok", "port", f"{port} is free")
+            yield MachineFinding("ok", "port", f"{port} is free")
 
 
-def _settings() -> Generator[Finding]:
+def _settings() -> Generator[MachineFinding]:
     from importlib.util import find_spec
 
     if find_spec("redis") is None:
@@ -273,4 +275,4 @@ def _settings() -> Generator[Finding]:
     try:
         refuse_unknown(os.environ)
     except SettingsRefused as error:
-        yield Finding("missing", "settings", str(error), "correct or unset it")
+        yield MachineFinding("missing", "settings", str(error), "correct or unset it")

@@ -10,7 +10,7 @@ from rhapsode.cli.formatting import counted
 from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER
 
 if TYPE_CHECKING:
-    from rhapsode.stack.planning.machine import Gpu, Machine
+    from rhapsode.stack.planning.machine import Gpu, MachineFacts
     from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
 
 GAP = "  "
@@ -29,7 +29,7 @@ class _Row:
 HEAD = _Row("process", "number", "device", "cores", "threads", "why")
 
 
-def machine_line(machine: Machine) -> str:
+def machine_line(machine: MachineFacts) -> str:
     """What there is: `16 cores, 125.8 GiB of memory, 2 GPUs`."""
     gpus = counted(len(machine.gpus), "GPU") if machine.gpus else "no GPU"
     limited = "" if machine.allowance == len(machine.cores) else f" of {len(machine.cores)}, as this container may use"

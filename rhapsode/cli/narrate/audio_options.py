@@ -12,7 +12,7 @@ from rhapsode.cli.failures import Misuse
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
-    from rhapsode.client.request_options import AudioType, Format
+    from rhapsode.client.request_options import AudioType, FormatFields
 
 LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")
 
@@ -47,9 +47,9 @@ def audio_type(file: Path) -> AudioType:
     raise Misuse(f"{file}: the name says which format is wanted, and has to end in one of {listed}")
 
 
-def formats(targets: Targets, bitrate: int | None) -> list[Format]:
+def formats(targets: Targets, bitrate: int | None) -> list[FormatFields]:
     """What has to be made for them. Raises `Misuse` for a name of no format, and for a bitrate that none has."""
-    wanted: list[Format] = []
+    wanted: list[FormatFields] = []
     if targets.file is not None:
         wanted.append({"type": audio_type(targets.file)})
     if targets.chapters is not None:

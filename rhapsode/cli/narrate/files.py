@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable, reading
 from rhapsode.client.jobs.inputs import document_format
-from rhapsode.client.request_options import DocumentFormat, JobInput
+from rhapsode.client.request_options import DocumentFormat, JobInputFields
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
@@ -33,7 +33,7 @@ _TEXT_UNLESS_BINARY = {b"RIFF": "a recording", b"fLaC": "a recording", b"OggS": 
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentFile:
     """A file that the server reads. include: ids of the chapters that are wanted, empty for all."""
 
     path: Path
@@ -49,17 +49,17 @@ class Ssml:
     mode: Literal["strict", "lenient"] = "lenient"
 
 
-Spoken = str | Ssml | Document
+Spoken = str | Ssml | DocumentFile
 
 
-def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = False) -> JobInput:
+def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = False) -> JobInputFields:
     """What a job is told to speak; a document is uploaded for it first."""
     match spoken:
         case str():
             return {"text": spoken}
         case Ssml():
             return {"ssml": spoken.text, "ssml_mode": spoken.mode}
-        case Document():
+        case DocumentFile():
             upload = client.upload(spoken.path)
             images = "alt" if describe_images else "skip"
             return {
@@ -77,7 +77,7 @@ def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
     wanted = tuple(part.strip() for each in include or () for part in each.split(",") if part.strip())
     if not wanted:
         return spoken
-    if not isinstance(spoken, Document):
+    if not isinstance(spoken, DocumentFile):
         raise Misuse("--include chooses chapters of a document, and this is none; `rhapsode plan` shows what there is")
     from pydantic import TypeAdapter, ValidationError
 
@@ -110,12 +110,12 @@ def read_spoken(file: str, *, strict_ssml: bool = False) -> Spoken:
         raise Misuse("FILE is empty; say which file, or - for standard input")
     form = None if file == "-" else document_format(Path(file))
     if form is not None:
-        return Document(readable(Path(file)), form)
+        return DocumentFile(readable(Path(file)), form)
     text = _read_text(file)
     if Path(file).suffix.lower() == SSML_SUFFIX:
         return Ssml(text, "strict" if strict_ssml else "lenient")
     # A file is read as the document that it may be, with chapters and without litter; a pipe can be read but once.
-    return Document(Path(file), "txt") if Path(file).is_file() else text
+    return DocumentFile(Path(file), "txt") if Path(file).is_file() else text
 
 
 def _read_text(file: str) -> str:

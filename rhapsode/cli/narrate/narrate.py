@@ -17,7 +17,7 @@ from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.fetching import fetch
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
-from rhapsode.cli.narrate.options import AudioOptions, BookOptions, SpeechOptions, SystemOptions
+from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeechOptions, SystemOptions
 from rhapsode.cli.narrate.order_options import OrderOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
@@ -27,7 +27,7 @@ from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir,
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rhapsode.client.request_options import JobInput, JobOptions
+    from rhapsode.client.request_options import JobInputFields, JobOptions
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
 
@@ -54,7 +54,7 @@ def narrate(
             "or what --preset makes. With --chapter-files also a folder, for these alone.",
         ),
     ] = None,
-    speech: SpeechOptions,
+    speech: NarrateSpeechOptions,
     drawing: DrawingOptions,
     quality: QualityOptions,
     order: OrderOptions,
@@ -132,7 +132,7 @@ def _server(system: SystemOptions, console: Console, *, is_running: bool) -> Gen
         yield client
 
 
-def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Console) -> tuple[Job, float]:
+def _run(client: Rhapsode, spoken: JobInputFields, wishes: JobOptions, console: Console) -> tuple[Job, float]:
     """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way
     out; a terminal that is closed does not.
     """

@@ -29,11 +29,11 @@ from rhapsode.cli.options import (
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
-    from rhapsode.client.request_options import JobOptions, Output
+    from rhapsode.client.request_options import JobOptions, OutputFields
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechOptions:
+class NarrateSpeechOptions:
     """Who speaks, and how the text is read."""
 
     voice: job_options.Voice = None
@@ -81,7 +81,7 @@ class AudioOptions:
 
     def wishes(self, targets: Targets) -> JobOptions:
         """Raises `Misuse` for a file of no format."""
-        output: Output = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
+        output: OutputFields = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
         if self.subtitles is not None:
             output["subtitles"] = [self.subtitles.value]
         return {"output": output}
@@ -106,9 +106,9 @@ class BookOptions:
     tag_language: job_options.OutputTagsLanguage = None
     cover: CoverOption = None
 
-    def wishes(self, cover: str | None) -> Output:
+    def wishes(self, cover: str | None) -> OutputFields:
         """cover: the upload that it has become, if it has."""
-        output: Output = {**(told(self).get("output") or {})}
+        output: OutputFields = {**(told(self).get("output") or {})}
         if cover is not None:
             output["cover"] = cover
         return output

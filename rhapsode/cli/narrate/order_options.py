@@ -12,7 +12,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.job_fields import JobField, told
 
 if TYPE_CHECKING:
-    from rhapsode.client.request_options import JobOptions, JobWebhook
+    from rhapsode.client.request_options import JobOptions, JobWebhookFields
 
 ENDPOINT_PREFIX = "whe_"
 
@@ -35,7 +35,7 @@ class OrderOptions:
         return {**told(self), "webhook": None if self.webhook is None else _receiver(self.webhook)}
 
 
-def _receiver(given: str) -> JobWebhook:
+def _receiver(given: str) -> JobWebhookFields:
     if given.startswith(ENDPOINT_PREFIX):
         return {"endpoint_id": given}
     if given.startswith(("https://", "http://")):

@@ -14,7 +14,7 @@ from rhapsode.cli.for_each import deleted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.request_options import Rule
+    from rhapsode.client.request_options import RuleFields
     from rhapsode.client.voices.dictionary_calls import Rules
 
 app = typer.Typer(help="How words are respelt before they are spoken.", no_args_is_help=True, rich_markup_mode=None)
@@ -97,7 +97,7 @@ def read_rules(file: Path) -> Rules:
         raise Misuse(f"{file} is not a CSV file in UTF-8: {error}") from error
 
 
-def _rule(file: Path, number: int, row: list[str]) -> Rule:
+def _rule(file: Path, number: int, row: list[str]) -> RuleFields:
     if len(row) != 2 or not row[0].strip():
         raise Misuse(f"{file}, line {number}: a rule is a word, a comma and how it is spoken")
     return {"grapheme": row[0].strip(), "alias": row[1].strip()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rhapsode.cli.clients import connected
-from rhapsode.cli.for_each import Done, deleted, for_each
+from rhapsode.cli.for_each import Handled, deleted, for_each
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.voices.trying import try_voices
@@ -106,7 +106,7 @@ def rm(
 ) -> None:
     """Delete voices with their recordings and caches."""
 
-    def delete(client: Rhapsode, voice: str) -> Done:
+    def delete(client: Rhapsode, voice: str) -> Handled:
         client.voices.delete(voice)
         return deleted(voice)
 

@@ -16,7 +16,7 @@ from rhapsode.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.client.webhooks.resources import NewWebhookEndpoint
+    from rhapsode.client.webhooks.resources import CreatedWebhookEndpoint
 
 LOOK_S = 0.5
 """How late Ctrl-C is heard at most."""
@@ -70,7 +70,7 @@ def _expected(order: ListenOrder, listener: Listener, connect: Connect) -> Gener
             client.webhooks.delete(endpoint)
 
 
-def _registered(client: Rhapsode, address: str, order: ListenOrder) -> NewWebhookEndpoint:
+def _registered(client: Rhapsode, address: str, order: ListenOrder) -> CreatedWebhookEndpoint:
     try:
         return client.webhooks.create(address, order.events, description="rhapsode webhooks listen")
     except InvalidRequest as error:

@@ -9,7 +9,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.for_each import Done, deleted, for_each
+from rhapsode.cli.for_each import Handled, deleted, for_each
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def rm(
 ) -> None:
     """Delete receivers. What waits for them is not sent."""
 
-    def delete(client: Rhapsode, endpoint: str) -> Done:
+    def delete(client: Rhapsode, endpoint: str) -> Handled:
         client.webhooks.delete(endpoint)
         return deleted(endpoint)
 

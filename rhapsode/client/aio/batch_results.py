@@ -9,7 +9,7 @@ import httpx
 
 from rhapsode.client.aio.streaming import stream
 from rhapsode.client.batches.calls import BatchResult, results_path
-from rhapsode.client.batches.results import Place
+from rhapsode.client.batches.results import ResultCursor
 from rhapsode.client.connection import Connection
 from rhapsode.client.retries import Attempts
 
@@ -17,7 +17,7 @@ from rhapsode.client.retries import Attempts
 def read_results(http: httpx.AsyncClient, connection: Connection, batch_id: str) -> AsyncIterator[BatchResult]:
     """In the order of the file, as they stand when they are read. A broken connection loses and repeats none."""
     attempts = Attempts(connection.retries, connection.server_url)
-    place = Place(attempts)
+    place = ResultCursor(attempts)
 
     def ask() -> AbstractAsyncContextManager[httpx.Response]:
         return http.stream("GET", results_path(batch_id), params=place.params(), timeout=connection.timeout(0.0))
@@ -25,6 +25,6 @@ def read_results(http: httpx.AsyncClient, connection: Connection, batch_id: str)
     return stream(ask, lambda response: _results(response, place), attempts)
 
 
-async def _results(response: httpx.Response, place: Place) -> AsyncIterator[BatchResult]:
+async def _results(response: httpx.Response, place: ResultCursor) -> AsyncIterator[BatchResult]:
     async for line in response.aiter_lines():
         yield place.take(line)

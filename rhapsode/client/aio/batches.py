@@ -12,7 +12,7 @@ from rhapsode.client.aio.batch_results import read_results
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.batches import calls as batch_calls
 from rhapsode.client.batches.calls import BatchResult
-from rhapsode.client.batches.pauses import Pauses
+from rhapsode.client.batches.pauses import PollPauses
 from rhapsode.client.connection import Connection
 from rhapsode.contract.batches import Batch
 from rhapsode.contract.uploads import Upload
@@ -72,7 +72,7 @@ class AsyncBatches:
 
     async def wait(self, batch: Batch | str, *, timeout_s: float | None = None) -> Batch:
         """The batch once all its jobs have ended, however they did. Raises `BatchWaitTimedOut`."""
-        pauses = Pauses(timeout_s)
+        pauses = PollPauses(timeout_s)
         while True:
             seen = await self.get(batch)
             if seen.state.is_terminal:

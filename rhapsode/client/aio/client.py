@@ -35,19 +35,19 @@ from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
 from rhapsode.client.aio.uploading import send_file
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
-from rhapsode.client.calls import Call, JobFilter
+from rhapsode.client.calls import ApiCall, JobFilter
 from rhapsode.client.capabilities import get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.audio_streams import StreamType
-from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
+from rhapsode.client.jobs.following import EventCursor, WaitLimit, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.live.orders import AsyncTexts
 from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
-from rhapsode.client.request_options import JobChanges, JobInput, JobOptions, RetryOptions, StreamOptions
+from rhapsode.client.request_options import JobChanges, JobInputFields, JobOptions, RetryOptions, StreamOptions
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.client.uploads import delete_upload, get_upload, order_upload
@@ -100,7 +100,7 @@ class AsyncRhapsode:
         await self._http.aclose()
 
     async def submit_job(
-        self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
+        self, text: str | JobInputFields, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
         """Hand in a text, or another input. Returns when the server holds it durably; the speech comes later.
 
@@ -109,7 +109,7 @@ class AsyncRhapsode:
         """
         return await self._send(calls.submit_job(text, options, idempotency_key))
 
-    async def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+    async def create_job(self, job_id: str, text: str | JobInputFields, **options: Unpack[JobOptions]) -> Job:
         """As `submit_job`, under an id of yours: `job_` and a lower-case ULID of today.
 
         Repeats of your program are the same job. Raises `Conflict` if the id was used for something else.
@@ -156,7 +156,7 @@ class AsyncRhapsode:
 
     async def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
         """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
-        patience = Patience(timeout_s)
+        patience = WaitLimit(timeout_s)
         while True:
             seen = await self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
             if seen.state.is_terminal:
@@ -262,7 +262,7 @@ class AsyncRhapsode:
     async def delete_upload(self, upload: Upload | str) -> None:
         await self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
 
-    async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> PlanDocument:
+    async def plan(self, spoken: str | JobInputFields, **options: Unpack[JobOptions]) -> PlanDocument:
         """How an input would be narrated: nothing is spoken, and no job is left, also by who is cancelled.
 
         Raises `InvalidRequest` for an input that cannot be narrated.
@@ -322,7 +322,7 @@ class AsyncRhapsode:
         """The checkpoints that workers have loaded."""
         return await self._send(calls.list_models())
 
-    async def _send(self, call: Call[T]) -> T:
+    async def _send(self, call: ApiCall[T]) -> T:
         attempts, headers = self._attempts(), call.sent_headers()
         while True:
             try:

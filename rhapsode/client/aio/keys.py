@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rhapsode.client.aio.sending import AsyncSend
 from rhapsode.client.operators import key_calls
-from rhapsode.client.operators.key_calls import DEFAULT_SCOPES, NewApiKey
+from rhapsode.client.operators.key_calls import DEFAULT_SCOPES, CreatedApiKey
 from rhapsode.contract.operators.keys import ApiKeyView
 
 
@@ -24,7 +24,7 @@ class AsyncKeys:
         *,
         scopes: Sequence[str] = DEFAULT_SCOPES,
         expires_at: datetime | None = None,
-    ) -> NewApiKey:
+    ) -> CreatedApiKey:
         """A key for a tenant, who need not exist before. Its `secret` is in this answer and nowhere else."""
         return await self._send(key_calls.create_key(tenant, name, scopes, expires_at))
 

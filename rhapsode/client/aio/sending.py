@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeVar
 
-from rhapsode.client.calls import Call
+from rhapsode.client.calls import ApiCall
 
 T = TypeVar("T")
 EntryT_co = TypeVar("EntryT_co", covariant=True)
@@ -14,7 +14,7 @@ EntryT_co = TypeVar("EntryT_co", covariant=True)
 class AsyncSend(Protocol):
     """A client's way to make a call, with its repeats."""
 
-    async def __call__(self, call: Call[T]) -> T: ...
+    async def __call__(self, call: ApiCall[T]) -> T: ...
 
 
 class Page(Protocol[EntryT_co]):
@@ -28,7 +28,7 @@ class Page(Protocol[EntryT_co]):
     def has_more(self) -> bool: ...
 
 
-async def each_of(send: AsyncSend, page_at: Callable[[str | None], Call[Page[T]]]) -> AsyncIterator[T]:
+async def each_of(send: AsyncSend, page_at: Callable[[str | None], ApiCall[Page[T]]]) -> AsyncIterator[T]:
     """The entries of all pages, each fetched when it is needed. page_at: the call for the page behind a cursor."""
     cursor: str | None = None
     while True:

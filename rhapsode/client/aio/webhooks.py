@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.resources import Job
 from rhapsode.client.webhooks import calls as webhook_calls
-from rhapsode.client.webhooks.calls import DAY_S, FINAL_EVENTS, EndpointChanges
-from rhapsode.client.webhooks.resources import NewWebhookEndpoint, WebhookSecret
+from rhapsode.client.webhooks.calls import DAY_S, FINAL_EVENTS, EndpointFields
+from rhapsode.client.webhooks.resources import CreatedWebhookEndpoint, SetWebhookSecret
 from rhapsode.contract.webhooks import DeliveryState, WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
 
 
@@ -23,9 +23,9 @@ class AsyncWebhooks:
         *,
         description: str = "",
         metadata: Mapping[str, str] | None = None,
-    ) -> NewWebhookEndpoint:
+    ) -> CreatedWebhookEndpoint:
         """Register a receiver; ("*",) for every event. Its `secret` is in this answer and nowhere else."""
-        order = EndpointChanges(url, events, description, metadata or {})
+        order = EndpointFields(url, events, description, metadata or {})
         return await self._send(webhook_calls.create_endpoint(order))
 
     async def list(self) -> tuple[WebhookEndpoint, ...]:
@@ -45,7 +45,7 @@ class AsyncWebhooks:
         metadata: Mapping[str, str] | None = None,
     ) -> WebhookEndpoint:
         """What is None stays as it is."""
-        changes = EndpointChanges(url, events, description, metadata)
+        changes = EndpointFields(url, events, description, metadata)
         return await self._send(webhook_calls.change_endpoint(_id(endpoint), changes))
 
     async def delete(self, endpoint: WebhookEndpoint | str) -> None:
@@ -59,7 +59,7 @@ class AsyncWebhooks:
         """Send it nothing any more; what waits for it is given up."""
         return await self._send(webhook_calls.disable_endpoint(_id(endpoint)))
 
-    async def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> WebhookSecret:
+    async def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         """Another secret. For `overlap_s` webhooks are signed with the old one, too."""
         return await self._send(webhook_calls.rotate_secret(_id(endpoint), overlap_s))
 
@@ -86,11 +86,11 @@ class AsyncWebhooks:
         """Send it again, now, with the same id and bytes."""
         return await self._send(webhook_calls.redeliver(_id(delivery)))
 
-    async def job_secret(self) -> WebhookSecret:
+    async def job_secret(self) -> SetWebhookSecret:
         """What signs webhooks to URLs that jobs name themselves."""
         return await self._send(webhook_calls.job_secret())
 
-    async def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> WebhookSecret:
+    async def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         return await self._send(webhook_calls.rotate_job_secret(overlap_s))
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.calls import ApiCall, nothing, resource
 from rhapsode.client.plain_json import json_object
 from rhapsode.contract.base import Answer
 from rhapsode.contract.batches import Batch, BatchList
@@ -41,31 +41,31 @@ def order_batch(
     retention_s: int | None,
     metadata: Mapping[str, str] | None,
     idempotency_key: str | None,
-) -> Call[Batch]:
+) -> ApiCall[Batch]:
     """sha256: of the file. With it the server compares the file, not the upload, when the key comes again."""
     body = json_object(
         {"upload_id": upload_id, "sha256": sha256, "retention_s": retention_s, "metadata": metadata or None}
     )
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-    return Call("POST", "/v1/batches", resource(Batch), headers=headers, body=body, hold_s=CHECKING_S)
+    return ApiCall("POST", "/v1/batches", resource(Batch), headers=headers, body=body, hold_s=CHECKING_S)
 
 
-def get_batch(batch_id: str) -> Call[Batch]:
-    return Call("GET", batch_path(batch_id), resource(Batch))
+def get_batch(batch_id: str) -> ApiCall[Batch]:
+    return ApiCall("GET", batch_path(batch_id), resource(Batch))
 
 
-def list_batches(page_size: int, cursor: str | None) -> Call[BatchList]:
+def list_batches(page_size: int, cursor: str | None) -> ApiCall[BatchList]:
     params = (("limit", str(page_size)), *((("cursor", cursor),) if cursor else ()))
-    return Call("GET", "/v1/batches", resource(BatchList), params=params)
+    return ApiCall("GET", "/v1/batches", resource(BatchList), params=params)
 
 
-def cancel_batch(batch_id: str) -> Call[Batch]:
+def cancel_batch(batch_id: str) -> ApiCall[Batch]:
     """The server cancels job after job before it answers."""
-    return Call("POST", f"{batch_path(batch_id)}/cancel", resource(Batch), hold_s=CHECKING_S)
+    return ApiCall("POST", f"{batch_path(batch_id)}/cancel", resource(Batch), hold_s=CHECKING_S)
 
 
-def delete_batch(batch_id: str) -> Call[None]:
-    return Call("DELETE", batch_path(batch_id), nothing)
+def delete_batch(batch_id: str) -> ApiCall[None]:
+    return ApiCall("DELETE", batch_path(batch_id), nothing)
 
 
 def file_sha256(path: Path) -> str:

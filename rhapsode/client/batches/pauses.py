@@ -12,7 +12,7 @@ FIRST_PAUSE_S = 0.2
 LAST_PAUSE_S = 5.0
 
 
-class Pauses:
+class PollPauses:
     """Each a half longer than the one before, up to five seconds."""
 
     def __init__(self, timeout_s: float | None) -> None:

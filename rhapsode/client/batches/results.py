@@ -6,7 +6,7 @@ from rhapsode.client.batches.calls import BatchResult, read_result
 from rhapsode.client.retries import Attempts
 
 
-class Place:
+class ResultCursor:
     """How many lines were handed on; their order is the file's, so a further connection begins behind them."""
 
     def __init__(self, attempts: Attempts) -> None:

@@ -10,31 +10,31 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from rhapsode.client.calls import Call, job_path, resource
+from rhapsode.client.calls import ApiCall, job_path, resource
 from rhapsode.client.plain_json import json_object, plain_json
 from rhapsode.client.request_options import JobChanges, RetryOptions
 from rhapsode.client.resources import Job
 
 
-def pause_job(job_id: str) -> Call[Job]:
-    return Call("POST", f"{job_path(job_id)}/pause", resource(Job))
+def pause_job(job_id: str) -> ApiCall[Job]:
+    return ApiCall("POST", f"{job_path(job_id)}/pause", resource(Job))
 
 
-def resume_job(job_id: str) -> Call[Job]:
-    return Call("POST", f"{job_path(job_id)}/resume", resource(Job))
+def resume_job(job_id: str) -> ApiCall[Job]:
+    return ApiCall("POST", f"{job_path(job_id)}/resume", resource(Job))
 
 
-def change_job(job_id: str, changes: JobChanges) -> Call[Job]:
+def change_job(job_id: str, changes: JobChanges) -> ApiCall[Job]:
     """Raises `ValueError` for a time without a time zone."""
-    return Call("PATCH", job_path(job_id), resource(Job), body=plain_json(changes))
+    return ApiCall("PATCH", job_path(job_id), resource(Job), body=plain_json(changes))
 
 
-def retry_job(job_id: str, options: RetryOptions) -> Call[Job]:
-    return Call("POST", f"{job_path(job_id)}/retry", resource(Job), body=json_object(options))
+def retry_job(job_id: str, options: RetryOptions) -> ApiCall[Job]:
+    return ApiCall("POST", f"{job_path(job_id)}/retry", resource(Job), body=json_object(options))
 
 
-def assemble_job(job_id: str, output: Mapping[str, JsonValue] | None, idempotency_key: str | None) -> Call[Job]:
+def assemble_job(job_id: str, output: Mapping[str, JsonValue] | None, idempotency_key: str | None) -> ApiCall[Job]:
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-    return Call(
+    return ApiCall(
         "POST", f"{job_path(job_id)}/assemble", resource(Job), headers=headers, body=json_object({"output": output})
     )

@@ -54,7 +54,7 @@ class EventCursor:
         return self._seen_on_connection == 0
 
 
-class Patience:
+class WaitLimit:
     """The time a caller is ready to wait for a job."""
 
     def __init__(self, timeout_s: float | None) -> None:

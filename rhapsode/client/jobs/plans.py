@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import httpx
 from pydantic import JsonValue
 
-from rhapsode.client.calls import JOBS, MAX_HOLD_S, Call, resource, submit_job
-from rhapsode.client.request_options import JobInput, JobOptions
+from rhapsode.client.calls import JOBS, MAX_HOLD_S, ApiCall, resource, submit_job
+from rhapsode.client.request_options import JobInputFields, JobOptions
 from rhapsode.client.resources import Job
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.plans import PlanDocument
@@ -23,19 +23,19 @@ PLAN_KEPT_S = 600
 class PlanOrder:
     """The requests of one plan: its job is asked for first, so that whoever is interrupted knows what to take back."""
 
-    def __init__(self, spoken: str | JobInput, options: JobOptions) -> None:
+    def __init__(self, spoken: str | JobInputFields, options: JobOptions) -> None:
         call = submit_job(spoken, options, str(uuid.uuid4()))
         body = call.body if isinstance(call.body, dict) else {}
         self._body: JsonValue = {"retention_s": PLAN_KEPT_S, **body, "validate_only": True}
         self._headers = call.headers
 
-    def begin(self) -> Call[PlanAnswer]:
+    def begin(self) -> ApiCall[PlanAnswer]:
         """Answered at once, as a rule with the job. Repeated, it is the same job."""
-        return Call("POST", JOBS, _plan_or_job, headers={**self._headers, "Prefer": "wait=0"}, body=self._body)
+        return ApiCall("POST", JOBS, _plan_or_job, headers={**self._headers, "Prefer": "wait=0"}, body=self._body)
 
-    def ask(self) -> Call[PlanAnswer]:
+    def ask(self) -> ApiCall[PlanAnswer]:
         """Answered with the plan, or with the job if that takes longer than a request should."""
-        return Call("POST", JOBS, _plan_or_job, headers=self._headers, body=self._body, hold_s=MAX_HOLD_S)
+        return ApiCall("POST", JOBS, _plan_or_job, headers=self._headers, body=self._body, hold_s=MAX_HOLD_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from rhapsode.client.calls import Call, job_path, resource
+from rhapsode.client.calls import ApiCall, job_path, resource
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.contract.segments import Segment, SegmentList, SegmentState, Take, TakeList
@@ -32,52 +32,52 @@ class SegmentFilter:
         return chosen if self.flagged is None else [*chosen, ("flagged", "true" if self.flagged else "false")]
 
 
-def list_segments(job_id: str, wanted: SegmentFilter, page_size: int, cursor: str | None) -> Call[SegmentList]:
+def list_segments(job_id: str, wanted: SegmentFilter, page_size: int, cursor: str | None) -> ApiCall[SegmentList]:
     params = [*wanted.params(), ("limit", str(page_size))]
     if cursor:
         params.append(("cursor", cursor))
-    return Call("GET", f"{job_path(job_id)}/segments", resource(SegmentList), params=tuple(params))
+    return ApiCall("GET", f"{job_path(job_id)}/segments", resource(SegmentList), params=tuple(params))
 
 
-def get_segment(job_id: str, segment: str) -> Call[Segment]:
-    return Call("GET", segment_path(job_id, segment), resource(Segment))
+def get_segment(job_id: str, segment: str) -> ApiCall[Segment]:
+    return ApiCall("GET", segment_path(job_id, segment), resource(Segment))
 
 
-def edit_segment(job_id: str, segment: str, changes: SegmentChanges) -> Call[Segment]:
-    return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=json_object(changes))
+def edit_segment(job_id: str, segment: str, changes: SegmentChanges) -> ApiCall[Segment]:
+    return ApiCall("PATCH", segment_path(job_id, segment), resource(Segment), body=json_object(changes))
 
 
-def edit_sentence(job_id: str, sentence: str, text: str) -> Call[Segment]:
+def edit_sentence(job_id: str, sentence: str, text: str) -> ApiCall[Segment]:
     path = f"{job_path(job_id)}/sentences/{quote(sentence, safe='')}"
-    return Call("PATCH", path, resource(Segment), body={"text": text})
+    return ApiCall("PATCH", path, resource(Segment), body={"text": text})
 
 
-def regenerate_segment(job_id: str, segment: str, seed: int | None, idempotency_key: str | None) -> Call[Segment]:
+def regenerate_segment(job_id: str, segment: str, seed: int | None, idempotency_key: str | None) -> ApiCall[Segment]:
     path = f"{segment_path(job_id, segment)}/regenerate"
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-    return Call("POST", path, resource(Segment), headers=headers, body={} if seed is None else {"seed": seed})
+    return ApiCall("POST", path, resource(Segment), headers=headers, body={} if seed is None else {"seed": seed})
 
 
-def list_takes(job_id: str, segment: str) -> Call[tuple[Take, ...]]:
+def list_takes(job_id: str, segment: str) -> ApiCall[tuple[Take, ...]]:
     read = resource(TakeList)
-    return Call("GET", f"{segment_path(job_id, segment)}/takes", lambda response: read(response).data)
+    return ApiCall("GET", f"{segment_path(job_id, segment)}/takes", lambda response: read(response).data)
 
 
-def select_take(job_id: str, segment: str, take: int) -> Call[Segment]:
-    return Call("POST", f"{segment_path(job_id, segment)}/takes/{take}/select", resource(Segment))
+def select_take(job_id: str, segment: str, take: int) -> ApiCall[Segment]:
+    return ApiCall("POST", f"{segment_path(job_id, segment)}/takes/{take}/select", resource(Segment))
 
 
-def segment_audio(job_id: str, segment: str, take: int | None, attempt: int | None = None) -> Call[bytes]:
+def segment_audio(job_id: str, segment: str, take: int | None, attempt: int | None = None) -> ApiCall[bytes]:
     """A WAV file. attempt: one that was rejected, of a segment that failed."""
     chosen = {"take": take, "attempt": attempt}
     params = tuple((name, str(number)) for name, number in chosen.items() if number is not None)
     path = f"{segment_path(job_id, segment)}/audio"
-    return Call("GET", path, lambda response: response.content, params=params)
+    return ApiCall("GET", path, lambda response: response.content, params=params)
 
 
-def get_waveform(job_id: str, cursor: str | None) -> Call[Waveform]:
+def get_waveform(job_id: str, cursor: str | None) -> ApiCall[Waveform]:
     params = (("limit", str(WAVEFORM_PAGE)), *([("cursor", cursor)] if cursor else []))
-    return Call("GET", f"{job_path(job_id)}/waveform", resource(Waveform), params=params)
+    return ApiCall("GET", f"{job_path(job_id)}/waveform", resource(Waveform), params=params)
 
 
 def segment_path(job_id: str, segment: str) -> str:

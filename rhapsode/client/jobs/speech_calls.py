@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from rhapsode.client.calls import IDEMPOTENCY_KEY, Call
+from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall
 
 SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 
@@ -17,11 +17,11 @@ PATIENCE_S = 130.0
 
 def speak(
     text: str, model: str, voice: str, form: SpeechFormat, language: str | None, instructions: str | None
-) -> Call[bytes]:
+) -> ApiCall[bytes]:
     """Under a key, so that a repeat after a broken connection hears what was made meanwhile."""
     body: dict[str, JsonValue] = {"input": text, "model": model, "voice": voice, "response_format": form}
     body |= {"language": language} if language else {}
     body |= {"instructions": instructions} if instructions else {}
     headers = {IDEMPOTENCY_KEY: str(uuid.uuid4()), "Accept": "audio/*, application/json"}
     path = "/v1/audio/speech"
-    return Call("POST", path, lambda response: response.content, headers=headers, body=body, hold_s=PATIENCE_S)
+    return ApiCall("POST", path, lambda response: response.content, headers=headers, body=body, hold_s=PATIENCE_S)

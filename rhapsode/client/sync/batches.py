@@ -11,7 +11,7 @@ import httpx
 
 from rhapsode.client.batches import calls as batch_calls
 from rhapsode.client.batches.calls import BatchResult
-from rhapsode.client.batches.pauses import Pauses
+from rhapsode.client.batches.pauses import PollPauses
 from rhapsode.client.connection import Connection
 from rhapsode.client.sync.batch_results import read_results
 from rhapsode.client.sync.sending import Send, each_of
@@ -73,7 +73,7 @@ class Batches:
 
     def wait(self, batch: Batch | str, *, timeout_s: float | None = None) -> Batch:
         """The batch once all its jobs have ended, however they did. Raises `BatchWaitTimedOut`."""
-        pauses = Pauses(timeout_s)
+        pauses = PollPauses(timeout_s)
         while True:
             seen = self.get(batch)
             if seen.state.is_terminal:

@@ -22,19 +22,19 @@ from httpx_sse import EventSource
 from pydantic import JsonValue
 
 from rhapsode.client import calls
-from rhapsode.client.calls import Call, JobFilter
+from rhapsode.client.calls import ApiCall, JobFilter
 from rhapsode.client.capabilities import get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.audio_streams import StreamType
-from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
+from rhapsode.client.jobs.following import EventCursor, WaitLimit, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.live.orders import Texts
 from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
-from rhapsode.client.request_options import JobChanges, JobInput, JobOptions, RetryOptions, StreamOptions
+from rhapsode.client.request_options import JobChanges, JobInputFields, JobOptions, RetryOptions, StreamOptions
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.client.sync.batches import Batches
@@ -101,7 +101,7 @@ class Rhapsode:
         self._http.close()
 
     def submit_job(
-        self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
+        self, text: str | JobInputFields, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
         """Hand in a text, or another input. Returns when the server holds it durably; the speech comes later.
 
@@ -110,7 +110,7 @@ class Rhapsode:
         """
         return self._send(calls.submit_job(text, options, idempotency_key))
 
-    def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+    def create_job(self, job_id: str, text: str | JobInputFields, **options: Unpack[JobOptions]) -> Job:
         """As `submit_job`, under an id of yours: `job_` and a lower-case ULID of today.
 
         Repeats of your program are the same job. Raises `Conflict` if the id was used for something else.
@@ -157,7 +157,7 @@ class Rhapsode:
 
     def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
         """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
-        patience = Patience(timeout_s)
+        patience = WaitLimit(timeout_s)
         while True:
             seen = self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
             if seen.state.is_terminal:
@@ -262,7 +262,7 @@ class Rhapsode:
     def delete_upload(self, upload: Upload | str) -> None:
         self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
 
-    def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> PlanDocument:
+    def plan(self, spoken: str | JobInputFields, **options: Unpack[JobOptions]) -> PlanDocument:
         """How an input would be narrated: nothing is spoken, and no job is left, also by who is interrupted.
 
         Raises `InvalidRequest` for an input that cannot be narrated.
@@ -322,7 +322,7 @@ class Rhapsode:
         """The checkpoints that workers have loaded."""
         return self._send(calls.list_models())
 
-    def _send(self, call: Call[T]) -> T:
+    def _send(self, call: ApiCall[T]) -> T:
         attempts, headers = self._attempts(), call.sent_headers()
         while True:
             try:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from rhapsode.client.calls import Call
+from rhapsode.client.calls import ApiCall
 
 T = TypeVar("T")
 EntryT_co = TypeVar("EntryT_co", covariant=True)
@@ -15,7 +15,7 @@ EntryT_co = TypeVar("EntryT_co", covariant=True)
 class Send(Protocol):
     """A client's way to make a call, with its repeats."""
 
-    def __call__(self, call: Call[T]) -> T: ...
+    def __call__(self, call: ApiCall[T]) -> T: ...
 
 
 class Page(Protocol[EntryT_co]):
@@ -29,7 +29,7 @@ class Page(Protocol[EntryT_co]):
     def has_more(self) -> bool: ...
 
 
-def each_of(send: Send, page_at: Callable[[str | None], Call[Page[T]]]) -> Iterator[T]:
+def each_of(send: Send, page_at: Callable[[str | None], ApiCall[Page[T]]]) -> Iterator[T]:
     """The entries of all pages, each fetched when it is needed. page_at: the call for the page behind a cursor."""
     cursor: str | None = None
     while True:

@@ -15,8 +15,8 @@ from rhapsode.client.resources import Job
 from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.client.voices import cache_calls as voice_cache_calls
 from rhapsode.client.voices import calls as voice_calls
-from rhapsode.client.voices.cache_calls import BulkOrder, CacheOrder
-from rhapsode.client.voices.calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
+from rhapsode.client.voices.cache_calls import BulkOrder, CacheBuild
+from rhapsode.client.voices.calls import Blend, NewVoiceFields, Preview, VoiceFields, VoiceKind
 from rhapsode.client.voices.naming import only_match, own_id, path_name
 from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache
 from rhapsode.contract.voices.voices import Voice
@@ -44,14 +44,14 @@ class Voices:
         what the recording says; with it the voice is cloned in context. Raises `InvalidRequest` with the reason if the
         recording cannot become a voice, `Conflict` if the name is taken, `OSError`.
         """
-        voice = NewVoice(name, consent, ref_text, language, description)
+        voice = NewVoiceFields(name, consent, ref_text, language, description)
         return self._send(voice_calls.add_voice(voice, Path(recording)))
 
     def add_embedding(
         self, name: str, embedding: bytes, *, consent: str, model: str | None = None, description: str = ""
     ) -> Voice:
         """A voice from a speaker embedding: little-endian float32, or what `embedding` returned."""
-        voice = NewVoice(name, consent, description=description)
+        voice = NewVoiceFields(name, consent, description=description)
         return self._send(voice_calls.add_embedding(voice, embedding, model))
 
     def get(self, voice: str) -> Voice:
@@ -74,7 +74,7 @@ class Voices:
         metadata: Mapping[str, str] | None = None,
     ) -> Voice:
         """What is None stays as it is."""
-        changes = VoiceChanges(name, description, metadata)
+        changes = VoiceFields(name, description, metadata)
         return self._send(voice_calls.change_voice(self._id(voice), changes))
 
     def replace_recording(
@@ -114,7 +114,7 @@ class Voices:
 
         force: also what is ready, anew; the old version is served until then.
         """
-        return self._send(voice_cache_calls.order_caches(self._id(voice), CacheOrder(models, mode, force)))
+        return self._send(voice_cache_calls.order_caches(self._id(voice), CacheBuild(models, mode, force)))
 
     def prepare_many(self, order: BulkOrder, *, idempotency_key: str | None = None) -> Job:
         """Have many voices made ready: a job whose segments are voices, to be watched and cancelled like any other."""

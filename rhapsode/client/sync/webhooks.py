@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from rhapsode.client.resources import Job
 from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.client.webhooks import calls as webhook_calls
-from rhapsode.client.webhooks.calls import DAY_S, FINAL_EVENTS, EndpointChanges
-from rhapsode.client.webhooks.resources import NewWebhookEndpoint, WebhookSecret
+from rhapsode.client.webhooks.calls import DAY_S, FINAL_EVENTS, EndpointFields
+from rhapsode.client.webhooks.resources import CreatedWebhookEndpoint, SetWebhookSecret
 from rhapsode.contract.webhooks import DeliveryState, WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
 
 
@@ -24,9 +24,9 @@ class Webhooks:
         *,
         description: str = "",
         metadata: Mapping[str, str] | None = None,
-    ) -> NewWebhookEndpoint:
+    ) -> CreatedWebhookEndpoint:
         """Register a receiver; ("*",) for every event. Its `secret` is in this answer and nowhere else."""
-        order = EndpointChanges(url, events, description, metadata or {})
+        order = EndpointFields(url, events, description, metadata or {})
         return self._send(webhook_calls.create_endpoint(order))
 
     def list(self) -> tuple[WebhookEndpoint, ...]:
@@ -46,7 +46,7 @@ class Webhooks:
         metadata: Mapping[str, str] | None = None,
     ) -> WebhookEndpoint:
         """What is None stays as it is."""
-        changes = EndpointChanges(url, events, description, metadata)
+        changes = EndpointFields(url, events, description, metadata)
         return self._send(webhook_calls.change_endpoint(_id(endpoint), changes))
 
     def delete(self, endpoint: WebhookEndpoint | str) -> None:
@@ -60,7 +60,7 @@ class Webhooks:
         """Send it nothing any more; what waits for it is given up."""
         return self._send(webhook_calls.disable_endpoint(_id(endpoint)))
 
-    def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> WebhookSecret:
+    def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         """Another secret. For `overlap_s` webhooks are signed with the old one, too."""
         return self._send(webhook_calls.rotate_secret(_id(endpoint), overlap_s))
 
@@ -87,11 +87,11 @@ class Webhooks:
         """Send it again, now, with the same id and bytes."""
         return self._send(webhook_calls.redeliver(_id(delivery)))
 
-    def job_secret(self) -> WebhookSecret:
+    def job_secret(self) -> SetWebhookSecret:
         """What signs webhooks to URLs that jobs name themselves."""
         return self._send(webhook_calls.job_secret())
 
-    def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> WebhookSecret:
+    def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         return self._send(webhook_calls.rotate_job_secret(overlap_s))
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.calls import ApiCall, nothing, resource
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
 from rhapsode.client.voices.calls import voice_path
@@ -17,7 +17,7 @@ from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache, VoiceC
 
 
 @dataclass(frozen=True, slots=True)
-class CacheOrder:
+class CacheBuild:
     """How a voice is to be made ready. models: empty for all that clone. force: also what is ready, anew."""
 
     models: Sequence[str] = ()
@@ -72,35 +72,35 @@ class BulkOrder:
         return {"filter": json_object({"state": self.state})}
 
 
-def order_caches(voice: str, order: CacheOrder) -> Call[tuple[VoiceCache, ...]]:
-    return _caches(Call("POST", _path(voice), resource(VoiceCacheList), body=order.body()))
+def order_caches(voice: str, order: CacheBuild) -> ApiCall[tuple[VoiceCache, ...]]:
+    return _caches(ApiCall("POST", _path(voice), resource(VoiceCacheList), body=order.body()))
 
 
-def get_caches(voice: str) -> Call[tuple[VoiceCache, ...]]:
-    return _caches(Call("GET", _path(voice), resource(VoiceCacheList)))
+def get_caches(voice: str) -> ApiCall[tuple[VoiceCache, ...]]:
+    return _caches(ApiCall("GET", _path(voice), resource(VoiceCacheList)))
 
 
-def drop_caches(voice: str, model: str | None, mode: Mode | None) -> Call[None]:
+def drop_caches(voice: str, model: str | None, mode: Mode | None) -> ApiCall[None]:
     params = tuple((name, value) for name, value in (("model", model), ("mode", mode)) if value)
-    return Call("DELETE", _path(voice), nothing, params=params)
+    return ApiCall("DELETE", _path(voice), nothing, params=params)
 
 
-def order_many_caches(order: BulkOrder, idempotency_key: str | None) -> Call[Job]:
+def order_many_caches(order: BulkOrder, idempotency_key: str | None) -> ApiCall[Job]:
     key = idempotency_key or str(uuid.uuid4())
-    return Call("POST", "/v1/voice-caches", resource(Job), headers={"Idempotency-Key": key}, body=order.body())
+    return ApiCall("POST", "/v1/voice-caches", resource(Job), headers={"Idempotency-Key": key}, body=order.body())
 
 
 def list_caches(
     states: frozenset[ShownState], model: str | None, page_size: int, cursor: str | None
-) -> Call[VoiceCacheList]:
+) -> ApiCall[VoiceCacheList]:
     params = [("state", state) for state in sorted(states)] + [("limit", str(page_size))]
     params += [("model", model)] if model else []
     params += [("cursor", cursor)] if cursor else []
-    return Call("GET", "/v1/voice-caches", resource(VoiceCacheList), params=tuple(params))
+    return ApiCall("GET", "/v1/voice-caches", resource(VoiceCacheList), params=tuple(params))
 
 
-def _caches(call: Call[VoiceCacheList]) -> Call[tuple[VoiceCache, ...]]:
-    return Call(call.method, call.path, lambda response: call.parse(response).data, body=call.body)
+def _caches(call: ApiCall[VoiceCacheList]) -> ApiCall[tuple[VoiceCache, ...]]:
+    return ApiCall(call.method, call.path, lambda response: call.parse(response).data, body=call.body)
 
 
 def _path(voice: str) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import JsonValue
 
-from rhapsode.client.calls import Call, Upload, nothing, resource
+from rhapsode.client.calls import ApiCall, FormUpload, nothing, resource
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
 from rhapsode.contract.voices.voices import Voice, VoiceList
@@ -24,7 +24,7 @@ VoiceKind = Literal["own", "built_in"]
 
 
 @dataclass(frozen=True, slots=True)
-class NewVoice:
+class NewVoiceFields:
     """Everything of a new voice but what it is made from.
 
     consent: the speaker's, as a statement that is kept with its time.
@@ -42,7 +42,7 @@ class NewVoice:
 
 
 @dataclass(frozen=True, slots=True)
-class VoiceChanges:
+class VoiceFields:
     """What is None stays as it is."""
 
     name: str | None = None
@@ -53,45 +53,45 @@ class VoiceChanges:
         return json_object({"name": self.name, "description": self.description, "metadata": self.metadata})
 
 
-def add_voice(voice: NewVoice, recording: Path) -> Call[Voice]:
+def add_voice(voice: NewVoiceFields, recording: Path) -> ApiCall[Voice]:
     """Raises OSError when the recording cannot be read."""
-    upload = Upload(voice.fields(), "audio_sample", recording.read_bytes())
-    return Call("POST", "/v1/voices", resource(Voice), upload=upload, hold_s=_DECODING_S)
+    upload = FormUpload(voice.fields(), "audio_sample", recording.read_bytes())
+    return ApiCall("POST", "/v1/voices", resource(Voice), upload=upload, hold_s=_DECODING_S)
 
 
-def add_embedding(voice: NewVoice, embedding: bytes, model: str | None) -> Call[Voice]:
+def add_embedding(voice: NewVoiceFields, embedding: bytes, model: str | None) -> ApiCall[Voice]:
     """embedding: little-endian float32, or a file that `embedding` gave."""
     fields = voice.fields() | ({"model": model} if model else {})
-    return Call("POST", "/v1/voices", resource(Voice), upload=Upload(fields, "speaker_embedding", embedding))
+    return ApiCall("POST", "/v1/voices", resource(Voice), upload=FormUpload(fields, "speaker_embedding", embedding))
 
 
-def replace_recording(voice: str, recording: Path, ref_text: str, consent: str) -> Call[Voice]:
-    upload = Upload({"ref_text": ref_text, "consent": consent}, "audio_sample", recording.read_bytes())
-    return Call("PUT", f"{voice_path(voice)}/sample", resource(Voice), upload=upload, hold_s=_DECODING_S)
+def replace_recording(voice: str, recording: Path, ref_text: str, consent: str) -> ApiCall[Voice]:
+    upload = FormUpload({"ref_text": ref_text, "consent": consent}, "audio_sample", recording.read_bytes())
+    return ApiCall("PUT", f"{voice_path(voice)}/sample", resource(Voice), upload=upload, hold_s=_DECODING_S)
 
 
-def get_voice(voice: str) -> Call[Voice]:
-    return Call("GET", voice_path(voice), resource(Voice))
+def get_voice(voice: str) -> ApiCall[Voice]:
+    return ApiCall("GET", voice_path(voice), resource(Voice))
 
 
-def list_voices(kind: VoiceKind | None, page_size: int, cursor: str | None) -> Call[VoiceList]:
+def list_voices(kind: VoiceKind | None, page_size: int, cursor: str | None) -> ApiCall[VoiceList]:
     params = [("limit", str(page_size))]
     params += [("kind", kind)] if kind else []
     params += [("cursor", cursor)] if cursor else []
-    return Call("GET", "/v1/voices", resource(VoiceList), params=tuple(params))
+    return ApiCall("GET", "/v1/voices", resource(VoiceList), params=tuple(params))
 
 
-def find_voice(name: str) -> Call[VoiceList]:
+def find_voice(name: str) -> ApiCall[VoiceList]:
     """A page with the voices of this name: one's own, a built-in one, or none."""
-    return Call("GET", "/v1/voices", resource(VoiceList), params=(("name", name),))
+    return ApiCall("GET", "/v1/voices", resource(VoiceList), params=(("name", name),))
 
 
-def change_voice(voice: str, changes: VoiceChanges) -> Call[Voice]:
-    return Call("PATCH", voice_path(voice), resource(Voice), body=changes.body())
+def change_voice(voice: str, changes: VoiceFields) -> ApiCall[Voice]:
+    return ApiCall("PATCH", voice_path(voice), resource(Voice), body=changes.body())
 
 
-def delete_voice(voice: str) -> Call[None]:
-    return Call("DELETE", voice_path(voice), nothing)
+def delete_voice(voice: str) -> ApiCall[None]:
+    return ApiCall("DELETE", voice_path(voice), nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +124,22 @@ class Blend:
         return json_object({**said, "description": self.description})
 
 
-def preview_voice(voice: str, preview: Preview, idempotency_key: str) -> Call[Job]:
+def preview_voice(voice: str, preview: Preview, idempotency_key: str) -> ApiCall[Job]:
     headers = {"Idempotency-Key": idempotency_key}
-    return Call("POST", f"{voice_path(voice)}/preview", resource(Job), headers=headers, body=preview.body())
+    return ApiCall("POST", f"{voice_path(voice)}/preview", resource(Job), headers=headers, body=preview.body())
 
 
-def blend_voices(blend: Blend) -> Call[Voice]:
-    return Call("POST", "/v1/voices/blend", resource(Voice), body=blend.body())
+def blend_voices(blend: Blend) -> ApiCall[Voice]:
+    return ApiCall("POST", "/v1/voices/blend", resource(Voice), body=blend.body())
 
 
-def get_embedding(voice: str, model: str | None) -> Call[bytes]:
+def get_embedding(voice: str, model: str | None) -> ApiCall[bytes]:
     params = (("model", model),) if model else ()
-    return Call("GET", f"{voice_path(voice)}/embedding", _content, params=params, headers=_AS_FILE)
+    return ApiCall("GET", f"{voice_path(voice)}/embedding", _content, params=params, headers=_AS_FILE)
 
 
-def get_sample(voice: str) -> Call[bytes]:
-    return Call("GET", f"{voice_path(voice)}/sample", _content, headers=_AS_FILE)
+def get_sample(voice: str) -> ApiCall[bytes]:
+    return ApiCall("GET", f"{voice_path(voice)}/sample", _content, headers=_AS_FILE)
 
 
 def voice_path(voice: str) -> str:

@@ -8,10 +8,10 @@ from rhapsode.contract.base import Answer
 from rhapsode.contract.webhooks import WebhookEndpoint
 
 
-class NewWebhookEndpoint(WebhookEndpoint):
+class CreatedWebhookEndpoint(WebhookEndpoint):
     secret: str
 
 
-class WebhookSecret(Answer):
+class SetWebhookSecret(Answer):
     secret: str
     old_secrets_expire_at: datetime | None

@@ -33,7 +33,7 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineFacts:
     """cores: those that this process may run on. allowance: how many of them at a time, as a container may be limited.
 
     can_divide: whether processes can be given cores of their own. gpu_note: why there are no GPUs although there may
@@ -48,12 +48,12 @@ class Machine:
     gpu_note: str = ""
 
 
-def read_machine(gpus: tuple[Gpu, ...] = (), gpu_note: str = "", system: Path = SYSTEM) -> Machine:
+def read_machine(gpus: tuple[Gpu, ...] = (), gpu_note: str = "", system: Path = SYSTEM) -> MachineFacts:
     """This one."""
     cores = _cores(system)
     allowance = usable_cores(system / "fs" / "cgroup")
     can_divide = sys.platform == "linux" and allowance == len(cores)
-    return Machine(cores, allowance, _memory(system / "fs" / "cgroup"), gpus, can_divide, gpu_note)
+    return MachineFacts(cores, allowance, _memory(system / "fs" / "cgroup"), gpus, can_divide, gpu_note)
 
 
 def _cores(system: Path) -> tuple[Core, ...]:

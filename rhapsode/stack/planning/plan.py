@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rhapsode.stack.errors import PlanRefused
 from rhapsode.stack.planning.devices import CPU, is_gpu, require_there
-from rhapsode.stack.planning.machine import Core, Gpu, Machine
+from rhapsode.stack.planning.machine import Core, Gpu, MachineFacts
 from rhapsode.stack.planning.wishes import Wishes
 from rhapsode.stack.process_names import (
     API,
@@ -67,7 +67,7 @@ class PlannedProcess:
 class StackPlan:
     """common_cores: of all that have none of their own; none: the cores are not divided. reasons: by kind."""
 
-    machine: Machine
+    machine: MachineFacts
     processes: tuple[PlannedProcess, ...]
     common_cores: tuple[int, ...]
     reasons: Mapping[str, str]
@@ -82,7 +82,7 @@ class _Count:
     reason: str
 
 
-def plan_processes(machine: Machine, wishes: Wishes) -> StackPlan:
+def plan_processes(machine: MachineFacts, wishes: Wishes) -> StackPlan:
     """Raises `PlanRefused` for devices that are not there, and for more processes of a kind than there are cores."""
     devices, why_devices = _choose_devices(machine, wishes)
     _check_count(GPU_WORKER, len(devices), machine)
@@ -107,7 +107,7 @@ def plan_processes(machine: Machine, wishes: Wishes) -> StackPlan:
     return StackPlan(machine, processes, common, reasons)
 
 
-def _choose_devices(machine: Machine, wishes: Wishes) -> tuple[tuple[str, ...], str]:
+def _choose_devices(machine: MachineFacts, wishes: Wishes) -> tuple[tuple[str, ...], str]:
     there = [gpu.device for gpu in machine.gpus]
     if wishes.devices:
         require_there(wishes.devices_source, wishes.devices, there, machine.gpu_note)
@@ -118,7 +118,7 @@ def _choose_devices(machine: Machine, wishes: Wishes) -> tuple[tuple[str, ...], 
 
 
 def _choose_count(
-    kind: str, wished: int | None, machine: Machine, own: Mapping[str, Sequence[int]], devices: Sequence[str]
+    kind: str, wished: int | None, machine: MachineFacts, own: Mapping[str, Sequence[int]], devices: Sequence[str]
 ) -> _Count:
     if wished is not None:
         _check_count(kind, wished, machine)
@@ -135,13 +135,13 @@ def _up_to_most(left: int) -> str:
     return f", and {MOST_OF_A_KIND} at most" if left // 2 > MOST_OF_A_KIND else ""
 
 
-def _check_count(kind: str, count: int, machine: Machine) -> None:
+def _check_count(kind: str, count: int, machine: MachineFacts) -> None:
     if not 1 <= count <= machine.allowance:
         cores = f"{machine.allowance} core{'s' if machine.allowance > 1 else ''}"
         raise PlanRefused(f"{OPTION_OF[kind]}: {count} {NAMED[kind]} for {cores}; there can be as many as cores")
 
 
-def _cores_left(machine: Machine, own: Mapping[str, Sequence[int]], devices: Sequence[str]) -> int:
+def _cores_left(machine: MachineFacts, own: Mapping[str, Sequence[int]], devices: Sequence[str]) -> int:
     """For everything but speaking. An engine on the CPU takes half of the cores."""
     if own:
         return machine.allowance - sum(map(len, own.values()))
@@ -149,7 +149,7 @@ def _cores_left(machine: Machine, own: Mapping[str, Sequence[int]], devices: Seq
     return max(1, machine.allowance - gpus if gpus else machine.allowance // 2)
 
 
-def _divide(machine: Machine, gpus: Sequence[Gpu]) -> dict[str, tuple[int, ...]]:
+def _divide(machine: MachineFacts, gpus: Sequence[Gpu]) -> dict[str, tuple[int, ...]]:
     """Cores by device; none where there are too few, or where they cannot be divided. Half of all go to the GPUs."""
     share = min(MOST_OWN_CORES, len(machine.cores) // (2 * len(gpus))) if gpus else 0
     if share < LEAST_OWN_CORES or not machine.can_divide:
@@ -168,12 +168,12 @@ def _distance(gpu: Gpu, core: Core) -> tuple[bool, int, int, int]:
     return (core.node != gpu.node, core.node, core.unit, core.number)
 
 
-def _rest(machine: Machine, own: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+def _rest(machine: MachineFacts, own: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
     taken = {number for numbers in own.values() for number in numbers}
     return tuple(core.number for core in machine.cores if core.number not in taken) if taken else ()
 
 
-def _engine_threads(machine: Machine, own: Mapping[str, Sequence[int]]) -> int:
+def _engine_threads(machine: MachineFacts, own: Mapping[str, Sequence[int]]) -> int:
     """As the engine takes them where no setting says otherwise: half of the cores it may run on."""
     usable = min((len(numbers) for numbers in own.values()), default=machine.allowance)
     return max(1, usable // 2)

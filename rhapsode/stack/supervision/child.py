@@ -48,7 +48,7 @@ class ProcessSpec:
     cores: tuple[int, ...] = ()
 
 
-class Child:
+class SupervisedChild:
     """Not thread-safe: the supervisor's thread owns it, see `launcher`.
 
     logs: the folder of its log; None: it writes where this process does.

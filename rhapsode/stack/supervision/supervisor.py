@@ -10,10 +10,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from rhapsode.stack.errors import StartFailed
+from rhapsode.stack.errors import StackStartFailed
 from rhapsode.stack.events import Observer, ProcessEnded, ProcessKilled, ProcessRestarted, Stopping
 from rhapsode.stack.state_file import ProcessRecord
-from rhapsode.stack.supervision.child import Child
+from rhapsode.stack.supervision.child import SupervisedChild
 
 FAILURES_OF_A_START = 2
 """A process that ends this often before everything is ready will not get better by trying."""
@@ -21,12 +21,12 @@ FAILURES_OF_A_START = 2
 
 class Supervisor:
     def __init__(self, observer: Observer, on_change: Callable[[tuple[ProcessRecord, ...]], None]) -> None:
-        self._children: dict[str, Child] = {}
+        self._children: dict[str, SupervisedChild] = {}
         self._ends_at_start: Counter[str] = Counter()
         self._observer = observer
         self._on_change = on_change
 
-    def start(self, children: Sequence[Child]) -> None:
+    def start(self, children: Sequence[SupervisedChild]) -> None:
         for child in children:
             child.start()
             self._children[child.spec.name] = child
@@ -37,12 +37,12 @@ class Supervisor:
         return self._children[name].pid
 
     def watch_start(self) -> None:
-        """One look while the stack starts. Raises `StartFailed` for a process that will not stay."""
+        """One look while the stack starts. Raises `StackStartFailed` for a process that will not stay."""
         for child, status in self._ended():
             # However long it ran: on a slow machine a process takes a while to find out that it cannot start.
             self._ends_at_start[child.spec.name] += 1
             if self._ends_at_start[child.spec.name] >= FAILURES_OF_A_START:
-                raise StartFailed(child.spec.name, status, child.last_words(), child.log)
+                raise StackStartFailed(child.spec.name, status, child.last_words(), child.log)
         self._restart_due()
 
     def watch(self) -> None:
@@ -63,7 +63,7 @@ class Supervisor:
                 child.kill()
         self.announce()
 
-    def _end(self, children: Sequence[Child], is_hurried: Callable[[], bool]) -> None:
+    def _end(self, children: Sequence[SupervisedChild], is_hurried: Callable[[], bool]) -> None:
         for child in children:
             child.terminate()
         asked_s = time.monotonic()
@@ -77,7 +77,7 @@ class Supervisor:
                 return
             time.sleep(0.02)
 
-    def _ended(self) -> list[tuple[Child, str]]:
+    def _ended(self) -> list[tuple[SupervisedChild, str]]:
         ended = [(child, status) for child in self._children.values() if (status := child.exit_status()) is not None]
         return [(child, _spoken(status)) for child, status in ended]
 

@@ -19,7 +19,7 @@ _EVENT_ID = re.compile(r"[0-9]{1,19}(-[0-9]{1,19})?")
 
 
 @dataclass(frozen=True, slots=True)
-class JobEvent:
+class LoggedEvent:
     """One entry of a job's event log. `id` is the Redis stream id; `data` is flat JSON."""
 
     id: str
@@ -39,19 +39,19 @@ def check_event_id(text: str) -> None:
         raise ValueError(f"not an event id: {text!r}")
 
 
-def events_of(entries: Iterable[Entry]) -> list[JobEvent]:
+def events_of(entries: Iterable[Entry]) -> list[LoggedEvent]:
     return [_event_of(event_id, fields) for event_id, fields in entries]
 
 
-def told_event(message: str) -> JobEvent:
+def told_event(message: str) -> LoggedEvent:
     """Of what `event` in Lua publishes: the id, and the fields as a stream has them."""
     event_id, flat = json.loads(message)
     return _event_of(event_id, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
-def _event_of(event_id: str, fields: dict[str, str]) -> JobEvent:
+def _event_of(event_id: str, fields: dict[str, str]) -> LoggedEvent:
     data: dict[str, str | int | float | None] = {"state": fields["state"], "phase": fields["phase"] or None}
     data.update((name, int(fields[name])) for name in COUNTERS)
     if fields["more"]:
         data.update(json.loads(fields["more"]))
-    return JobEvent(id=event_id, type=fields["type"], at_ms=int(fields["at_ms"]), data=data)
+    return LoggedEvent(id=event_id, type=fields["type"], at_ms=int(fields["at_ms"]), data=data)

@@ -11,7 +11,7 @@ from collections import deque
 from typing import Protocol
 
 from storage.ids import JobId
-from storage.job_store.following.event import JobEvent, order_of
+from storage.job_store.following.event import LoggedEvent, order_of
 
 KEPT = 32
 """Events; a follower who is farther behind reads the log again."""
@@ -35,11 +35,11 @@ class JobFeed:
         """Whether Redis tells of every event now."""
         self.round = 0
         """Which of the times it is that it does."""
-        self._kept: deque[JobEvent] | None = None
+        self._kept: deque[LoggedEvent] | None = None
         self._forgotten = (0, 0)
 
     @property
-    def newest(self) -> JobEvent | None:
+    def newest(self) -> LoggedEvent | None:
         """The last one told in this round."""
         return self._kept[-1] if self._kept else None
 
@@ -54,7 +54,7 @@ class JobFeed:
         self._kept = None
         self._forgotten = (0, 0)
 
-    def tell(self, event: JobEvent) -> None:
+    def tell(self, event: LoggedEvent) -> None:
         """In the log's order."""
         if not self.is_told:
             return
@@ -69,7 +69,7 @@ class JobFeed:
         """Whether no event behind `after` that was told in this round is forgotten."""
         return order_of(after) >= self._forgotten
 
-    def behind(self, after: str) -> list[JobEvent]:
+    def behind(self, after: str) -> list[LoggedEvent]:
         limit = order_of(after)
         return [event for event in self._kept or () if order_of(event.id) > limit]
 

@@ -10,7 +10,7 @@ from typing import Protocol, Self
 import redis.asyncio
 
 from storage.ids import JobId
-from storage.job_store.following.event import JobEvent
+from storage.job_store.following.event import LoggedEvent
 from storage.job_store.following.feed import JobFeed
 from storage.job_store.following.reads import PAGE, EventReads
 from storage.job_store.following.subscription import EventSubscription
@@ -88,7 +88,7 @@ class Follower:
         self._feed.followers.remove(self)
         self._subscription.left(self._feed)
 
-    async def events(self, after: str) -> list[JobEvent] | None:
+    async def events(self, after: str) -> list[LoggedEvent] | None:
         """Those behind `after`, or the first of them; None while Redis does not tell, and they are not known.
 
         Raises `StoreUnavailable`, or `ValueError` if `after` is no event id.
@@ -105,7 +105,7 @@ class Follower:
             self._has_read = current
         return page
 
-    async def newest(self) -> JobEvent | None:
+    async def newest(self) -> LoggedEvent | None:
         """The log's last; None while it is not known, or if there is no log. Raises `StoreUnavailable`."""
         feed = self._feed
         self.looked()
@@ -161,14 +161,14 @@ class EventFeeds:
         """
         return await self._reads.begins_behind(job_id, after)
 
-    async def logged(self, job_id: JobId, after: str) -> list[JobEvent]:
+    async def logged(self, job_id: JobId, after: str) -> list[LoggedEvent]:
         """The next page of the log behind `after`, also while Redis tells nothing.
 
         Raises `StoreUnavailable`, or `ValueError` if `after` is no event id.
         """
         return await self._reads.page(job_id, after)
 
-    async def newest(self, job_id: JobId) -> JobEvent | None:
+    async def newest(self, job_id: JobId) -> LoggedEvent | None:
         """The log's last; a job has a log until it is deleted. Raises `StoreUnavailable`."""
         return await self._reads.newest(job_id)
 

@@ -11,7 +11,7 @@ import redis.asyncio
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId
-from storage.job_store.following.event import FIRST_EVENT, Entry, JobEvent, check_event_id, events_of, order_of
+from storage.job_store.following.event import FIRST_EVENT, Entry, LoggedEvent, check_event_id, events_of, order_of
 
 PAGE = 200
 """Events that one read returns at most; the next continues behind the last of them."""
@@ -36,15 +36,15 @@ class EventReads:
     def __init__(self, client: redis.asyncio.Redis, key_prefix: str) -> None:
         self._client = client
         self._keys = RedisKeys(key_prefix)
-        self._wanted: dict[_Read, asyncio.Future[list[JobEvent]]] = {}
+        self._wanted: dict[_Read, asyncio.Future[list[LoggedEvent]]] = {}
         self._working: asyncio.Task[None] | None = None
 
-    async def page(self, job_id: JobId, after: str) -> list[JobEvent]:
+    async def page(self, job_id: JobId, after: str) -> list[LoggedEvent]:
         """Raises `ValueError` if `after` is no event id."""
         check_event_id(after)
         return await self._read(_Read(job_id, f"({after}", PAGE))
 
-    async def newest(self, job_id: JobId) -> JobEvent | None:
+    async def newest(self, job_id: JobId) -> LoggedEvent | None:
         return next(iter(await self._read(_Read(job_id, is_backward=True))), None)
 
     async def begins_behind(self, job_id: JobId, after: str) -> bool:
@@ -53,7 +53,7 @@ class EventReads:
         first = next(iter(await self._read(_Read(job_id))), None)
         return first is not None and first.type != FIRST_EVENT and order_of(first.id) > order_of(after)
 
-    async def _read(self, read: _Read) -> list[JobEvent]:
+    async def _read(self, read: _Read) -> list[LoggedEvent]:
         """One that is sent from now on: an earlier answer may lack what the caller was not told of."""
         answer = self._wanted.get(read)
         if answer is None:
@@ -77,7 +77,7 @@ class EventReads:
             for answer, events in zip(batch.values(), found, strict=True):
                 answer.set_result(events)
 
-    async def _answers(self, batch: Sequence[_Read]) -> list[list[JobEvent]]:
+    async def _answers(self, batch: Sequence[_Read]) -> list[list[LoggedEvent]]:
         pipeline = self._client.pipeline(transaction=False)
         for read in batch:
             key = self._keys.events(read.job_id)

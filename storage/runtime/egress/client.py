@@ -41,7 +41,7 @@ class AttemptTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """`body`: at most what was asked for. Header names are lower-case; of repeated ones the last counts."""
 
     status: int
@@ -93,11 +93,11 @@ class SafeHttp:
             raise ResponseTooLarge(f"the server's answer is larger than {max_bytes} bytes")
         return answer.body
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Answer:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> HttpAnswer:
         """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
         return self._attempt("POST", url, headers, body, max_bytes)
 
-    def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> Answer:
+    def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> HttpAnswer:
         deadline = Deadline(self._times.total_s)
         parsed = parsed_url(url, self._rules)
         host = target_of(parsed)[0]
@@ -129,13 +129,13 @@ def _wire_url(url: httpx.URL) -> httpcore.URL:
     return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
 
 
-def _answer(response: httpcore.Response, max_bytes: int) -> Answer:
+def _answer(response: httpcore.Response, max_bytes: int) -> HttpAnswer:
     """Raises `Redirected`: what a redirect names was never checked."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
     if 300 <= response.status < 400:
         raise Redirected(f"the server answered with a redirect ({response.status})")
     body, is_whole = _read(response.iter_stream(), max_bytes)
-    return Answer(response.status, headers, body, is_whole)
+    return HttpAnswer(response.status, headers, body, is_whole)
 
 
 def _read(chunks: Iterable[bytes], max_bytes: int) -> tuple[bytes, bool]:

@@ -19,7 +19,7 @@ import certifi
 import h11
 import httpx
 
-from storage.runtime.egress.client import USER_AGENT, Answer, AttemptTimes
+from storage.runtime.egress.client import USER_AGENT, AttemptTimes, HttpAnswer
 from storage.runtime.egress.connecting import Resolver, literal_addresses, system_resolver
 from storage.runtime.egress.errors import ConnectionFailed, HostUnresolved, Redirected, TimedOut
 from storage.runtime.egress.public_addresses import Address
@@ -37,7 +37,7 @@ Names: TypeAlias = "asyncio.Future[Sequence[str]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PeerAddress:
     """party: whose connection it is."""
 
     party: str
@@ -63,11 +63,11 @@ class KeptHttp:
         self._kept = KeptWires()
         self._questions: dict[tuple[str, int], Names] = {}
 
-    async def post(self, party: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Answer:
+    async def post(self, party: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> HttpAnswer:
         """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
         parsed = _known(url, self._rules)
         host, port = target_of(parsed)
-        place = Place(party, parsed.scheme, host, port)
+        place = PeerAddress(party, parsed.scheme, host, port)
         try:
             async with asyncio.timeout(self._times.total_s):
                 addresses = await self._addresses(parsed)
@@ -83,7 +83,7 @@ class KeptHttp:
 
     async def _exchange(
         self,
-        place: Place,
+        place: PeerAddress,
         addresses: Sequence[Address],
         url: httpx.URL,
         fields: Sequence[tuple[bytes, bytes]],
@@ -102,7 +102,7 @@ class KeptHttp:
         self._kept.keep(place, wire)
         return answer
 
-    async def _connected(self, place: Place, addresses: Sequence[Address]) -> Wire:
+    async def _connected(self, place: PeerAddress, addresses: Sequence[Address]) -> Wire:
         """One address after the other."""
         failure: OSError | None = None
         for address in addresses:
@@ -115,7 +115,7 @@ class KeptHttp:
             return await self._wired(place, address, stream)
         raise failure or ConnectionError("no address")
 
-    async def _wired(self, place: Place, address: Address, stream: socket.socket) -> Wire:
+    async def _wired(self, place: PeerAddress, address: Address, stream: socket.socket) -> Wire:
         """The whole attempt's time is there for TLS."""
         is_secure = place.scheme == "https"
         _, wire = await asyncio.get_running_loop().create_connection(
@@ -176,11 +176,11 @@ class KeptWires:
     """Connections between two requests, the freshest taken first."""
 
     def __init__(self) -> None:
-        self._idle: dict[Place, list[Wire]] = {}
+        self._idle: dict[PeerAddress, list[Wire]] = {}
         self._num_idle = 0
         self._sweeping: asyncio.TimerHandle | None = None
 
-    def take(self, place: Place, addresses: Sequence[Address]) -> Wire | None:
+    def take(self, place: PeerAddress, addresses: Sequence[Address]) -> Wire | None:
         """One that leads to one of these addresses; one that leads elsewhere is closed, since the name does not now."""
         idle = self._idle.get(place, [])
         while idle:
@@ -191,7 +191,7 @@ class KeptWires:
             wire.close()
         return None
 
-    def keep(self, place: Place, wire: Wire) -> None:
+    def keep(self, place: PeerAddress, wire: Wire) -> None:
         """For the next one; closed if it cannot be asked again or enough are kept."""
         if not wire.can_ask or self._num_idle >= MAX_KEPT:
             wire.close()
@@ -251,12 +251,12 @@ def _fields(url: httpx.URL, headers: Mapping[str, str], body: bytes) -> list[tup
     return [(name.encode(), value.encode()) for name, value in fields.items()]
 
 
-def _checked(answer: RawAnswer) -> Answer:
+def _checked(answer: RawAnswer) -> HttpAnswer:
     """Raises `Redirected`: what a redirect names was never checked."""
     if 300 <= answer.status < 400:
         raise Redirected(f"the server answered with a redirect ({answer.status})")
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
-    return Answer(answer.status, headers, bytes(answer.body), answer.is_whole)
+    return HttpAnswer(answer.status, headers, bytes(answer.body), answer.is_whole)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, say: Callable[[], None]) -> None:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from storage.runtime.fork_server.limits import ChildLimits, close_the_doors
-from storage.runtime.fork_server.protocol import Order
+from storage.runtime.fork_server.protocol import ChildOrder
 
 Task = Callable[[Sequence[str]], None]
 """What a child does with its arguments: from standard input to standard output, both of them files."""
@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def run_child(order: Order, task: Task, limits: ChildLimits, fork_server: int) -> None:
+def run_child(order: ChildOrder, task: Task, limits: ChildLimits, fork_server: int) -> None:
     """Right after the fork; never returns. fork_server: its process id."""
     status = 1
     try:
@@ -51,7 +51,7 @@ def _forget_signals() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-def _keep_only(order: Order) -> None:
+def _keep_only(order: ChildOrder) -> None:
     """Three descriptors and no other: not the control connection, no sibling's channel, not the own one."""
     for standard, descriptor in enumerate((order.file, order.answer, order.complaints)):
         os.dup2(descriptor, standard)

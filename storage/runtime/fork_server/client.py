@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Self
 
-from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive_status
+from storage.runtime.fork_server.protocol import ChildOrder, ConnectionEnded, receive_status
 from storage.runtime.fork_server.server_process import ForkServerBroken, ForkServerProcess, start, tail
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ _CRASHES = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGAB
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ChildTask:
     """What a child shall do. file: on disk; its standard input, from the beginning."""
 
     arguments: tuple[str, ...]
@@ -39,7 +39,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ChildEnd:
     """How a child ended: 0 if its task came to an end, 1 with complaints if not, negative for a signal.
 
     answer: what it wrote to standard output, up to the most that is wanted. complaints: the end of its standard error.
@@ -76,7 +76,7 @@ class ForkServer:
         with self._lock:
             return self._current.pid if self._current is not None and self._current.is_up else None
 
-    def run(self, reading: Reading) -> Ended:
+    def run(self, reading: ChildTask) -> ChildEnd:
         """Let a child read the file. It has ended when this does, however this ends.
 
         Raises `TimeoutError` when the patience is over, `ForkServerBroken`, and what `check` raises.
@@ -101,7 +101,7 @@ class ForkServer:
             process.kill()
             process.end()
 
-    def _run(self, reading: Reading) -> Ended:
+    def _run(self, reading: ChildTask) -> ChildEnd:
         """Raises `_ForkServerDied` and as `run` does."""
         # Files, not pipes: a child gone wrong can neither block this process nor fill its memory. New ones for every
         # child: one that is being killed may still write.
@@ -110,9 +110,9 @@ class ForkServer:
             # A buffer of the most that is wanted would cost more than most answers.
             size = min(answer.seek(0, os.SEEK_END), reading.max_answer_bytes)
             answer.seek(0)
-            return Ended(status, answer.read(size), tail(complaints))
+            return ChildEnd(status, answer.read(size), tail(complaints))
 
-    def _status(self, reading: Reading, answer: IO[bytes], complaints: IO[bytes]) -> int:
+    def _status(self, reading: ChildTask, answer: IO[bytes], complaints: IO[bytes]) -> int:
         # The descriptor itself: file.seek may be content with moving inside its own buffer, which no child shares.
         reading.file.flush()
         os.lseek(reading.file.fileno(), 0, os.SEEK_SET)
@@ -120,7 +120,7 @@ class ForkServer:
         descriptors = (each.fileno() for each in (reading.file, answer, complaints, theirs))
         with channel:
             with theirs:
-                process = self._begin(Order(reading.arguments, *descriptors))
+                process = self._begin(ChildOrder(reading.arguments, *descriptors))
             try:
                 status = _wait(channel, reading)
             except ConnectionEnded as error:
@@ -132,7 +132,7 @@ class ForkServer:
             self._replace(process)
         return status
 
-    def _begin(self, order: Order) -> ForkServerProcess:
+    def _begin(self, order: ChildOrder) -> ForkServerProcess:
         """Start a child; returns the fork server that has it."""
         with self._lock:
             process = self._current = self._up()
@@ -189,7 +189,7 @@ class _ForkServerDied(Exception):
     """The message is what it complained of."""
 
 
-def _wait(channel: socket.socket, reading: Reading) -> int:
+def _wait(channel: socket.socket, reading: ChildTask) -> int:
     channel.settimeout(_LOOK_S)
     for _ in range(round(reading.patience_s / _LOOK_S)):
         try:

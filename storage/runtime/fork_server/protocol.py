@@ -26,7 +26,7 @@ class ConnectionEnded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ChildOrder:
     """One child. The descriptors are open in the process that holds this; its receiver closes them."""
 
     arguments: tuple[str, ...]
@@ -40,7 +40,7 @@ class Order:
         return self.file, self.answer, self.complaints, self.channel
 
 
-def send_order(control: socket.socket, order: Order) -> None:
+def send_order(control: socket.socket, order: ChildOrder) -> None:
     """Raises `ConnectionEnded`. Orders of several threads must not be mixed."""
     arguments = json.dumps(order.arguments).encode()
     try:
@@ -51,7 +51,7 @@ def send_order(control: socket.socket, order: Order) -> None:
         raise ConnectionEnded from error
 
 
-def receive_order(control: socket.socket) -> Order:
+def receive_order(control: socket.socket) -> ChildOrder:
     """Raises `ConnectionEnded`."""
     length, descriptors, _, _ = socket.recv_fds(control, _LENGTH.size, _NUM_DESCRIPTORS)
     if len(length) != _LENGTH.size or len(descriptors) != _NUM_DESCRIPTORS:
@@ -59,7 +59,7 @@ def receive_order(control: socket.socket) -> Order:
             os.close(descriptor)
         raise ConnectionEnded
     arguments: list[str] = json.loads(_receive(control, _LENGTH.unpack(length)[0]))
-    return Order(tuple(arguments), *descriptors)
+    return ChildOrder(tuple(arguments), *descriptors)
 
 
 def send_status(channel: socket.socket, status: int) -> None:

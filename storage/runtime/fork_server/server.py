@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from storage.runtime.fork_server.child import Task, run_child
 from storage.runtime.fork_server.limits import ChildLimits, bound_descriptors
-from storage.runtime.fork_server.protocol import READY, ConnectionEnded, Order, receive_order, send_status
+from storage.runtime.fork_server.protocol import READY, ChildOrder, ConnectionEnded, receive_order, send_status
 
 
 def serve(task: Task, limits: ChildLimits) -> None:
@@ -80,7 +80,7 @@ class _Children:
             return
         self._fork(order)
 
-    def _fork(self, order: Order) -> None:
+    def _fork(self, order: ChildOrder) -> None:
         fork_server = os.getpid()
         pid = os.fork()
         if pid == 0:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from storage.runtime.fork_server.protocol import READY, ConnectionEnded, Order, send_order
+from storage.runtime.fork_server.protocol import READY, ChildOrder, ConnectionEnded, send_order
 
 # What a dynamic loader or a locale may need; nothing that is named after us, no credentials.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
@@ -39,7 +39,7 @@ class ForkServerProcess:
     def is_up(self) -> bool:
         return self._process.poll() is None
 
-    def send(self, order: Order) -> None:
+    def send(self, order: ChildOrder) -> None:
         """Raises `ConnectionEnded` if it is gone."""
         with self._lock:
             if self._control.fileno() < 0:

@@ -8,7 +8,7 @@ from typing import Protocol
 Attribute = str | int | float | bool
 
 
-class Span(Protocol):
+class TraceSpan(Protocol):
     """What is under way. Thread-safe."""
 
     def note(self, **attributes: Attribute) -> None:
@@ -17,7 +17,7 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    def span(self, name: str, parent: str, attributes: dict[str, Attribute]) -> AbstractContextManager[Span]: ...
+    def span(self, name: str, parent: str, attributes: dict[str, Attribute]) -> AbstractContextManager[TraceSpan]: ...
 
     def current(self) -> str: ...
 

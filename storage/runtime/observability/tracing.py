@@ -11,7 +11,7 @@ import contextlib
 from contextlib import AbstractContextManager
 
 from storage.runtime.config.settings import SettingsError, StorageSettings
-from storage.runtime.observability.spans import Attribute, Span, Tracer
+from storage.runtime.observability.spans import Attribute, Tracer, TraceSpan
 
 
 class _NoSpan:
@@ -55,7 +55,7 @@ def is_traced() -> bool:
     return _tracer is not None
 
 
-def span(name: str, parent: str = "", **attributes: Attribute) -> AbstractContextManager[Span]:
+def span(name: str, parent: str = "", **attributes: Attribute) -> AbstractContextManager[TraceSpan]:
     """Within the span that is open in this context; if none is, within `parent`, a W3C traceparent."""
     return _NOTHING if _tracer is None else _tracer.span(name, parent, attributes)
 

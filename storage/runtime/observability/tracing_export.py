@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from storage.runtime.observability.spans import Attribute, Span
+from storage.runtime.observability.spans import Attribute, TraceSpan
 
 FLUSH_MS = 1_000.0
 """How old a span gets before it is sent: what a killed process takes along."""
@@ -39,7 +39,7 @@ class OpenTelemetryTracer:
         self._tracer = self._provider.get_tracer("rhapsode")
 
     @contextmanager
-    def span(self, name: str, parent: str, attributes: dict[str, Attribute]) -> Generator[Span]:
+    def span(self, name: str, parent: str, attributes: dict[str, Attribute]) -> Generator[TraceSpan]:
         named = {f"rhapsode.{key}": value for key, value in attributes.items()}
         with self._tracer.start_as_current_span(name, context=_context(parent), attributes=named) as opened:
             yield OpenTelemetrySpan(opened)

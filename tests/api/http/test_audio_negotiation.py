@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from api.http.audio_negotiation import choose_format
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from rhapsode.contract.jobs.output import AudioFormat
 
 
@@ -34,6 +34,6 @@ def test_the_best_that_both_sides_have_is_sent(accept: str | None, form: AudioFo
     "accept", ["text/html", "audio/aac", "*/*;q=0", "audio/wav;q=0, audio/mpeg;q=0, audio/ogg;q=0"]
 )
 def test_nothing_in_common_is_said(accept: str) -> None:
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         choose_format(accept)
     assert refused.value.status == 406

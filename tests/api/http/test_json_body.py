@@ -11,14 +11,14 @@ import pytest
 from api.http.json_body import MAX_DIGITS, parse_json
 from api.http.json_bounds import MAX_DEPTH, MAX_KEYS, MAX_VALUES
 from api.http.parsing import MAX_POINTER_PART, parse_body
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.pronunciations import VersionOrder
 from tests.api.harness import ServedApi
 
 
 def refusal(body: bytes) -> str:
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         parse_json(body)
     assert (refused.value.status, refused.value.code) == (400, "invalid_request")
     assert len(refused.value.detail) < 300
@@ -125,7 +125,7 @@ def test_no_shape_costs_more_than_its_length(shape: str) -> None:
 def refusal_or_value(body: bytes) -> object:
     try:
         return parse_json(body)
-    except Problem as problem:
+    except HttpProblem as problem:
         return problem
 
 
@@ -135,7 +135,7 @@ def test_a_body_of_faults_alone_is_not_told_of_all_of_them() -> None:
     entries = b"[" + b",".join([entry] * 20_000) + b"]"
 
     for form, body in ((JobRequest, b'{"input": {"segments": %b}}'), (VersionOrder, b'{"rules": %b}')):
-        with pytest.raises(Problem) as refused:
+        with pytest.raises(HttpProblem) as refused:
             parse_body(form, body % entries)
 
         pointers = [violation.pointer or "" for violation in refused.value.violations]
@@ -144,7 +144,7 @@ def test_a_body_of_faults_alone_is_not_told_of_all_of_them() -> None:
 
 
 def test_a_long_key_is_not_repeated_at_length() -> None:
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         parse_body(JobRequest, b'{"input": {"text": "Hello."}, "metadata": {"%b": 1}}' % (b"k" * 2_000_000))
 
     assert all(len(violation.pointer or "") < MAX_POINTER_PART + 20 for violation in refused.value.violations)

@@ -23,7 +23,7 @@ import pytest
 
 from api.batches import lines as lines_module
 from api.http.open_sockets import OpenSockets
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.voices.upload import MAX_FIELDS
 from tests.api.harness import SMALL, ServedApi
 
@@ -52,7 +52,7 @@ def test_a_batch_of_too_many_lines_is_refused(api: ServedApi, monkeypatch: pytes
 
 def test_a_tenant_holds_half_of_the_sockets_at_most() -> None:
     sockets = OpenSockets(4)
-    with sockets.place("ann"), sockets.place("ann"), pytest.raises(Problem) as refused, sockets.place("ann"):
+    with sockets.place("ann"), sockets.place("ann"), pytest.raises(HttpProblem) as refused, sockets.place("ann"):
         pass
     assert refused.value.status == 503
     with sockets.place("ben"):

@@ -20,19 +20,19 @@ from storage.live.address import LiveAddress
 from storage.live.messages import (
     FULL,
     Audio,
-    Cancel,
+    CancelStream,
     Consumed,
-    Done,
-    Extend,
-    Failed,
+    ExtendStream,
     FromWorker,
     Hello,
-    Load,
+    LiveLoad,
     Open,
     Opened,
-    Refused,
-    Segment,
-    Spoken,
+    OpenRefused,
+    SegmentBegins,
+    SegmentSpoken,
+    StreamDone,
+    StreamFailed,
     ToWorker,
     decode_to_worker,
     encode_message,
@@ -73,13 +73,13 @@ class ScriptedWorker:
     fails_at: int | None = None
     failure: str = "engine_died"
     revision: str = REVISION
-    refusal: Refused | None = None
+    refusal: OpenRefused | None = None
     opened: list[Open] = field(default_factory=list[Open])
     cancelled: list[str] = field(default_factory=list[str])
     consumed: int = 0
     address: LiveAddress | None = None
     speaking: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
-    texts: dict[str, asyncio.Queue[Extend]] = field(default_factory=dict[str, asyncio.Queue[Extend]])
+    texts: dict[str, asyncio.Queue[ExtendStream]] = field(default_factory=dict[str, asyncio.Queue[ExtendStream]])
     connections: list[ServerConnection] = field(default_factory=list[ServerConnection])
     hangs: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -137,12 +137,12 @@ class ScriptedWorker:
             case Open():
                 self.opened.append(head)
                 await self._open(connection, head)
-            case Extend():
+            case ExtendStream():
                 if head.stream in self.texts:
                     self.texts[head.stream].put_nowait(head)
             case Consumed():
                 self.consumed = head.num_samples
-            case Cancel():
+            case CancelStream():
                 self.cancelled.append(head.stream)
                 if (task := self.speaking.pop(head.stream, None)) is not None:
                     task.cancel()
@@ -152,7 +152,7 @@ class ScriptedWorker:
         if self.refusal is not None:
             await self._say(connection, self.refusal.model_copy(update={"stream": head.stream}))
         elif len(self.speaking) >= self.slots:
-            refused = Refused(stream=head.stream, code=FULL, detail="no place", retry_after_s=0.5)
+            refused = OpenRefused(stream=head.stream, code=FULL, detail="no place", retry_after_s=0.5)
             await self._say(connection, refused)
         else:
             await self._say(connection, Opened(stream=head.stream))
@@ -172,28 +172,28 @@ class ScriptedWorker:
             text, is_open = text + extension.text, not extension.is_last
         pcm, frames = fake_speech(text, head.order.narration.seed)
         begin = head.resume.num_samples_heard // SAMPLES_PER_FRAME if head.resume else 0
-        await self._say(connection, Segment(stream=head.stream, index=0, text=text))
+        await self._say(connection, SegmentBegins(stream=head.stream, index=0, text=text))
         for number in range(begin, len(frames)):
             await asyncio.sleep(self.frame_s)
             if number == self.fails_at:
                 self.fails_at = None
                 self.speaking.pop(head.stream, None)
-                await self._say(connection, Failed(stream=head.stream, code=self.failure, detail="as scripted"))
+                await self._say(connection, StreamFailed(stream=head.stream, code=self.failure, detail="as scripted"))
                 return
             if number == self.stops_at:
                 self.stop()
             samples = _s16le(pcm[number * SAMPLES_PER_FRAME : (number + 1) * SAMPLES_PER_FRAME])
             audio = Audio(stream=head.stream, segment=0, num_frames=1, num_samples=len(samples) // 2)
             await self._say(connection, audio, samples, frames[number].astype("<i2").tobytes())
-        await self._say(connection, Spoken(stream=head.stream, segment=0))
+        await self._say(connection, SegmentSpoken(stream=head.stream, segment=0))
         self.speaking.pop(head.stream, None)
         num_samples = (len(frames) - begin) * SAMPLES_PER_FRAME
-        await self._say(connection, Done(stream=head.stream, segments=1, num_samples=num_samples))
+        await self._say(connection, StreamDone(stream=head.stream, segments=1, num_samples=num_samples))
         await self._load(connection)
 
     async def _load(self, connection: ServerConnection) -> None:
         free = max(0, self.slots - len(self.speaking))
-        await self._say(connection, Load(free=free, live_slots=self.slots, step_ms=1.0))
+        await self._say(connection, LiveLoad(free=free, live_slots=self.slots, step_ms=1.0))
 
     async def _say(self, connection: ServerConnection, head: FromWorker, *payload: bytes) -> None:
         if self.hangs.is_set():

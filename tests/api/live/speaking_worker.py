@@ -34,7 +34,7 @@ from worker.lifecycle.model_card import model_card
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
 MODEL = "fake"
@@ -62,7 +62,7 @@ def speaking_worker(
 ) -> Generator[SpeakingWorker]:
     """In this process: model card and worker report are in Redis while it serves."""
     engine = FakeEngine(FakeEngineSettings(slots=1, live_slots=live_slots, step_s=step_s))
-    voices = VoiceResolver(VoiceStore(client, key_prefix), artifacts, engine, VoiceCache(MAX_VOICE_BYTES))
+    voices = VoiceResolver(VoiceStore(client, key_prefix), artifacts, engine, PromptCache(MAX_VOICE_BYTES))
     parts = LiveParts(
         name, MODEL, engine, voices, artifacts, lambda voice, language: UNCALIBRATED.bounds(language, voice)
     )

@@ -19,7 +19,7 @@ import redis
 
 from api.live.errors import LiveBroken
 from api.live.speech import LiveSpeech
-from api.live.stream import LiveChunk, LiveStream, Place
+from api.live.stream import HeardStream, LiveChunk, StreamPlace
 from storage.ids import TenantId
 from storage.live.messages import FromWorker
 from storage.objects.local_store import LocalArtifactStore
@@ -35,7 +35,7 @@ ANN = TenantId("ann")
 TEXT = "The first sentence is this one. Here is another, which is longer than that. A third!"
 
 
-async def hear(stream: LiveStream) -> bytes:
+async def hear(stream: HeardStream) -> bytes:
     return b"".join([chunk.pcm async for chunk in stream.chunks()])
 
 
@@ -76,7 +76,7 @@ class CutStreams:
     num_messages: int = 0
 
     def patched(self, take: Callable[..., None]) -> Callable[..., None]:
-        def take_and_cut(stream: LiveStream, place: Place, head: FromWorker, payload: bytes) -> None:
+        def take_and_cut(stream: HeardStream, place: StreamPlace, head: FromWorker, payload: bytes) -> None:
             take(stream, place, head, payload)
             if stream.num_places == 1 and stream.place is place:
                 self.num_messages += 1
@@ -97,7 +97,7 @@ def test_a_stream_is_resumed_behind_any_message_of_its_worker(
     order_of: dict[str, str],
 ) -> None:
     cuts = CutStreams()
-    monkeypatch.setattr(LiveStream, "take", cuts.patched(LiveStream.take))
+    monkeypatch.setattr(HeardStream, "take", cuts.patched(HeardStream.take))
     worker = partial(speaking_worker, redis_client, local_store)
 
     async def listen() -> None:

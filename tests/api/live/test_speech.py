@@ -14,16 +14,16 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.live import stream as stream_module
 from api.live.errors import LiveBroken
 from api.live.speech import TICK_S, LiveSpeech
-from api.live.stream import LiveStream
+from api.live.stream import HeardStream
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import QuotaExceeded
 from storage.ids import TenantId
-from storage.live.messages import Refused
+from storage.live.messages import OpenRefused
 from storage.live.orders import LiveOrder
 from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.settings import StorageSettings
@@ -131,7 +131,7 @@ def test_who_would_run_dry_first_goes_on_first(live_door: Opener) -> None:
     asyncio.run(listen())
 
 
-async def hear_on(stream: LiveStream) -> None:
+async def hear_on(stream: HeardStream) -> None:
     async for _ in stream.chunks():
         pass
     assert stream.outcome == "done"
@@ -163,7 +163,7 @@ def test_full_is_said_at_once(live_door: Opener) -> None:
         async with live_door(*workers) as live:
             streams = [await live.open(ANN, order(TEXT)) for _ in workers]
             assert {each.worker for each in streams} == {"one", "two"}
-            with pytest.raises(Problem) as refused:
+            with pytest.raises(HttpProblem) as refused:
                 await live.open(ANN, order(TEXT))
             assert (refused.value.status, refused.value.code) == (429, "live_full")
             assert refused.value.headers["Retry-After"] == "1"
@@ -173,7 +173,7 @@ def test_full_is_said_at_once(live_door: Opener) -> None:
                     try:
                         streams.append(await live.open(BEN, order(TEXT)))
                         break
-                    except Problem:
+                    except HttpProblem:
                         await asyncio.sleep(0.01)
             assert streams[-1].worker == streams[0].worker
 
@@ -185,14 +185,14 @@ def test_a_tenant_that_has_its_share_leaves_the_last_place_to_one_that_waits(liv
         worker = ScriptedWorker("one", slots=2, frame_s=10)
         async with live_door(worker) as live:
             first, second = [await live.open(ANN, order(TEXT)) for _ in range(2)]
-            with pytest.raises(Problem):
+            with pytest.raises(HttpProblem):
                 await live.open(BEN, order(TEXT))
             first.cancel()
             # Whoever comes first: what is free is of the one who was refused.
             async with asyncio.timeout(30):
                 while len(worker.speaking) == worker.slots:
                     await asyncio.sleep(0.01)
-            with pytest.raises(Problem) as refused:
+            with pytest.raises(HttpProblem) as refused:
                 await live.open(ANN, order(TEXT))
             assert refused.value.code == "live_full"
             async with asyncio.timeout(30):
@@ -204,22 +204,22 @@ def test_a_tenant_that_has_its_share_leaves_the_last_place_to_one_that_waits(liv
     asyncio.run(listen())
 
 
-async def _opened_at_last(live: LiveSpeech, tenant: TenantId) -> LiveStream:
+async def _opened_at_last(live: LiveSpeech, tenant: TenantId) -> HeardStream:
     while True:
         try:
             return await live.open(tenant, order(TEXT))
-        except Problem:
+        except HttpProblem:
             await asyncio.sleep(0.01)
 
 
 def test_what_a_worker_refuses_is_a_problem(live_door: Opener) -> None:
     async def listen() -> None:
-        worker = ScriptedWorker("one", refusal=Refused(stream="x", code="voice_not_found", detail="no such voice"))
+        worker = ScriptedWorker("one", refusal=OpenRefused(stream="x", code="voice_not_found", detail="no such voice"))
         async with live_door(worker) as live:
-            with pytest.raises(Problem) as refused:
+            with pytest.raises(HttpProblem) as refused:
                 await live.open(ANN, order(TEXT))
             assert (refused.value.status, refused.value.code) == (404, "voice_not_found")
-            with pytest.raises(Problem) as unknown:
+            with pytest.raises(HttpProblem) as unknown:
                 await live.open(ANN, order(TEXT, model="other"))
             assert (unknown.value.status, unknown.value.code) == (503, "model_not_available")
 
@@ -231,7 +231,7 @@ def test_a_worker_that_has_just_come_is_found(live_door: Opener, storage_setting
 
     async def listen() -> None:
         async with live_door() as live, ScriptedWorker("one").serving() as worker:
-            with pytest.raises(Problem) as refused:
+            with pytest.raises(HttpProblem) as refused:
                 await live.open(ANN, order(TEXT))
             assert (refused.value.status, refused.value.code) == (503, "model_not_available")
             with connect_redis(storage_settings) as client:
@@ -325,7 +325,7 @@ def test_a_late_process_takes_nobody_more_and_serves_whom_it_has_taken(live_door
                 while True:
                     try:
                         live.refuse_newcomers()
-                    except Problem:
+                    except HttpProblem:
                         await asyncio.sleep(0.1)
                     else:
                         break
@@ -333,7 +333,7 @@ def test_a_late_process_takes_nobody_more_and_serves_whom_it_has_taken(live_door
     asyncio.run(listen())
 
 
-async def refused_when_full(live: LiveSpeech) -> Problem:
+async def refused_when_full(live: LiveSpeech) -> HttpProblem:
     """Keeps the loop at work, turn after turn: a loaded machine may take it from it for a while, and then it is not
     late by its own work.
     """
@@ -345,7 +345,7 @@ async def refused_when_full(live: LiveSpeech) -> Problem:
             await asyncio.sleep(2 * TICK_S)
             try:
                 live.refuse_newcomers()
-            except Problem as refused:
+            except HttpProblem as refused:
                 return refused
 
 
@@ -391,7 +391,7 @@ def test_two_processes_share_the_places_of_a_worker(live_door: Opener) -> None:
         async with live_door(worker) as first, live_door() as second:
             async with await first.open(ANN, order(TEXT)), await second.open(BEN, order(TEXT)) as other:
                 for live in (first, second):
-                    with pytest.raises(Problem) as refused:
+                    with pytest.raises(HttpProblem) as refused:
                         await live.open(ANN, order(TEXT))
                     assert refused.value.code == "live_full"
                 # Ids are each connection's own: what one process ends is its own as well.
@@ -414,7 +414,7 @@ def test_while_redis_is_away_what_runs_goes_on(storage_settings: StorageSettings
                 heard = b""
                 async for chunk in stream.chunks():
                     if not heard:
-                        with pytest.raises(Problem) as refused:
+                        with pytest.raises(HttpProblem) as refused:
                             await live.open(ANN, order(TEXT))
                         assert (refused.value.status, refused.value.code) == (503, "storage_unavailable")
                     heard += chunk.pcm
@@ -429,7 +429,7 @@ def test_while_redis_is_away_what_runs_goes_on(storage_settings: StorageSettings
         try:
             async with await live.open(ANN, order(TEXT)):
                 return True
-        except Problem:
+        except HttpProblem:
             return False
 
     with EmbeddedRedis(data_dir) as server:

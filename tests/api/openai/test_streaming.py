@@ -18,7 +18,7 @@ import pytest
 
 from storage.audio.tempo import stretched
 from storage.audio.wav import HEADER_BYTES, streaming_wav_header
-from storage.live.messages import Refused
+from storage.live.messages import OpenRefused
 from storage.objects.keys import JOBS
 from storage.queue.model_registry import ModelCard
 from storage.queue.worker_registry import WorkerRegistry
@@ -224,7 +224,7 @@ def test_a_stream_has_no_key_and_is_no_job(api: ServedApi, worker: ScriptedWorke
 
 def test_no_place_is_said_at_once(api: ServedApi) -> None:
     with served(api, ScriptedWorker("one")) as worker:
-        worker.refusal = Refused(stream="any", code="full", detail="no place", retry_after_s=1.0)
+        worker.refusal = OpenRefused(stream="any", code="full", detail="no place", retry_after_s=1.0)
         answer = speak(api)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "live_full")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.voices.blend import lerp, slerp
 from tests.api.harness import ServedApi
 from tests.api.voices.voices import BASE, DIMENSION, EMBEDDING, build_all, upload, upload_embedding
@@ -93,7 +93,7 @@ def test_slerp_of_equal_voices_is_the_voice_and_of_opposite_ones_is_refused() ->
 
     assert slerp([vector, vector, vector], [1, 2, 3]) == pytest.approx(vector)
     assert lerp([vector, vector], [0.5, 0.25]) == pytest.approx(vector)
-    with pytest.raises(Problem, match="opposite"):
+    with pytest.raises(HttpProblem, match="opposite"):
         slerp([vector, tuple(-value for value in vector)], [1, 1])
 
 

@@ -18,7 +18,7 @@ from storage.ids import TenantId
 from storage.jobs.work_items import WorkerIdentity
 from storage.runtime.config.settings import StorageSettings
 from storage.webhooks.deliveries import WebhookQueue
-from storage.webhooks.records import Attempt, Verdict
+from storage.webhooks.records import DeliveryAttempt, DeliveryVerdict
 from tests.api.harness import SMALL, ServedApi, job_id, serve
 from tests.api.voices.voices import BASE, build_all, upload
 from tests.settings import api_settings_of
@@ -65,7 +65,7 @@ def fail_next(api: ServedApi) -> None:
     """Play the worker: one attempt that comes to nothing, and there will be no other."""
     queue = WebhookQueue(api.redis)
     (claimed,) = queue.claim(WorkerIdentity("hooks", "first"), 0, most=1, most_suspects=1).deliveries
-    verdict = Verdict(Attempt(1_800_000_000_000, 12, 500, "status", "out of order"), is_delivered=False)
+    verdict = DeliveryVerdict(DeliveryAttempt(1_800_000_000_000, 12, 500, "status", "out of order"), is_delivered=False)
     queue.done([(claimed, verdict)])
 
 

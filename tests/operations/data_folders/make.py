@@ -27,7 +27,7 @@ from pathlib import Path
 import redis
 
 from rhapsode import Rhapsode
-from rhapsode.client.request_options import Output
+from rhapsode.client.request_options import OutputFields
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -66,7 +66,7 @@ def fill(folder: Path, desk: Path) -> dict[str, object]:
 
 
 def narrations(client: Rhapsode) -> dict[str, object]:
-    output: Output = {"formats": [{"type": "flac"}], "subtitles": ["srt"]}
+    output: OutputFields = {"formats": [{"type": "flac"}], "subtitles": ["srt"]}
     job = client.submit_job(TEXT, voice="ada", seed=5, metadata={"title": "Wind"}, output=output)
     client.wait(job).raise_unless_succeeded()
     client.segments.edit(job, 1, text="The sun was hot.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reading.plan.plan import Plan, PlannedSegment, closed, decode_plan, encode_plan
+from reading.plan.plan import Plan, PlanSegment, closed, decode_plan, encode_plan
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def test_what_ends_without_a_mark_is_spoken_with_one(text: str, spoken: str) -> 
 
 
 def test_a_sentence_that_was_cut_goes_on_and_the_last_words_are_closed() -> None:
-    cut = PlannedSegment(0, 0, 10, "A sentence of", 0.0, goes_on=True)
-    rest = PlannedSegment(1, 10, 20, "two halves", 0.0)
+    cut = PlanSegment(0, 0, 10, "A sentence of", 0.0, goes_on=True)
+    rest = PlanSegment(1, 10, 20, "two halves", 0.0)
 
     plan = decode_plan(encode_plan(Plan((cut, rest))))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments
 from rhapsode.contract.jobs.input import Pauses
 
@@ -17,7 +17,7 @@ LOOPED = (
 
 
 def pieces(text: str, cap: int) -> list[str]:
-    return [segment.text for segment in plan_segments(text, Segmentation(cap, cap), Pauses())]
+    return [segment.text for segment in plan_segments(text, LengthRules(cap, cap), Pauses())]
 
 
 def test_a_sentence_longer_than_the_model_takes_is_cut_at_its_clauses() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reading.estimates import speech_units
 from reading.script.script import plain_script
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments, segment_script
 from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
@@ -26,7 +26,7 @@ TEXTS = st.text(alphabet=st.sampled_from("ab é.,;:!?…—\n。！？、「」 
 
 
 def spoken(text: str) -> list[str]:
-    planned = plan_segments(text, Segmentation(max_bytes=500, min_chars=16, opening_chars=OPENING), Pauses())
+    planned = plan_segments(text, LengthRules(max_bytes=500, min_chars=16, opening_chars=OPENING), Pauses())
     assert "".join(text[each.start : each.end] for each in planned) == text
     return [each.text for each in planned]
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_divided_well_stays_whole(text: str) -> None:
 
 
 def test_alone_only_a_long_first_sentence_is_divided() -> None:
-    alone = Segmentation(opening_chars=OPENING, mode=SegmentationMode.SENTENCE)
+    alone = LengthRules(opening_chars=OPENING, mode=SegmentationMode.SENTENCE)
 
     long, short = (plan_segments(text, alone, Pauses()) for text in (LONG, f"Call me Ishmael. {LONG}"))
 
@@ -82,13 +82,13 @@ def test_a_heading_is_an_opening() -> None:
 
 
 def plan_texts(text: str) -> list[str]:
-    return [each.text for each in plan_segments(text, Segmentation(max_bytes=500, min_chars=16), Pauses())]
+    return [each.text for each in plan_segments(text, LengthRules(max_bytes=500, min_chars=16), Pauses())]
 
 
 @given(TEXTS, st.integers(6, 60))
 @settings(max_examples=examples(200), deadline=None)
 def test_any_text_is_covered_and_nothing_is_lost(text: str, opening: int) -> None:
-    lengths = Segmentation(60, 120, opening_chars=opening)
+    lengths = LengthRules(60, 120, opening_chars=opening)
 
     planned = segment_script(plain_script(text), lengths, Pauses()).segments
 

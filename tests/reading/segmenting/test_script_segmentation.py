@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from reading.cleaning.cleaning import without_litter
 from reading.english.front_end import respell_english
 from reading.estimates import speech_units
-from reading.plan.plan import Chapter, Plan, PlannedSegment, decode_plan, encode_plan
+from reading.plan.plan import Chapter, Plan, PlanSegment, decode_plan, encode_plan
 from reading.script.builder import ScriptBuilder
 from reading.script.dialogue import dialogue_script
-from reading.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
+from reading.script.entries import ScriptEntry, decode_entries, encode_entries, entries_script
 from reading.script.script import BlockKind, Script, Voicing, plain_script
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import NothingToSpeak, segment_script
 from reading.spelling.respelling import Lexicon, respelt
 from reading.spelling.rules import PronunciationRule
@@ -63,13 +63,13 @@ def scripts(draw: st.DrawFn) -> Script:
 
 LEXICON = Lexicon([PronunciationRule("NASA", "the agency"), PronunciationRule("word", "")])
 LENGTHS = st.tuples(st.integers(3, 60), st.integers(3, 120), st.sampled_from(SegmentationMode)).map(
-    lambda drawn: Segmentation(min(drawn[:2]), max(drawn[:2]), mode=drawn[2])
+    lambda drawn: LengthRules(min(drawn[:2]), max(drawn[:2]), mode=drawn[2])
 )
 
 
 @given(scripts(), LENGTHS)
 @settings(max_examples=examples(250), deadline=None)
-def test_any_script_is_covered_exactly_or_has_nothing_to_say(script: Script, segmentation: Segmentation) -> None:
+def test_any_script_is_covered_exactly_or_has_nothing_to_say(script: Script, segmentation: LengthRules) -> None:
     script = respelt(script, LEXICON)
     try:
         planned = segment_script(script, segmentation, PAUSES)
@@ -90,7 +90,7 @@ def test_any_script_is_covered_exactly_or_has_nothing_to_say(script: Script, seg
     assert decode_plan(encode_plan(plan)) == plan
 
 
-def assert_sentences_cover(segments: tuple[PlannedSegment, ...]) -> None:
+def assert_sentences_cover(segments: tuple[PlanSegment, ...]) -> None:
     """All that is said and shown of a segment, in order."""
     for segment in segments:
         sentences = segment.sentences
@@ -105,7 +105,7 @@ def test_people_are_shown_what_is_written_and_not_what_is_left_in_it() -> None:
     text = "FOX: See [Pg 16] the FBI. They paid $5 for a won-\nder. I wonder."
     script = without_litter(dialogue_script(text, NAMES), is_book=False)
 
-    (segment,) = segment_script(respelt(script, respell_english), Segmentation(), PAUSES).segments
+    (segment,) = segment_script(respelt(script, respell_english), LengthRules(), PAUSES).segments
 
     assert [(each.spoken, each.written) for each in segment.sentences] == [
         ("See the F B I.", "See the FBI."),
@@ -118,17 +118,17 @@ def test_people_are_shown_what_is_written_and_not_what_is_left_in_it() -> None:
 def test_the_rest_of_a_sentence_that_was_cut_is_no_sentence_of_its_own() -> None:
     text = "It was a very long sentence, which had to be cut at its clauses; so it was. Short."
 
-    first, last = segment_script(plain_script(text), Segmentation(80, 80), PAUSES).segments
+    first, last = segment_script(plain_script(text), LengthRules(80, 80), PAUSES).segments
 
     assert (len(first.sentences), first.goes_on, last.goes_on) == (1, False, False)
-    first, last = segment_script(plain_script(text), Segmentation(50, 60), PAUSES).segments
+    first, last = segment_script(plain_script(text), LengthRules(50, 60), PAUSES).segments
     assert (len(first.sentences), first.goes_on, last.goes_on) == (1, True, False)
     assert [each.spoken for each in last.sentences] == ["which had to be cut at its clauses; so it was.", "Short."]
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_nasty_texts_lose_no_letter(text: str) -> None:
-    segments = segment_script(dialogue_script(text, NAMES), Segmentation(40, 80), PAUSES).segments
+    segments = segment_script(dialogue_script(text, NAMES), LengthRules(40, 80), PAUSES).segments
 
     assert "".join(text[segment.start : segment.end] for segment in segments) == text
     said = [char for segment in segments for char in segment.text if char.isalnum()]
@@ -165,7 +165,7 @@ def test_pauses_follow_what_ends() -> None:
     builder.say("Last words.")
     script = builder.build()
 
-    planned = segment_script(script, Segmentation(10, 40), PAUSES)
+    planned = segment_script(script, LengthRules(10, 40), PAUSES)
 
     assert [(segment.text, segment.pause_after_s) for segment in planned.segments] == [
         ("One", 0.3),
@@ -192,7 +192,7 @@ def test_lines_and_short_paragraphs_keep_their_pauses() -> None:
     builder.say("No, he said.")
     script = builder.build()
 
-    planned = segment_script(script, Segmentation(), PAUSES)
+    planned = segment_script(script, LengthRules(), PAUSES)
 
     assert [(segment.text, segment.pause_after_s) for segment in planned.segments] == [
         ("The Eagle", 0.3),
@@ -211,13 +211,13 @@ def test_what_comes_before_the_first_chapter_belongs_to_the_book() -> None:
     builder.begin_chapter("2", "Nothing here")
     builder.say("* * *")
 
-    chapters = segment_script(builder.build(title="Book"), Segmentation(), PAUSES).chapters
+    chapters = segment_script(builder.build(title="Book"), LengthRules(), PAUSES).chapters
 
     assert chapters == (Chapter("Book", 0), Chapter("One", 1, "1"))
 
 
 def test_entries_survive_the_store() -> None:
-    entries = (SegmentEntry("Eins\u2028.", "a", "Fox", "german", "calm", 2**53 - 1, 0.0), SegmentEntry("Two."))
+    entries = (ScriptEntry("Eins\u2028.", "a", "Fox", "german", "calm", 2**53 - 1, 0.0), ScriptEntry("Two."))
 
     assert decode_entries(encode_entries(entries)) == entries
     assert [len(block.spans) for block in entries_script(entries).blocks] == [1, 1]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reading.estimates import speech_units
-from reading.plan.plan import PlannedSegment
-from reading.segmenting.lengths import Segmentation
+from reading.plan.plan import PlanSegment
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import NothingToSpeak, plan_segments
 from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
@@ -30,8 +30,8 @@ TEXTS = st.text(
 )
 
 
-def lengths(pair: tuple[int, int], max_bytes: int | None) -> Segmentation:
-    return Segmentation(target_chars=min(pair), max_chars=max(pair), max_bytes=max_bytes)
+def lengths(pair: tuple[int, int], max_bytes: int | None) -> LengthRules:
+    return LengthRules(target_chars=min(pair), max_chars=max(pair), max_bytes=max_bytes)
 
 
 LENGTHS = st.builds(
@@ -45,13 +45,13 @@ def spoken(text: str, target: int = 220, cap: int = 400) -> list[str]:
     return [segment.text for segment in plan(text, target, cap)]
 
 
-def plan(text: str, target: int = 220, cap: int = 400) -> tuple[PlannedSegment, ...]:
-    return plan_segments(text, Segmentation(target, cap), Pauses(sentence_s=SENTENCE_S, paragraph_s=PARAGRAPH_S))
+def plan(text: str, target: int = 220, cap: int = 400) -> tuple[PlanSegment, ...]:
+    return plan_segments(text, LengthRules(target, cap), Pauses(sentence_s=SENTENCE_S, paragraph_s=PARAGRAPH_S))
 
 
 @given(TEXTS.filter(is_speakable), LENGTHS)
 @settings(max_examples=examples(300), deadline=None)
-def test_any_text_is_covered_exactly_within_the_cap(text: str, segmentation: Segmentation) -> None:
+def test_any_text_is_covered_exactly_within_the_cap(text: str, segmentation: LengthRules) -> None:
     segments = plan_segments(text, segmentation, Pauses())
 
     assert "".join(text[segment.start : segment.end] for segment in segments) == text
@@ -67,7 +67,7 @@ def test_any_text_is_covered_exactly_within_the_cap(text: str, segmentation: Seg
 
 @given(TEXTS.filter(is_speakable), LENGTHS)
 @settings(max_examples=examples(200), deadline=None)
-def test_every_letter_and_digit_is_spoken(text: str, segmentation: Segmentation) -> None:
+def test_every_letter_and_digit_is_spoken(text: str, segmentation: LengthRules) -> None:
     segments = plan_segments(text, segmentation, Pauses())
 
     said = [char for segment in segments for char in segment.text if char.isalnum()]
@@ -78,7 +78,7 @@ def test_every_letter_and_digit_is_spoken(text: str, segmentation: Segmentation)
     "text", ["สวัสดีครับยินดีต้อนรับ" * 40, "सभी मनुष्यों को गौरव और अधिकार " * 30, "Wow! " + "😀" * 300 + "ok"]
 )
 def test_a_script_of_many_bytes_is_cut_to_what_the_model_takes(text: str) -> None:
-    segments = plan_segments(text, Segmentation(max_bytes=393), Pauses())
+    segments = plan_segments(text, LengthRules(max_bytes=393), Pauses())
 
     lengths = [len(segment.text.encode()) for segment in segments]
     assert max(lengths) <= 393
@@ -95,7 +95,7 @@ def test_sentences_are_packed_towards_the_target() -> None:
 def test_each_sentence_is_a_segment_where_the_model_speaks_them_alone() -> None:
     text = "No. One two three four. “Five six,” said he. Seven."
 
-    segments = plan_segments(text, Segmentation(mode=SegmentationMode.SENTENCE), Pauses(sentence_s=SENTENCE_S))
+    segments = plan_segments(text, LengthRules(mode=SegmentationMode.SENTENCE), Pauses(sentence_s=SENTENCE_S))
 
     assert [(segment.text, segment.pause_after_s) for segment in segments] == [
         ("No.", SENTENCE_S),

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from reading.estimates import speech_units
 from reading.script.builder import ScriptBuilder
-from reading.script.entries import SegmentEntry, entries_script
+from reading.script.entries import ScriptEntry, entries_script
 from reading.script.script import BlockKind, Script, Voicing
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments, segment_script
 from rhapsode.contract.jobs.input import Pauses
 from rhapsode.contract.words import is_speakable
 from tests.property_tests import examples
 
-SEGMENTATION = Segmentation(min_chars=16)
+SEGMENTATION = LengthRules(min_chars=16)
 LINES = st.lists(
     st.sampled_from(
         [
@@ -38,9 +38,9 @@ LINES = st.lists(
 )
 
 
-def bounds(lengths: tuple[int, int, int], max_bytes: int | None) -> Segmentation:
+def bounds(lengths: tuple[int, int, int], max_bytes: int | None) -> LengthRules:
     least, target, cap = sorted(lengths)
-    return Segmentation(target, cap, max_bytes, least)
+    return LengthRules(target, cap, max_bytes, least)
 
 
 LENGTHS = st.builds(
@@ -52,7 +52,7 @@ def spoken(script: Script) -> list[str]:
     return [segment.text for segment in segment_script(script, SEGMENTATION, Pauses()).segments]
 
 
-def said(text: str, segmentation: Segmentation = SEGMENTATION) -> list[str]:
+def said(text: str, segmentation: LengthRules = SEGMENTATION) -> list[str]:
     return [segment.text for segment in plan_segments(text, segmentation, Pauses())]
 
 
@@ -79,7 +79,7 @@ def test_unspaced_scripts_are_joined_without_a_space() -> None:
 
 
 def test_a_run_of_short_ones_grows_to_the_target_only() -> None:
-    lengths = [speech_units(text) for text in said("Why not?\n\n" * 60, Segmentation(100, 400, None, 16))]
+    lengths = [speech_units(text) for text in said("Why not?\n\n" * 60, LengthRules(100, 400, None, 16))]
 
     assert max(lengths) <= 100
     assert min(lengths[:-1]) > 80
@@ -120,15 +120,13 @@ def test_another_voice_and_an_asked_for_pause_keep_apart() -> None:
 
 
 def test_entries_of_a_list_are_what_the_caller_made_them() -> None:
-    assert spoken(entries_script([SegmentEntry("Yes."), SegmentEntry("No.")])) == ["Yes.", "No."]
+    assert spoken(entries_script([ScriptEntry("Yes."), ScriptEntry("No.")])) == ["Yes.", "No."]
 
 
 @pytest.mark.parametrize("separator", ["\n\n", " "])
 @given(lines=LINES, segmentation=LENGTHS)
 @settings(max_examples=examples(100), deadline=None)
-def test_joining_covers_the_text_within_the_bounds(
-    separator: str, lines: list[str], segmentation: Segmentation
-) -> None:
+def test_joining_covers_the_text_within_the_bounds(separator: str, lines: list[str], segmentation: LengthRules) -> None:
     text = separator.join(lines)
     if not is_speakable(text):
         return

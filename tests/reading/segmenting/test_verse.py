@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments
 from rhapsode.contract.jobs.input import Pauses
 
@@ -20,7 +20,7 @@ In what distant deeps or skies.
 
 
 def planned(text: str) -> list[tuple[str, float]]:
-    return [(each.text, each.pause_after_s) for each in plan_segments(text, Segmentation(), Pauses())]
+    return [(each.text, each.pause_after_s) for each in plan_segments(text, LengthRules(), Pauses())]
 
 
 def test_lines_of_a_stanza_have_their_pause_and_no_title_is_glued_to_them() -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import redis
 
-from storage.database.functions import Call, Clock, Functions
+from storage.database.functions import Clock, FunctionCall, Functions
 from storage.database.shared_calls import SharedCalls
 from tests.threads import BoundedExecutor
 
@@ -28,7 +28,7 @@ class Trips(Functions):
         self._may_go = threading.Event()
         self._may_go.set()
 
-    def call_prepared(self, calls: Sequence[Call]) -> list[str | redis.RedisError]:
+    def call_prepared(self, calls: Sequence[FunctionCall]) -> list[str | redis.RedisError]:
         failure = self.failures.get(len(self.sizes))
         self.sizes.append(len(calls))
         assert self._may_go.wait(LONGEST_S)

@@ -19,7 +19,7 @@ from storage.errors import (
     StateConflict,
     TooManyTakes,
 )
-from storage.job_store.control import JobChanges, JobControl
+from storage.job_store.control import JobControl, JobUpdate
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
@@ -222,7 +222,7 @@ def test_what_another_tenant_has_is_not_found(store: JobStore, control: JobContr
         lambda: control.regenerate(BOB, job.id, 0, None, None),
         lambda: control.select_take(BOB, job.id, 0, 1),
         lambda: control.assemble(BOB, job.id, lambda spec: spec, None),
-        lambda: control.patch(BOB, job.id, JobChanges(Priority.HIGH)),
+        lambda: control.patch(BOB, job.id, JobUpdate(Priority.HIGH)),
     ):
         with pytest.raises(JobNotFound):
             call()

@@ -9,7 +9,7 @@ import redis
 
 from storage.ids import JobId
 from storage.job_store.events import EventLog
-from storage.job_store.following.event import JobEvent
+from storage.job_store.following.event import LoggedEvent
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
@@ -31,7 +31,7 @@ def run_to_the_end(store: JobStore, num_segments: int) -> JobId:
     return job.id
 
 
-def types(events: list[JobEvent]) -> list[str]:
+def types(events: list[LoggedEvent]) -> list[str]:
     return [event.type for event in events]
 
 

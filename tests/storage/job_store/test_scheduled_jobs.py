@@ -9,7 +9,7 @@ import redis
 
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.errors import StartPassed, StartTooLate
-from storage.job_store.control import JobChanges
+from storage.job_store.control import JobUpdate
 from storage.job_store.queue_position import QueuePositions
 from storage.job_store.store import JobStore
 from storage.jobs.record_codec import encode_submission
@@ -120,15 +120,15 @@ def test_the_time_is_moved_and_taken_away(store: JobStore, clock: Clock, redis_c
     wanted = scheduled(clock)
     store.submit(wanted)
 
-    sooner = control.patch(ALICE, wanted.id, JobChanges(not_before_ms=clock.now_ms + 5_000)).job
+    sooner = control.patch(ALICE, wanted.id, JobUpdate(not_before_ms=clock.now_ms + 5_000)).job
     clock.advance(4)
     still_early = store.reap().jobs_woken
-    now = control.patch(ALICE, wanted.id, JobChanges(not_before_ms=0))
+    now = control.patch(ALICE, wanted.id, JobUpdate(not_before_ms=0))
 
     assert (sooner.not_before_ms, sooner.is_scheduled, still_early) == (clock.now_ms + 1_000, True, 0)
     assert (now.job.not_before_ms, now.job.is_scheduled, now.tickets) == (None, False, Tickets({CPU_QUEUE: 1}))
     with pytest.raises(StartPassed):
-        control.patch(ALICE, wanted.id, JobChanges(not_before_ms=clock.now_ms + 5_000))
+        control.patch(ALICE, wanted.id, JobUpdate(not_before_ms=clock.now_ms + 5_000))
 
 
 def test_it_cannot_be_moved_behind_its_deadline(store: JobStore, clock: Clock, redis_client: redis.Redis) -> None:
@@ -137,7 +137,7 @@ def test_it_cannot_be_moved_behind_its_deadline(store: JobStore, clock: Clock, r
     store.submit(wanted)
 
     with pytest.raises(StartTooLate):
-        control.patch(ALICE, wanted.id, JobChanges(Priority.HIGH, not_before_ms=clock.now_ms + 60_000))
+        control.patch(ALICE, wanted.id, JobUpdate(Priority.HIGH, not_before_ms=clock.now_ms + 60_000))
 
     unchanged = store.get(ALICE, wanted.id)
     assert (unchanged.priority, unchanged.not_before_ms) == (Priority.NORMAL, wanted.not_before_ms)

@@ -36,8 +36,8 @@ from storage.errors import (
 )
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.job_store.calls import Transitioned
-from storage.job_store.control import JobChanges
-from storage.job_store.counter_audit import Difference
+from storage.job_store.control import JobUpdate
+from storage.job_store.counter_audit import CounterMismatch
 from storage.job_store.events import EventLog
 from storage.job_store.leases import Look, WholeResult
 from storage.jobs.record import JobError, JobRecord, SpokenBy
@@ -119,7 +119,7 @@ class JobMachine(RuleBasedStateMachine):
         self.commits: list[tuple[Lease, Outcome]] = []
         self.boot_ids = {"w1": 0, "w2": 0}
         self.fleet = WorkerSlots(client, clock=TEST_CLOCK)
-        self.auditing: Iterator[list[Difference]] | None = None
+        self.auditing: Iterator[list[CounterMismatch]] | None = None
         self.versions: dict[JobId, int] = {}
 
     # Submitting
@@ -644,7 +644,7 @@ class JobMachine(RuleBasedStateMachine):
     def patch(self, pick: int, priority: Priority, deadline_s: int | None) -> None:
         job = self._pick_job(pick)
         deadline_ms = self.clock.now_ms + 1000 * deadline_s if deadline_s else deadline_s
-        changes = JobChanges(priority, deadline_ms, {"by": "patch"}, retention_s=7_200)
+        changes = JobUpdate(priority, deadline_ms, {"by": "patch"}, retention_s=7_200)
         if job.state.is_terminal or job.state is JobState.CANCELLING:
             self._expect(StateConflict, lambda: self.control.patch(job.tenant, job.id, changes))
             return
@@ -663,7 +663,7 @@ class JobMachine(RuleBasedStateMachine):
         start_ms = 0 if start_s is None else self.clock.now_ms + start_s * 1000
 
         def call() -> Transitioned:
-            return self.control.patch(job.tenant, job.id, JobChanges(not_before_ms=start_ms))
+            return self.control.patch(job.tenant, job.id, JobUpdate(not_before_ms=start_ms))
 
         if job.sleeps_until_ms is None:
             self._expect(StateConflict, call)

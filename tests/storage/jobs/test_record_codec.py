@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.options import SpeechOptions
 from rhapsode.contract.jobs.request import JobRequest
@@ -17,7 +17,7 @@ from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_spec, decode_submission, encode_spec, encode_submission, submitted_fields
 from storage.jobs.states import stored_phase
 from storage.jobs.submissions import IdempotencyKey, Submission
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.whole import WholePlan
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource
@@ -75,12 +75,12 @@ def test_a_submission_is_one_document_that_lacks_its_trace_alone() -> None:
     given = dataclasses.replace(
         submission(idempotency=IdempotencyKey("key", "f" * 64), metadata={"book": "42"}),
         deadline_ms=5,
-        webhook=JobWebhook(Target("h:alice:1"), url="https://receiver.example.org/x"),
+        webhook=WebhookTarget(Target("h:alice:1"), url="https://receiver.example.org/x"),
         batch=JobId("bat_1"),
         trace="00-1-1-01",
         key_id="key_1",
         not_before_ms=3,
-        whole=WholePlan("{}", 1, "Once", (JobWarning("language_mismatch", "French"),)),
+        whole=WholePlan("{}", 1, "Once", (TextWarning("language_mismatch", "French"),)),
     )
     defaults = {each.name: each.default for each in dataclasses.fields(Submission)}
     assert [name for name, default in defaults.items() if getattr(given, name) == default] == []

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
-from storage.objects.local_store import LocalArtifactStore, UrlRefused
+from storage.objects.local_store import LinkRefused, LocalArtifactStore
 from storage.objects.store import Download
 from tests.threads import BoundedExecutor
 
@@ -348,7 +348,7 @@ def test_a_link_leads_to_its_object_until_it_is_over(local_store: LocalArtifactS
     assert signed.path == root / "objects" / KEY
     assert (signed.filename, signed.content_type) == ("Die Geschichte.wav", "audio/wav")
     local_store.verify(KEY, query, time.time() + 3500)
-    with pytest.raises(UrlRefused, match="over"):
+    with pytest.raises(LinkRefused, match="over"):
         local_store.verify(KEY, query, time.time() + 3601)
 
 
@@ -379,7 +379,7 @@ def test_a_changed_link_is_refused(local_store: LocalArtifactStore, change: dict
     local_store.put(KEY, b"RIFF")
     query = dict(parse_qsl(urlsplit(local_store.url(KEY, 60, DOWNLOAD)).query))
 
-    with pytest.raises(UrlRefused, match="signature does not fit"):
+    with pytest.raises(LinkRefused, match="signature does not fit"):
         local_store.verify(KEY, query | change, time.time())
 
 
@@ -388,7 +388,7 @@ def test_an_incomplete_link_is_refused(local_store: LocalArtifactStore, missing:
     query = dict(parse_qsl(urlsplit(local_store.url(KEY, 60, DOWNLOAD)).query))
     del query[missing]
 
-    with pytest.raises(UrlRefused, match=missing):
+    with pytest.raises(LinkRefused, match=missing):
         local_store.verify(KEY, query, time.time())
 
 
@@ -397,7 +397,7 @@ def test_a_link_opens_no_other_object(local_store: LocalArtifactStore, key: str)
     local_store.put(KEY, b"RIFF")
     query = dict(parse_qsl(urlsplit(local_store.url(KEY, 60, DOWNLOAD)).query))
 
-    with pytest.raises(UrlRefused):
+    with pytest.raises(LinkRefused):
         local_store.verify(key, query, time.time())
 
 
@@ -406,7 +406,7 @@ def test_a_link_of_another_secret_is_refused(local_store: LocalArtifactStore, ro
     other = LocalArtifactStore(root, b"another-secret-of-16-bytes")
     query = dict(parse_qsl(urlsplit(other.url(KEY, 60, DOWNLOAD)).query))
 
-    with pytest.raises(UrlRefused):
+    with pytest.raises(LinkRefused):
         local_store.verify(KEY, query, time.time())
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from storage.errors import StoreUnavailable
 from storage.objects.call_places import CallPlaces
-from storage.objects.patience import FOR_REQUESTS, FOR_WORK, Patience
+from storage.objects.patience import FOR_REQUESTS, FOR_WORK, StoreTimeouts
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
@@ -34,7 +34,7 @@ def proxy(weed: EmbeddedS3) -> Iterator[FaultyProxy]:
 
 
 @contextmanager
-def over(proxy: FaultyProxy, weed: EmbeddedS3, prefix: str, patience: Patience) -> Generator[S3ArtifactStore]:
+def over(proxy: FaultyProxy, weed: EmbeddedS3, prefix: str, patience: StoreTimeouts) -> Generator[S3ArtifactStore]:
     client = connect_s3(proxy.address, None, *weed.credentials, patience=patience)
     yield S3ArtifactStore(client, BUCKET, prefix, patience=patience)
     client.close()

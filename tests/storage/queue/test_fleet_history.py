@@ -8,7 +8,7 @@ import redis
 
 from rhapsode.contract.operators.fleet import FleetMinute
 from storage.job_store.store import JobStore
-from storage.queue.fleet_history import MINUTE_MS, MOST_MINUTES, FleetHistory, minute_of
+from storage.queue.fleet_history import MINUTE_MS, MOST_MINUTES, FleetHistoryStore, minute_of
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import EngineReport, ListedWorker, WorkerReport, WorkerRole, WorkerState
 
@@ -63,7 +63,7 @@ def test_a_fleet_of_nobody_has_nothing_measured(redis_client: redis.Redis, store
 
 
 def test_a_minute_is_noted_once_and_a_day_is_kept(redis_client: redis.Redis) -> None:
-    history = FleetHistory(redis_client)
+    history = FleetHistoryStore(redis_client)
     for number in range(MOST_MINUTES + 5):
         history.note(MINUTE.model_copy(update=later(number)))
     last = MINUTE.model_copy(update=later(MOST_MINUTES + 4) | {"workers": 7})

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from storage.errors import SegmentNotFound
 from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit, decode_edit, encode_edit
 
 SPOKEN = "The eff bee eye came. It was late. Nobody slept."
 WRITTEN = "The FBI came. It was late. Nobody slept."
-PLANNED = PlannedSegment(
+PLANNED = PlanSegment(
     3, 100, 141, SPOKEN, 0.4, written_otherwise=WRITTEN, breaks=((14, 22, 14), (27, 35, 27)), language="english"
 )
 
@@ -70,7 +70,7 @@ def test_a_segment_said_otherwise_as_a_whole_is_one_sentence() -> None:
 def test_every_sentence_is_found_again(texts: list[str], new: dict[int, str]) -> None:
     starts = [sum(len(text) + 1 for text in texts[:number]) for number in range(len(texts))]
     spoken = " ".join(texts)
-    planned = PlannedSegment(0, 0, len(spoken), spoken, 0.4, breaks=tuple(starts[1:]))
+    planned = PlanSegment(0, 0, len(spoken), spoken, 0.4, breaks=tuple(starts[1:]))
     wanted = [new.get(number, text) for number, text in enumerate(texts)]
 
     said = edited(planned, SegmentEdit(sentences=tuple(sorted((n, t) for n, t in new.items() if n < len(texts)))))

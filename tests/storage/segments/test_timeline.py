@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading.plan.plan import Chapter, PlannedSegment
+from reading.plan.plan import Chapter, PlanSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import (
     MARGIN_S,
@@ -26,8 +26,8 @@ from storage.segments.timeline import (
 RATE_HZ = 24_000
 
 
-def planned(*pauses_s: float) -> list[PlannedSegment]:
-    return [PlannedSegment(i, i, i + 1, "Text.", pause_s) for i, pause_s in enumerate(pauses_s)]
+def planned(*pauses_s: float) -> list[PlanSegment]:
+    return [PlanSegment(i, i, i + 1, "Text.", pause_s) for i, pause_s in enumerate(pauses_s)]
 
 
 def results(*lengths: int) -> list[SegmentResult]:

@@ -20,7 +20,7 @@ from storage.errors import (
 )
 from storage.jobs.work_items import Lease
 from storage.narration.voice_reference import VoiceReference, content_key, normalised_ref_text
-from storage.voices.records import CacheState, ClaimStatus, NewRecording, RequestOutcome, VoiceChanges, VoiceRecord
+from storage.voices.records import CacheState, ClaimStatus, NewRecording, RequestOutcome, VoiceRecord, VoiceUpdate
 from storage.voices.store import VoiceStore
 from tests.storage.voices.voice_world import (
     ALICE,
@@ -111,7 +111,7 @@ def test_another_tenants_voice_is_no_voice(store: VoiceStore, ada: VoiceRecord) 
     for call in (
         lambda: store.get(BOB, ada.id),
         lambda: store.delete(BOB, ada.id),
-        lambda: store.update(BOB, ada.id, VoiceChanges(name="Mine")),
+        lambda: store.update(BOB, ada.id, VoiceUpdate(name="Mine")),
         lambda: store.caches(BOB, ada.id),
         lambda: store.forget_caches(BOB, ada.id),
     ):
@@ -120,17 +120,17 @@ def test_another_tenants_voice_is_no_voice(store: VoiceStore, ada: VoiceRecord) 
 
 
 def test_a_renamed_voice_frees_its_old_name(store: VoiceStore, ada: VoiceRecord) -> None:
-    changed = store.update(ALICE, ada.id, VoiceChanges(name="Grace", description="calm", metadata={"a": "b"}))
+    changed = store.update(ALICE, ada.id, VoiceUpdate(name="Grace", description="calm", metadata={"a": "b"}))
 
     assert (changed.name, changed.description, changed.metadata) == ("Grace", "calm", {"a": "b"})
     assert store.find(ALICE, "ada") is None
     store.create(new_voice("Ada"))
     with pytest.raises(VoiceNameTaken):
-        store.update(ALICE, ada.id, VoiceChanges(name="ADA"))
+        store.update(ALICE, ada.id, VoiceUpdate(name="ADA"))
 
 
 def test_a_voice_may_change_the_case_of_its_own_name(store: VoiceStore, ada: VoiceRecord) -> None:
-    assert store.update(ALICE, ada.id, VoiceChanges(name="ADA")).name == "ADA"
+    assert store.update(ALICE, ada.id, VoiceUpdate(name="ADA")).name == "ADA"
 
 
 def test_a_deleted_voice_is_gone_and_its_name_is_free(store: VoiceStore, ada: VoiceRecord) -> None:

@@ -30,8 +30,8 @@ from storage.voices.records import (
     ClaimStatus,
     Consent,
     NewRecording,
-    NewVoice,
     RequestOutcome,
+    VoiceCreation,
     VoiceRecord,
 )
 from storage.voices.store import VoiceStore
@@ -50,10 +50,10 @@ def source_of(recording: str, key: str) -> VoiceSource:
     return VoiceSource(SourceKind.RECORDING, key, hashlib.sha256(data).hexdigest(), len(data), "audio/wav")
 
 
-def new_voice(name: str = "Ada", recording: str = "hello", tenant: TenantId = ALICE) -> NewVoice:
+def new_voice(name: str = "Ada", recording: str = "hello", tenant: TenantId = ALICE) -> VoiceCreation:
     voice = new_voice_id()
     source = source_of(recording, keys.voice_source(tenant, voice, "1"))
-    return NewVoice(id=voice, tenant=tenant, name=name, source=source, ref_text="Hello.", consent=CONSENT)
+    return VoiceCreation(id=voice, tenant=tenant, name=name, source=source, ref_text="Hello.", consent=CONSENT)
 
 
 def content_of(record: VoiceRecord, revision: str = MODEL_REVISION) -> ContentKey:

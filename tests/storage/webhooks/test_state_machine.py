@@ -23,7 +23,7 @@ from storage.jobs.delivery_limits import BREAKER_FAILURES, MAX_IN_FLIGHT
 from storage.jobs.work_items import WorkerIdentity
 from storage.webhooks.deliveries import LEASE_S
 from storage.webhooks.errors import DeliveryBusy
-from storage.webhooks.records import ClaimedDelivery, EndpointChanges
+from storage.webhooks.records import ClaimedDelivery, EndpointUpdate
 from tests.storage.audio.decoded import members_of
 from tests.storage.health_checks import KNOWN
 from tests.storage.job_store.job_driver import ALICE
@@ -162,7 +162,7 @@ class WebhookMachine(RuleBasedStateMachine):
     def switch(self, pick: int, state: EndpointState) -> None:
         endpoint = self.endpoints[pick % len(self.endpoints)].id
         if endpoint not in self.deleted:
-            self.world.store.update(ALICE, endpoint, EndpointChanges(state=state))
+            self.world.store.update(ALICE, endpoint, EndpointUpdate(state=state))
 
     @rule()
     def delete_one(self) -> None:

@@ -20,13 +20,13 @@ from storage.jobs.delivery_limits import (
     MAX_IN_FLIGHT,
     MAX_WAITING,
 )
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.webhooks.deliveries import LEASE_S
 from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
 from storage.webhooks.records import (
-    EndpointChanges,
+    EndpointUpdate,
 )
 from tests.storage.job_store.job_driver import ALICE, BOB, submission
 from tests.storage.webhooks.world import HOOKS, URL, WebhookWorld, at_url
@@ -77,8 +77,8 @@ def test_what_a_job_says_of_an_endpoint_counts_in_place_of_what_that_endpoint_ch
     endpoint = world.endpoint(("job.cancelled", "job.created"))
     silent = world.endpoint(("voice.created",))
 
-    world.end_job(webhook=JobWebhook(endpoint.target, ("job.created",), endpoint.id))
-    world.end_job(webhook=JobWebhook(silent.target, FINAL_JOB_EVENTS, silent.id))
+    world.end_job(webhook=WebhookTarget(endpoint.target, ("job.created",), endpoint.id))
+    world.end_job(webhook=WebhookTarget(silent.target, FINAL_JOB_EVENTS, silent.id))
 
     told: list[tuple[str | None, str]] = []
     while (claimed := world.claim()) is not None:
@@ -359,7 +359,7 @@ def test_an_endpoint_that_is_enabled_again_is_believed_again(world: WebhookWorld
     world.end_job()
     assert world.claim() is None
 
-    world.store.update(ALICE, endpoint.id, EndpointChanges(state=EndpointState.ENABLED))
+    world.store.update(ALICE, endpoint.id, EndpointUpdate(state=EndpointState.ENABLED))
     world.end_job()
 
     assert world.store.get(ALICE, endpoint.id).failing_since_ms is None
@@ -424,7 +424,7 @@ def test_foreign_endpoints_and_deliveries_do_not_exist(world: WebhookWorld) -> N
     assert world.store.job_deliveries(BOB, job) == []
     for call in (
         lambda: world.store.get(BOB, endpoint.id),
-        lambda: world.store.update(BOB, endpoint.id, EndpointChanges(description="mine")),
+        lambda: world.store.update(BOB, endpoint.id, EndpointUpdate(description="mine")),
         lambda: world.store.delete(BOB, endpoint.id),
         lambda: world.store.rotate(BOB, endpoint.id, "theirs", 0),
         lambda: world.store.send_test(BOB, endpoint.id, "call"),
@@ -468,7 +468,7 @@ def test_a_test_is_delivered_whatever_the_endpoint_chose_unless_it_is_disabled(w
     sent = world.store.send_test(ALICE, endpoint.id, "call")
     assert world.store.send_test(ALICE, endpoint.id, "call").id == sent.id
     claimed = world.take()
-    world.store.update(ALICE, endpoint.id, EndpointChanges(state=EndpointState.DISABLED))
+    world.store.update(ALICE, endpoint.id, EndpointUpdate(state=EndpointState.DISABLED))
 
     assert claimed.record.id == sent.id
     with pytest.raises(EndpointDisabled):

@@ -9,7 +9,7 @@ import redis
 
 from storage.ids import new_endpoint_id
 from storage.webhooks.deliveries import WebhookQueue
-from storage.webhooks.records import Attempt, NewEndpoint, Verdict
+from storage.webhooks.records import DeliveryAttempt, DeliveryVerdict, NewEndpoint
 from storage.webhooks.store import WebhookStore
 from tests.storage.voices.voice_world import ALICE, MODEL, VoiceWorld, content_of
 from tests.storage.webhooks.world import HOOKS, URL
@@ -20,7 +20,7 @@ def told(client: redis.Redis) -> list[tuple[str, dict[str, object]]]:
     queue, found = WebhookQueue(client), []
     while batch := queue.claim(HOOKS, round(time.time() * 1000), most=1, most_suspects=1).deliveries:
         found += [(claimed.record.type, json.loads(claimed.record.facts or "")) for claimed in batch]
-        queue.done([(claimed, Verdict(Attempt(0, 1, 200, ""), is_delivered=True)) for claimed in batch])
+        queue.done([(claimed, DeliveryVerdict(DeliveryAttempt(0, 1, 200, ""), is_delivered=True)) for claimed in batch])
     return found
 
 

@@ -11,10 +11,10 @@ from rhapsode.contract.webhooks import DeliveryState
 from storage.ids import JobId, TenantId, new_endpoint_id
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
-from storage.jobs.webhook_target import JobWebhook, url_target
+from storage.jobs.webhook_target import WebhookTarget, url_target
 from storage.jobs.work_items import WorkerIdentity
 from storage.webhooks.deliveries import WebhookQueue
-from storage.webhooks.records import Attempt, ClaimedDelivery, EndpointRecord, NewEndpoint, Verdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryAttempt, DeliveryVerdict, EndpointRecord, NewEndpoint
 from storage.webhooks.store import WebhookStore
 from tests.storage.job_store.job_driver import ALICE, TEST_CLOCK, Clock, open_store, submission
 
@@ -35,12 +35,12 @@ class WebhookWorld:
     def endpoint(self, events: tuple[str, ...] = ("*",), tenant: TenantId = ALICE, url: str = URL) -> EndpointRecord:
         return self.store.create(NewEndpoint(new_endpoint_id(), tenant, url, events, "sealed", "https://api.example"))
 
-    def submit(self, tenant: TenantId = ALICE, webhook: JobWebhook | None = None) -> Submission:
+    def submit(self, tenant: TenantId = ALICE, webhook: WebhookTarget | None = None) -> Submission:
         wanted = replace(submission(tenant), webhook=webhook)
         self.jobs.submit(wanted)
         return wanted
 
-    def end_job(self, tenant: TenantId = ALICE, webhook: JobWebhook | None = None) -> JobId:
+    def end_job(self, tenant: TenantId = ALICE, webhook: WebhookTarget | None = None) -> JobId:
         """A job that is cancelled at once."""
         wanted = self.submit(tenant, webhook)
         self.jobs.cancel(tenant, wanted.id)
@@ -72,19 +72,19 @@ class WebhookWorld:
     ) -> DeliveryState | None:
         return self._done(claimed, self.failure(retry_ms, pause_ms=pause_ms, is_gone=is_gone))
 
-    def success(self) -> Verdict:
-        return Verdict(self._attempt(200, ""), is_delivered=True)
+    def success(self) -> DeliveryVerdict:
+        return DeliveryVerdict(self._attempt(200, ""), is_delivered=True)
 
-    def failure(self, retry_ms: int | None = 5_000, *, pause_ms: int = 0, is_gone: bool = False) -> Verdict:
-        return Verdict(self._attempt(500, "status"), False, retry_ms, pause_ms, is_gone)
+    def failure(self, retry_ms: int | None = 5_000, *, pause_ms: int = 0, is_gone: bool = False) -> DeliveryVerdict:
+        return DeliveryVerdict(self._attempt(500, "status"), False, retry_ms, pause_ms, is_gone)
 
-    def _done(self, claimed: ClaimedDelivery, verdict: Verdict) -> DeliveryState | None:
+    def _done(self, claimed: ClaimedDelivery, verdict: DeliveryVerdict) -> DeliveryState | None:
         (state,) = self.queue.done([(claimed, verdict)])
         return state
 
-    def _attempt(self, status: int, reason: str) -> Attempt:
-        return Attempt(self.clock.now_ms, 10, status, reason)
+    def _attempt(self, status: int, reason: str) -> DeliveryAttempt:
+        return DeliveryAttempt(self.clock.now_ms, 10, status, reason)
 
 
-def at_url(url: str = URL, events: tuple[str, ...] = FINAL_JOB_EVENTS, tenant: TenantId = ALICE) -> JobWebhook:
-    return JobWebhook(url_target(tenant, url), events, url=url, api_url="https://api.example")
+def at_url(url: str = URL, events: tuple[str, ...] = FINAL_JOB_EVENTS, tenant: TenantId = ALICE) -> WebhookTarget:
+    return WebhookTarget(url_target(tenant, url), events, url=url, api_url="https://api.example")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from reading.plan.plan import Chapter, Plan, PlannedSegment, encode_plan
+from reading.plan.plan import Chapter, Plan, PlanSegment, encode_plan
 from reading.script.script import Mark
 from rhapsode.contract.jobs.output import Output
 from rhapsode.contract.jobs.states import JobState, Priority
@@ -101,7 +101,7 @@ def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
         studio.artifacts.put(cover_key, book.cover)
     starts = [chapter.first_segment for chapter in book.chapters]
     segments = tuple(
-        PlannedSegment(
+        PlanSegment(
             index,
             index,
             index + 1,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import redis
 
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.states import JobState, Priority
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VoiceId, new_job_id, new_voice_id
@@ -23,7 +23,7 @@ from storage.narration.voice_reference import SourceKind, VoiceCacheSpec, VoiceR
 from storage.objects import keys
 from storage.voices.cache_file import decode_artifact
 from storage.voices.plan import encode_voice_plan
-from storage.voices.records import CacheState, NewVoice, VoiceCacheRecord
+from storage.voices.records import CacheState, VoiceCacheRecord, VoiceCreation
 from storage.voices.store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from tests.worker.voices.reference_audio.sounds import file_of, tone
@@ -40,7 +40,7 @@ def upload(studio: Studio, name: str, recording: bytes = RECORDING) -> VoiceRefe
     voice = new_voice_id()
     stored = studio.artifacts.put(keys.voice_source(TENANT, voice, "1"), recording)
     source = VoiceSource(SourceKind.RECORDING, stored.key, stored.sha256, stored.bytes, "audio/wav")
-    studio.services.voice_store.create(NewVoice(voice, TENANT, name, source, "Hello there."))
+    studio.services.voice_store.create(VoiceCreation(voice, TENANT, name, source, "Hello there."))
     return VoiceReference(voice, name, 1, SPEC.model, CacheMode.IN_CONTEXT, source, "Hello there.")
 
 
@@ -85,7 +85,7 @@ def test_a_voice_that_cannot_be_cloned_fails_alone(studio: Studio, store: VoiceS
 
     record = studio.record(job)
     assert (record.state, record.segments.done, record.segments.failed) == (JobState.FAILED, 1, 1)
-    assert record.warnings == (JobWarning("invalid_request", "bad: the recording is silent", segment=0),)
+    assert record.warnings == (TextWarning("invalid_request", "bad: the recording is silent", segment=0),)
     assert cache_of(store, good).state is CacheState.READY
     failed = cache_of(store, bad)
     assert failed.state is CacheState.FAILED

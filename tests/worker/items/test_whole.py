@@ -19,7 +19,7 @@ from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import StoreUnavailable
-from storage.job_store.control import JobChanges, JobControl
+from storage.job_store.control import JobControl, JobUpdate
 from storage.job_store.events import EventLog
 from storage.job_store.leases import WholeFinish, WholeResult
 from storage.job_store.store import JobStore
@@ -36,11 +36,11 @@ from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import Judged, M, Sequel
+from worker.speech.postprocessing.interface import JudgedSpeech, M, Sequel
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
-from worker.speech.quality.verdict import Utterance
+from worker.speech.quality.verdict import JudgedUtterance
 
 ROOT = Path(__file__).resolve().parents[3]
 SHORT = SPEC.asking(segmentation=SegmentLengths(target_chars=300, max_chars=500))
@@ -231,7 +231,7 @@ def test_a_segment_that_was_spoken_before_is_copied(studio: Studio) -> None:
 
 def test_a_job_that_expired_before_it_was_spoken_is_one_item_again(studio: Studio, control: JobControl) -> None:
     job = studio.submit_planned("The harbour was quiet.", SHORT)
-    control.patch(TENANT, job.id, JobChanges(deadline_ms=1))
+    control.patch(TENANT, job.id, JobUpdate(deadline_ms=1))
     studio.jobs.reap(10)
     assert studio.record(job).state is JobState.EXPIRED
 
@@ -293,8 +293,8 @@ class _PausingPostProcessor(InProcessPostProcessor):
         self._job = job
 
     def judge_then(
-        self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
-    ) -> Judged[M]:
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
+    ) -> JudgedSpeech[M]:
         judged = super().judge_then(utterance, gate, bounds, norms, sequel)
         self._change(TENANT, self._job.id)
         return judged

@@ -21,7 +21,7 @@ from storage.jobs.work_items import LeaseStatus, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.fleet_history import FleetHistory
+from storage.queue.fleet_history import FleetHistoryStore
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry
 from storage.recovery.audit_log import AuditLog
@@ -47,7 +47,7 @@ def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> 
 
 @pytest.fixture
 def fleet(redis_client: redis.Redis) -> FleetRecorder:
-    return FleetRecorder(QueueOverviews(redis_client), WorkerRegistry(redis_client), FleetHistory(redis_client))
+    return FleetRecorder(QueueOverviews(redis_client), WorkerRegistry(redis_client), FleetHistoryStore(redis_client))
 
 
 @pytest.fixture

@@ -20,19 +20,19 @@ from storage.live.address import LiveAddress
 from storage.live.messages import (
     MAX_MESSAGE_BYTES,
     Audio,
-    Cancel,
+    CancelStream,
     Consumed,
-    Done,
-    Extend,
-    Failed,
+    ExtendStream,
     FromWorker,
     Hello,
-    Load,
+    LiveLoad,
     Open,
-    Refused,
+    OpenRefused,
     Resume,
-    Segment,
-    Spoken,
+    SegmentBegins,
+    SegmentSpoken,
+    StreamDone,
+    StreamFailed,
     ToWorker,
     decode_from_worker,
     encode_message,
@@ -61,7 +61,7 @@ class HeardStream:
     texts: dict[int, str] = field(default_factory=dict)
     spoken: list[int] = field(default_factory=list)
     heads: list[FromWorker] = field(default_factory=list)
-    end: Done | Failed | Refused | None = None
+    end: StreamDone | StreamFailed | OpenRefused | None = None
 
     @property
     def all_samples(self) -> bytes:
@@ -78,7 +78,7 @@ class Caller:
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self.streams: dict[str, HeardStream] = defaultdict(HeardStream)
-        self.loads: list[Load] = []
+        self.loads: list[LiveLoad] = []
         hello = self._next(PATIENCE_S)
         assert isinstance(hello, Hello)
         self.hello = hello
@@ -93,10 +93,10 @@ class Caller:
         self.say(Open(stream=name, order=order, resume=resume), codes)
 
     def extend(self, name: str, text: str, *, is_last: bool = False) -> None:
-        self.say(Extend(stream=name, text=text, is_last=is_last))
+        self.say(ExtendStream(stream=name, text=text, is_last=is_last))
 
     def cancel(self, name: str) -> None:
-        self.say(Cancel(stream=name))
+        self.say(CancelStream(stream=name))
 
     def until(self, holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
         """Read on until this holds."""
@@ -136,7 +136,7 @@ class Caller:
         assert isinstance(message, bytes)
         received = decode_from_worker(message)
         head = received.head
-        if isinstance(head, Load):
+        if isinstance(head, LiveLoad):
             self.loads.append(head)
         elif not isinstance(head, Hello):
             self._take(self.streams[head.stream], head, received.payload)
@@ -149,11 +149,11 @@ class Caller:
                 parts = split_audio(head, payload, self.hello.num_codebooks)
                 stream.samples[head.segment] += parts.samples
                 stream.codes[head.segment] += parts.codes
-            case Segment():
+            case SegmentBegins():
                 stream.texts[head.index] = head.text
-            case Spoken():
+            case SegmentSpoken():
                 stream.spoken.append(head.segment)
-            case Done() | Failed() | Refused():
+            case StreamDone() | StreamFailed() | OpenRefused():
                 stream.end = head
             case _:
                 pass
@@ -188,7 +188,7 @@ async def last_by_tls(address: LiveAddress, tls: ssl.SSLContext, order: LiveOrde
                 message = await socket.recv()
                 assert isinstance(message, bytes)
                 head = decode_from_worker(message).head
-                if isinstance(head, Done | Failed | Refused):
+                if isinstance(head, StreamDone | StreamFailed | OpenRefused):
                     return head
 
 

@@ -9,13 +9,13 @@ from worker.engine.fake import SAMPLES_PER_FRAME, fake_speech
 from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
 from worker.live.gate import LiveGate
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 
 FRAME_S = 0.08
 TEXT = "This is a sentence of some words, which takes a while to say. " * 4
 
 
-def found(pcm: Pcm, frames: CodecFrames, text: str = TEXT, size: int = 4) -> Finding | None:
+def found(pcm: Pcm, frames: CodecFrames, text: str = TEXT, size: int = 4) -> SpeechFinding | None:
     gate = LiveGate(UNCALIBRATED.bounds("english", "ada"), FRAME_S)
     for at in range(0, len(frames), size):
         part = SpeechChunk(pcm[at * SAMPLES_PER_FRAME : (at + size) * SAMPLES_PER_FRAME], frames[at : at + size])

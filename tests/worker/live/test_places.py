@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from worker.live.places import Places
+from worker.live.places import LivePlaces
 
 
 def test_a_place_that_is_free_may_be_borrowed_and_still_counts_as_free() -> None:
-    places = Places(2)
+    places = LivePlaces(2)
     called: list[str] = []
 
     assert places.take()
@@ -16,7 +16,7 @@ def test_a_place_that_is_free_may_be_borrowed_and_still_counts_as_free() -> None
 
 
 def test_who_comes_for_a_borrowed_place_has_it_and_the_newest_borrower_gives_it_up() -> None:
-    places = Places(4)
+    places = LivePlaces(4)
     called: list[str] = []
     for name in ("first", "second"):
         assert places.take()
@@ -30,7 +30,7 @@ def test_who_comes_for_a_borrowed_place_has_it_and_the_newest_borrower_gives_it_
 
 
 def test_what_was_handed_back_is_free_for_others() -> None:
-    places = Places(2)
+    places = LivePlaces(2)
     called: list[str] = []
 
     def call_back() -> None:

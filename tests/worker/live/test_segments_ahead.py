@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.live.messages import Done, Failed, Refused, Resume, Segment
+from storage.live.messages import OpenRefused, Resume, SegmentBegins, StreamDone, StreamFailed
 from tests.worker.live.caller import Caller, HeardStream, an_order, calling
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import OnAudio, Speech, SpeechChunk, SpeechRequest
@@ -95,7 +95,7 @@ def test_each_segment_has_sound_before_the_one_in_front_of_it_has_ended(serve: S
 
     stream = hear(server, text_mode=mode)
 
-    assert isinstance(stream.end, Done)
+    assert isinstance(stream.end, StreamDone)
     assert len(stream.texts) >= 3
     for index in range(1, len(stream.texts)):
         assert engine.trace.index(("begun", str(index))) < engine.trace.index(("ended", str(index - 1)))
@@ -111,7 +111,7 @@ def test_what_is_heard_is_the_same_with_a_slot_for_it_and_without(serve: Serve, 
     assert alone.trace.index(("ended", "0")) < alone.trace.index(("begun", "1"))
     assert ahead.all_samples == without.all_samples
     assert ahead.all_codes == without.all_codes
-    heads = [[head for head in each.heads if isinstance(head, Segment)] for each in (ahead, without)]
+    heads = [[head for head in each.heads if isinstance(head, SegmentBegins)] for each in (ahead, without)]
     assert heads[0] == heads[1]
     assert ahead.spoken == without.spoken
 
@@ -139,8 +139,8 @@ def test_a_stream_that_comes_has_the_slot_at_once(serve: Serve) -> None:
         other = caller.hear("other")
         again = caller.hear("long")
 
-    assert isinstance(other.end, Done)
-    assert not any(isinstance(head, Refused | Failed) for head in other.heads)
+    assert isinstance(other.end, StreamDone)
+    assert not any(isinstance(head, OpenRefused | StreamFailed) for head in other.heads)
     assert again.all_samples == whole.all_samples
 
 
@@ -153,7 +153,7 @@ def test_a_stream_that_is_cancelled_leaves_both_slots(serve: Serve) -> None:
         eventually(lambda: engine.stats().active == 0 and server.num_streams == 0)
         for name in ("one", "two"):
             caller.open(name, an_order(HELLO))
-        assert all(isinstance(caller.hear(name).end, Done) for name in ("one", "two"))
+        assert all(isinstance(caller.hear(name).end, StreamDone) for name in ("one", "two"))
 
 
 def test_a_stream_whose_worker_is_gone_begins_the_next_segment_anew(serve: Serve) -> None:
@@ -206,4 +206,4 @@ def test_text_that_is_still_being_written_is_not_run_ahead_of(serve: Serve) -> N
         assert engine.trace[:2] == [("begun", "0"), ("ended", "0")]
         assert len(engine.submitted) == 2
         caller.extend("s", second[30:], is_last=True)
-        assert isinstance(caller.hear("s").end, Done)
+        assert isinstance(caller.hear("s").end, StreamDone)

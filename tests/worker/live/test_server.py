@@ -24,12 +24,12 @@ from rhapsode.contract.voices.modes import CacheMode
 from storage.live.messages import (
     MAX_MESSAGE_BYTES,
     RESUMABLE,
-    Done,
-    Failed,
     Opened,
-    Refused,
+    OpenRefused,
     Resume,
-    Segment,
+    SegmentBegins,
+    StreamDone,
+    StreamFailed,
 )
 from storage.objects.local_store import LocalArtifactStore
 from storage.runtime.config.tls import TlsFiles, server_context
@@ -58,10 +58,10 @@ def test_an_utterance_comes_with_its_samples_and_codes(server: LiveServer) -> No
 
     _, frames = fake_streamed_speech(HELLO, 7)
     assert isinstance(stream.heads[0], Opened)
-    assert isinstance(stream.heads[1], Segment)
+    assert isinstance(stream.heads[1], SegmentBegins)
     assert stream.texts == {0: HELLO}
     assert stream.codes[0] == frames.astype("<i2").tobytes()
-    assert isinstance(stream.end, Done)
+    assert isinstance(stream.end, StreamDone)
     assert (stream.end.findings, stream.end.segments) == ((), 1)
     assert stream.end.num_samples == len(stream.all_samples) // 2 > 0
 
@@ -76,7 +76,7 @@ def test_text_that_stands_in_the_prompt_is_spoken_as_jobs_do(server: LiveServer)
 def test_a_text_is_spoken_segment_after_segment(server: LiveServer, mode: str) -> None:
     stream = heard(server, text_mode=mode)
 
-    assert isinstance(stream.end, Done)
+    assert isinstance(stream.end, StreamDone)
     assert " ".join(stream.texts.values()) == " ".join(TEXT.split())
     assert stream.spoken == list(stream.texts)
     assert stream.end.segments == len(stream.texts) >= 2
@@ -132,7 +132,7 @@ def test_an_open_stream_that_is_closed_without_a_word_is_done(server: LiveServer
         caller.extend("s", " \n", is_last=True)
         end = caller.hear("s").end
 
-    assert isinstance(end, Done)
+    assert isinstance(end, StreamDone)
     assert (end.segments, end.num_samples) == (0, 0)
 
 
@@ -148,9 +148,9 @@ def test_a_text_that_nobody_writes_on_ends_its_stream_and_frees_its_place(
         caller.until(lambda: caller.loads[-1].free == LIVE_SLOTS)
         # One that is whole takes as long as it takes.
         caller.open("whole", an_order(HELLO))
-        assert isinstance(caller.hear("whole").end, Done)
+        assert isinstance(caller.hear("whole").end, StreamDone)
 
-    assert isinstance(end, Failed)
+    assert isinstance(end, StreamFailed)
     assert end.code == "input_timeout"
     assert end.code not in RESUMABLE
     assert engine.stats().active == 0
@@ -200,7 +200,7 @@ def test_a_stream_goes_on_where_another_worker_stopped(
         caller.open("again", order, resume, codes)
         rest = caller.hear("again")
 
-    assert isinstance(rest.end, Done)
+    assert isinstance(rest.end, StreamDone)
     assert codes + rest.codes[segment] == whole.codes[segment]
     assert rest.spoken == [each for each in whole.spoken if each >= segment]
     assert rest.samples[segment] == whole.samples[segment][2 * resume.num_samples_heard :]
@@ -212,7 +212,7 @@ def test_codes_that_are_none_of_the_model_are_refused(server: LiveServer) -> Non
         for number, codes in enumerate((b"x", struct.pack("<16h", *[5_000] * 16), struct.pack("<16h", *[-1] * 16))):
             caller.open(f"s{number}", an_order(), Resume(segment=0, num_samples_heard=1), codes)
             end = caller.hear(f"s{number}").end
-            assert isinstance(end, Refused)
+            assert isinstance(end, OpenRefused)
             assert end.code == "invalid_request"
 
 
@@ -224,7 +224,7 @@ def test_a_voice_of_the_callers_speaks(server: LiveServer, voices: VoiceStudio) 
 
     stream = heard(server, HELLO, voice=own.name, own_voice=own)
 
-    assert isinstance(stream.end, Done)
+    assert isinstance(stream.end, StreamDone)
     assert voices.resolver.cache.stats().voices == 1
 
 
@@ -234,7 +234,7 @@ def test_a_voice_that_was_deleted_is_refused(server: LiveServer, voices: VoiceSt
 
     end = heard(server, HELLO, voice=own.name, own_voice=own).end
 
-    assert isinstance(end, Refused)
+    assert isinstance(end, OpenRefused)
     assert end.code == "voice_not_found"
 
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_spoken_is_refused_before_the_first_sample(
         caller.open("s", an_order(**{"text": TEXT, **changed}))
         stream = caller.hear("s")
 
-    assert isinstance(stream.end, Refused)
+    assert isinstance(stream.end, OpenRefused)
     assert stream.end.code == code
     assert server.num_streams == 0
 
@@ -282,7 +282,7 @@ def test_letters_of_no_language_end_a_stream_whose_text_is_being_written(server:
         caller.extend("s", "\u0413\u0434\u0435 \u0442\u044b \u0431\u044b\u043b?")
         end = caller.hear("s").end
 
-    assert isinstance(end, Failed)
+    assert isinstance(end, StreamFailed)
     assert end.code == "unsupported_language"
 
 
@@ -292,7 +292,7 @@ def test_a_full_worker_says_so_at_once_and_a_place_is_free_when_a_stream_is_over
             caller.open(f"s{number}", an_order("", text_is_open=True))
         caller.open("more", an_order())
         refused = caller.hear("more").end
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, OpenRefused)
         assert (refused.code, refused.retry_after_s) == ("full", 0.5)
         assert server.address().free == 0
         # The load before the last place was taken may come late.
@@ -300,7 +300,7 @@ def test_a_full_worker_says_so_at_once_and_a_place_is_free_when_a_stream_is_over
         caller.cancel("s0")
         caller.until(lambda: caller.loads[-1].free == 1)
         caller.open("again", an_order(HELLO))
-        assert isinstance(caller.hear("again").end, Done)
+        assert isinstance(caller.hear("again").end, StreamDone)
 
 
 # ---------------------------------------------------------------------------------------------- ending
@@ -349,7 +349,7 @@ def test_a_listener_who_takes_nothing_holds_its_stream_up_and_no_other(server: L
         waiting_s = len(slow.all_samples) / 2 / 24_000
 
         assert slow.end is None
-        assert isinstance(quick.end, Done)
+        assert isinstance(quick.end, StreamDone)
         assert 8 < waiting_s < 8 + 4
         assert caller.hear("slow").all_samples == quick.all_samples
 
@@ -362,9 +362,9 @@ def test_a_leaving_worker_refuses_new_streams_and_ends_those_it_has(server: Live
         caller.until(lambda: caller.loads[-1].free == 0)
         caller.open("new", an_order(HELLO))
         refused = caller.hear("new").end
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, OpenRefused)
         assert refused.code in RESUMABLE
-        assert isinstance(caller.hear("s").end, Done)
+        assert isinstance(caller.hear("s").end, StreamDone)
         assert server.address().free == 0
         server.refuse_new(is_leaving=False)
         caller.until(lambda: caller.loads[-1].free > 0)
@@ -379,7 +379,7 @@ def test_streams_that_outlast_the_grace_are_handed_over(server: LiveServer, engi
         end = caller.hear("s").end
         join_in_time(closing)
 
-    assert isinstance(end, Failed)
+    assert isinstance(end, StreamFailed)
     assert end.code == "worker_leaving"
     assert engine.stats().active == 0
 
@@ -395,7 +395,7 @@ def test_an_engine_that_died_has_its_streams_go_on_elsewhere(
         engine.close()
         end = caller.hear("s").end
 
-    assert isinstance(end, Failed)
+    assert isinstance(end, StreamFailed)
     assert end.code in RESUMABLE
 
 
@@ -428,7 +428,7 @@ def test_a_worker_with_a_certificate_is_verified_by_its_name(
     trusting = TlsFiles(authority.ca).context()
 
     assert address.url.startswith("wss://127.0.0.1:")
-    assert isinstance(asyncio.run(last_by_tls(address, trusting, an_order(HELLO))), Done)
+    assert isinstance(asyncio.run(last_by_tls(address, trusting, an_order(HELLO))), StreamDone)
     for tls_of_caller, name in ((trusting, "elsewhere.example"), (TlsFiles().context(), "localhost")):
         with pytest.raises(ssl.SSLCertVerificationError):
             asyncio.run(last_by_tls(replace(address, server_name=name), tls_of_caller, an_order(HELLO)))
@@ -452,7 +452,7 @@ def test_what_breaks_the_protocol_ends_its_connection_alone(server: LiveServer, 
             caller.open("mine", an_order(LONG))
             caller.send_raw(message)
             caller.read_to_close()
-        assert isinstance(bystander.hear("s").end, Done)
+        assert isinstance(bystander.hear("s").end, StreamDone)
     _eventually(lambda: server.num_streams == 0)
 
 
@@ -463,8 +463,8 @@ def test_messages_for_streams_that_are_not_there_change_nothing(server: LiveServ
         caller.cancel("s")
         caller.extend("s", "more", is_last=True)
         caller.open("mine", an_order(HELLO))
-        assert isinstance(caller.hear("mine").end, Done)
-        assert isinstance(other.hear("s").end, Done)
+        assert isinstance(caller.hear("mine").end, StreamDone)
+        assert isinstance(other.hear("s").end, StreamDone)
 
 
 def test_connections_that_say_nothing_do_not_keep_others_out(server: LiveServer) -> None:
@@ -474,7 +474,7 @@ def test_connections_that_say_nothing_do_not_keep_others_out(server: LiveServer)
     with contextlib.ExitStack() as silent:
         for _ in range(1_000):
             silent.enter_context(socket.create_connection((host, int(port))))
-        assert isinstance(heard(server, HELLO).end, Done)
+        assert isinstance(heard(server, HELLO).end, StreamDone)
 
 
 def test_garbage_instead_of_a_handshake_is_no_trouble(server: LiveServer) -> None:
@@ -491,7 +491,7 @@ def test_garbage_instead_of_a_handshake_is_no_trouble(server: LiveServer) -> Non
             while connection.recv(1_000):
                 pass
 
-    assert isinstance(heard(server, HELLO, language=AUTO_LANGUAGE).end, Done)
+    assert isinstance(heard(server, HELLO, language=AUTO_LANGUAGE).end, StreamDone)
 
 
 def test_a_server_that_would_leave_refuses_streams_only_if_none_is_under_way(server: LiveServer) -> None:
@@ -511,5 +511,5 @@ def test_a_server_that_would_leave_refuses_streams_only_if_none_is_under_way(ser
         late = caller.hear("late")
 
     assert (was_refused, is_refusing) == (False, True)
-    assert isinstance(ended.end, Done)
-    assert isinstance(late.end, Refused)
+    assert isinstance(ended.end, StreamDone)
+    assert isinstance(late.end, OpenRefused)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import redis
 
 from reading.drafting.languages import language_warnings
-from reading.plan.plan import PlannedSegment
-from reading.script.entries import SegmentEntry, encode_entries
+from reading.plan.plan import PlanSegment
+from reading.script.entries import ScriptEntry, encode_entries
 from rhapsode.contract.jobs.input import NarrationInput, SourceType
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
@@ -82,7 +82,7 @@ def test_a_few_other_letters_are_counted(studio: Studio) -> None:
 
 
 def test_each_passage_is_held_against_its_own_language(studio: Studio) -> None:
-    entries = [SegmentEntry("It is not far, and we have time."), SegmentEntry(GERMAN_TEXT, language="german")]
+    entries = [ScriptEntry("It is not far, and we have time."), ScriptEntry(GERMAN_TEXT, language="german")]
     spec = replace(ENGLISH.asking(input=NarrationInput(type=SourceType.SEGMENTS)), languages=("english", "german"))
 
     right = planned_record(studio, encode_entries(entries), spec)
@@ -99,7 +99,7 @@ def test_each_passage_is_held_against_its_own_language(studio: Studio) -> None:
 def test_a_foreign_passage_within_a_long_text_is_found_where_it_begins() -> None:
     english = "And so it was that the old man went down to the river with his dog. "
     texts = [english * 5, english * 5, GERMAN_TEXT * 5, english * 5]
-    segments = [PlannedSegment(i, i * 1000, (i + 1) * 1000, text, 0.0) for i, text in enumerate(texts)]
+    segments = [PlanSegment(i, i * 1000, (i + 1) * 1000, text, 0.0) for i, text in enumerate(texts)]
 
     (warning,) = language_warnings(segments, ENGLISH)
 

@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from reading.plan.plan import Plan, PlanFormatError, PlannedSegment, encode_plan
+from reading.plan.plan import Plan, PlanFormatError, PlanSegment, encode_plan
 from storage.errors import ArtifactMissing
 from storage.job_store.plan_cache import PlanCache
 from storage.objects.decoded_cache import DECODED_FACTOR
 from tests.threads import BoundedExecutor
 from tests.worker.studio import Studio
 
-PLAN = Plan((PlannedSegment(0, 0, 5, "Hello", 0.0),))
+PLAN = Plan((PlanSegment(0, 0, 5, "Hello", 0.0),))
 DATA = encode_plan(PLAN)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from reading.plan.plan import Plan, decode_plan
-from reading.script.entries import SegmentEntry, encode_entries
+from reading.script.entries import ScriptEntry, encode_entries
 from reading.spelling.rules import PronunciationRule, encode_rules
 from rhapsode.contract.jobs.input import DocumentFormat, Emoji, NarrationInput, Normalization, SourceType, SsmlMode
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
@@ -99,8 +99,8 @@ def test_a_play_is_spoken_by_its_cast(studio: Studio) -> None:
 
 def test_entries_keep_their_own_voice_language_and_pause(studio: Studio) -> None:
     entries = [
-        SegmentEntry("Hello there.", id="a", speaker="Tom", pause_after_s=1.25),
-        SegmentEntry("Guten Tag.", id="b", language="german", instructions="calm", seed=5),
+        ScriptEntry("Hello there.", id="a", speaker="Tom", pause_after_s=1.25),
+        ScriptEntry("Guten Tag.", id="b", language="german", instructions="calm", seed=5),
     ]
     job_spec = replace(SHORT.asking(input=NarrationInput(type=SourceType.SEGMENTS)), cast=(SpeakerVoice("Tom", "tom"),))
 
@@ -152,7 +152,7 @@ def test_ssml_is_as_fast_and_loud_as_it_says_and_its_marks_are_known(studio: Stu
 
 
 def test_entries_have_a_pace_and_a_level_of_their_own(studio: Studio) -> None:
-    entries = [SegmentEntry("Hello there."), SegmentEntry("Hush now.", speed=0.75, gain_db=-9.0)]
+    entries = [ScriptEntry("Hello there."), ScriptEntry("Hush now.", speed=0.75, gain_db=-9.0)]
 
     plan = planned(studio, encode_entries(entries), SHORT.asking(input=NarrationInput(type=SourceType.SEGMENTS)))
 

@@ -17,7 +17,7 @@ from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.config_digest import configured
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineInfo
-from worker.engine.profiles import Reproducibility as EngineReproducibility
+from worker.engine.profiles import EngineReproducibility as EngineReproducibility
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import (
     EngineSettings,

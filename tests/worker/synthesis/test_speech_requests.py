@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.states import JobClass
@@ -32,7 +32,7 @@ from worker.synthesis.spoken_segment import spoken_segment
 
 SPEC = NarrationSpec(Narration(model="m", voice="ada", language="english", instructions="softly", seed=5))
 ITEM = ClaimedItem(Lease(JobId("job_1"), TenantId("t"), "2", 9), 1, 0, SPEC, "in", "plan", None)
-SEGMENT = spoken_segment(ITEM, PlannedSegment(2, 10, 30, "Two\n  words.", 0.25))
+SEGMENT = spoken_segment(ITEM, PlanSegment(2, 10, 30, "Two\n  words.", 0.25))
 OWN = SamplingParams(TokenSampling(0.9, 50, 1.0), TokenSampling(0.8, 40, 0.9), 1.05)
 ALOUD = Manner(1, 3, OWN, ("Two words.",))
 

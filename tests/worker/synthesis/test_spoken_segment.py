@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from rhapsode.contract.jobs.narration import Narration
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
@@ -22,7 +22,7 @@ from worker.synthesis.spoken_segment import segment_seed, spoken_segment
 CAST = (SpeakerVoice("BOB", "tom"),)
 SPEC = NarrationSpec(Narration(model="m", voice="ada", language="english", instructions="softly", seed=5), cast=CAST)
 ITEM = ClaimedItem(Lease(JobId("job_1"), TenantId("t"), "2", 9), 1, 0, SPEC, "in", "plan", None)
-PLANNED = PlannedSegment(2, 10, 30, "Two\n  words.", 0.25)
+PLANNED = PlanSegment(2, 10, 30, "Two\n  words.", 0.25)
 
 
 def test_what_the_plan_leaves_open_is_as_the_job_has_it() -> None:

@@ -12,7 +12,7 @@ from storage.errors import StoreUnavailable
 from storage.ids import ContentKey
 from tests.threads import BoundedExecutor
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.voice_files import memory_bytes
 
 
@@ -29,7 +29,7 @@ SIZE = memory_bytes(prompt())
 
 
 def test_a_voice_is_loaded_once_and_then_found() -> None:
-    cache = VoiceCache(10 * SIZE)
+    cache = PromptCache(10 * SIZE)
     loaded = cache.get(A, prompt)
 
     assert cache.get(A, never) is loaded
@@ -38,7 +38,7 @@ def test_a_voice_is_loaded_once_and_then_found() -> None:
 
 
 def test_the_least_recently_used_voice_makes_room() -> None:
-    cache = VoiceCache(2 * SIZE)
+    cache = PromptCache(2 * SIZE)
     cache.get(A, prompt)
     cache.get(B, prompt)
     cache.get(A, never)
@@ -53,7 +53,7 @@ def test_the_least_recently_used_voice_makes_room() -> None:
 
 
 def test_a_voice_larger_than_the_whole_cache_is_kept_until_the_next() -> None:
-    cache = VoiceCache(SIZE // 2)
+    cache = PromptCache(SIZE // 2)
     cache.get(A, prompt)
     cache.get(A, never)
 
@@ -63,7 +63,7 @@ def test_a_voice_larger_than_the_whole_cache_is_kept_until_the_next() -> None:
 
 
 def test_many_voices_take_no_more_than_the_bound() -> None:
-    cache = VoiceCache(20 * SIZE)
+    cache = PromptCache(20 * SIZE)
 
     for index in range(500):
         cache.get(ContentKey(str(index)), prompt)
@@ -72,7 +72,7 @@ def test_many_voices_take_no_more_than_the_bound() -> None:
 
 
 def test_however_many_ask_one_loads() -> None:
-    cache = VoiceCache(10 * SIZE)
+    cache = PromptCache(10 * SIZE)
     begun, go_on = threading.Event(), threading.Event()
     loads: list[int] = []
 
@@ -94,7 +94,7 @@ def test_however_many_ask_one_loads() -> None:
 
 
 def test_a_load_that_fails_is_its_callers_alone_and_the_next_in_line_tries() -> None:
-    cache = VoiceCache(10 * SIZE)
+    cache = PromptCache(10 * SIZE)
     begun, go_on = threading.Event(), threading.Event()
 
     def fail() -> VoicePrompt:
@@ -115,7 +115,7 @@ def test_a_load_that_fails_is_its_callers_alone_and_the_next_in_line_tries() -> 
 
 
 def test_what_is_not_wanted_any_more_stops_waiting() -> None:
-    cache = VoiceCache(10 * SIZE)
+    cache = PromptCache(10 * SIZE)
     begun, go_on = threading.Event(), threading.Event()
 
     def slowly() -> VoicePrompt:

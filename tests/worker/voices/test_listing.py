@@ -17,7 +17,7 @@ from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.objects import keys
-from storage.voices.plan import ListedVoice, decode_voice_plan, encode_voice_plan
+from storage.voices.plan import ListedRecording, decode_voice_plan, encode_voice_plan
 from storage.voices.records import CacheState, Consent
 from storage.voices.store import VoiceStore
 from tests.worker.studio import SPEC, TENANT, Studio
@@ -37,12 +37,14 @@ def uploaded(studio: Studio, recording: bytes) -> UploadId:
     return upload
 
 
-def listed(name: str, audio: UploadId, line: int = 1) -> ListedVoice:
+def listed(name: str, audio: UploadId, line: int = 1) -> ListedRecording:
     mode = CacheMode.IN_CONTEXT
-    return ListedVoice(new_voice_id(), name, audio, line, SPEC.model, mode, CONSENT, "Hello there.", "English", "new")
+    return ListedRecording(
+        new_voice_id(), name, audio, line, SPEC.model, mode, CONSENT, "Hello there.", "English", "new"
+    )
 
 
-def submit(studio: Studio, voices: Sequence[ListedVoice]) -> JobRecord:
+def submit(studio: Studio, voices: Sequence[ListedRecording]) -> JobRecord:
     job = new_job_id()
     key = keys.voice_list(TENANT, job)
     studio.artifacts.put(key, encode_voice_plan(voices))

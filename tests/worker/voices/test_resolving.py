@@ -27,7 +27,7 @@ from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
 from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
 from worker.items.leases.keeper import DropReason, WorkDropped
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.resolving import Preparation, VoiceResolver
 
 
@@ -335,7 +335,7 @@ def test_preparing_builds_looks_and_waits_its_turn(voices: VoiceStudio, engine: 
 
 
 def test_no_more_recordings_are_prepared_at_a_time_than_there_are_places(voices: VoiceStudio) -> None:
-    resolver = VoiceResolver(voices.world.store, voices.artifacts, voices.engine, VoiceCache(1 << 20), places=2)
+    resolver = VoiceResolver(voices.world.store, voices.artifacts, voices.engine, PromptCache(1 << 20), places=2)
 
     place = resolver.place_to_prepare
     with place() as first, place() as second, place() as third:
@@ -349,7 +349,7 @@ def test_no_more_recordings_are_prepared_at_a_time_than_there_are_places(voices:
 def test_an_engine_of_many_slots_has_places_for_a_quarter_of_them(voices: VoiceStudio) -> None:
     slots = 4 * (usable_cores() + 1)
     engine = FakeEngine(FakeEngineSettings(slots=slots))
-    resolver = VoiceResolver(voices.world.store, voices.artifacts, engine, VoiceCache(1 << 20))
+    resolver = VoiceResolver(voices.world.store, voices.artifacts, engine, PromptCache(1 << 20))
 
     with ExitStack() as taken:
         places = [taken.enter_context(resolver.place_to_prepare()) for _ in range(slots)]

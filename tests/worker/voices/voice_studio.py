@@ -17,14 +17,14 @@ from storage.jobs.work_items import Lease
 from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
-from storage.voices.records import CacheRequest, CacheTarget, NewVoice, VoiceRecord
+from storage.voices.records import CacheRequest, CacheTarget, VoiceCreation, VoiceRecord
 from tests.storage.voices.voice_world import ALICE, CONSENT, MODEL, VoiceWorld
 from tests.worker.voices.reference_audio.sounds import file_of, tone
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt
 from worker.engine.settings import FakeEngineSettings
 from worker.items.leases.keeper import HeldLease
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
 REF_TEXT = "Hello there."
@@ -63,7 +63,7 @@ class VoiceStudio:
 
     def another_worker(self) -> VoiceResolver:
         """With nothing in memory."""
-        return VoiceResolver(self.world.store, self.artifacts, self.engine, VoiceCache(self.max_bytes))
+        return VoiceResolver(self.world.store, self.artifacts, self.engine, PromptCache(self.max_bytes))
 
     def upload(
         self, recording: bytes | None = None, mode: CacheMode = CacheMode.IN_CONTEXT, name: str = "Ada"
@@ -80,7 +80,7 @@ class VoiceStudio:
         self.artifacts.put(key, data)
         source = VoiceSource(kind, key, hashlib.sha256(data).hexdigest(), len(data), "audio/wav")
         text = REF_TEXT if mode is CacheMode.IN_CONTEXT else ""
-        record = self.world.store.create(NewVoice(voice, ALICE, name, source, text, consent=CONSENT))
+        record = self.world.store.create(VoiceCreation(voice, ALICE, name, source, text, consent=CONSENT))
         return reference_to(record, mode)
 
     def content(self, reference: VoiceReference) -> ContentKey:

@@ -18,7 +18,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import DeliveryState, DisabledReason
 from rhapsode.webhooks import verify
-from storage.jobs.webhook_target import JobWebhook, url_target
+from storage.jobs.webhook_target import WebhookTarget, url_target
 from storage.runtime.egress.client import AttemptTimes
 from storage.runtime.egress.url_rules import UrlRules
 from tests.storage.job_store.job_driver import ALICE
@@ -28,7 +28,7 @@ from tests.threads import join_in_time
 from tests.worker.webhooks.receivers import QUICK, HookWorld, Request, is_signed
 from worker.webhooks.loop import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S, JITTER
-from worker.webhooks.sending import Places
+from worker.webhooks.sending import AttemptPlaces
 
 OK = answers(b"", "204 No Content")
 
@@ -247,7 +247,7 @@ def test_row_20_receivers_that_hang_delay_no_other(world: HookWorld) -> None:
             for number in range(8):
                 world.receiver(f"http://127.0.0.1:{hanging.port}/{number}", ("job.cancelled",))
             patient = AttemptTimes(connect_s=PATIENT_S, total_s=PATIENT_S)
-            with world.delivering(patient, Places(8, 4), lambda: not over.is_set()) as loop:
+            with world.delivering(patient, AttemptPlaces(8, 4), lambda: not over.is_set()) as loop:
                 thread = threading.Thread(target=_serve_for, args=(loop, over))
                 thread.start()
                 try:
@@ -341,8 +341,8 @@ def test_410_of_a_jobs_own_url_ends_that_delivery_alone(world: HookWorld) -> Non
     world.store.tenant_secrets(ALICE, world.sealer.seal("whsec_" + "b3du" * 8, ALICE))
     with listener(answers(b"", "410 Gone")) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        first = world.end_job(webhook=JobWebhook(url_target(ALICE, url), FINAL_JOB_EVENTS, url=url))
-        world.end_job(webhook=JobWebhook(url_target(ALICE, url), FINAL_JOB_EVENTS, url=url))
+        first = world.end_job(webhook=WebhookTarget(url_target(ALICE, url), FINAL_JOB_EVENTS, url=url))
+        world.end_job(webhook=WebhookTarget(url_target(ALICE, url), FINAL_JOB_EVENTS, url=url))
         deliverer = world.deliverer()
 
         assert deliverer.deliver_one()

@@ -13,7 +13,7 @@ from storage.objects.store import StoredObject
 from storage.segments.timeline import Placed
 from worker.assembly.audio.audio_files import audio_file
 from worker.assembly.audio.sound import num_output_samples
-from worker.assembly.narration import Narration
+from worker.assembly.narration import AssembledNarration
 
 Put = Callable[[str, Iterator[bytes]], StoredObject]
 """Stores pieces under the name of an object."""
@@ -83,7 +83,7 @@ class Cutter:
             raise ValueError(f"{left} bytes are left behind the last file")
 
 
-def chapter_cuts(narration: Narration, rate_hz: int, title: str) -> tuple[ChapterCut, ...]:
+def chapter_cuts(narration: AssembledNarration, rate_hz: int, title: str) -> tuple[ChapterCut, ...]:
     """Where a chapter's first segment begins, its file does. rate_hz: of the output. title: of a text without chapters.
 
     Pure.
@@ -98,5 +98,5 @@ def chapter_cuts(narration: Narration, rate_hz: int, title: str) -> tuple[Chapte
     )
 
 
-def _start(placed: Placed, narration: Narration, rate_hz: int) -> int:
+def _start(placed: Placed, narration: AssembledNarration, rate_hz: int) -> int:
     return num_output_samples(placed.start - placed.num_head, narration.sample_rate_hz, rate_hz)

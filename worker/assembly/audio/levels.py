@@ -41,7 +41,7 @@ Read = Callable[[SegmentResult], Samples]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class MeasuredLevel:
     """What was measured of a stretch of the narration, and what follows.
 
     first_segment, end_segment: the stretch, in indices. loudness_lufs, true_peak_db: as spoken; None for silence, and
@@ -65,7 +65,9 @@ class Level:
         return limited(signal, FULL_SCALE * 10 ** (self.ceiling_db / 20), sample_rate_hz)
 
 
-def measure_levels(placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Read) -> tuple[Level, ...]:
+def measure_levels(
+    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Read
+) -> tuple[MeasuredLevel, ...]:
     """In order, covering all segments. read: gives a segment's samples; called for each in order, once where no limiter
     is needed, and again for each gain that is tried with one.
     """
@@ -73,7 +75,7 @@ def measure_levels(placed: Iterable[Placed], sample_rate_hz: int, target: Loudne
     return tuple(Levelling(stretch, sample_rate_hz, target, read).level() for stretch in stretches)
 
 
-def warnings_of(levels: Iterable[Level], target: Loudness) -> Iterator[str]:
+def warnings_of(levels: Iterable[MeasuredLevel], target: Loudness) -> Iterator[str]:
     """A sentence for every stretch that does not reach the target."""
     for level in levels:
         where = "the narration" if target.scope is LoudnessScope.JOB else _segments_of(level)
@@ -96,7 +98,7 @@ class Levelling:
     target: Loudness
     read: Read
 
-    def level(self) -> Level:
+    def level(self) -> MeasuredLevel:
         """Measured as it was spoken, and then with the limiter, if that has to be."""
         loudness, peak, peaks = LoudnessMeter(self.sample_rate_hz), TruePeakMeter(), _WindowPeaks(self.sample_rate_hz)
         for num_head, samples, num_gap in self._segments():
@@ -107,7 +109,7 @@ class Levelling:
             peaks.add(samples)
             _add_silence(loudness, num_gap, self.sample_rate_hz)
         first, last = self.stretch[0].planned.index, self.stretch[-1].planned.index
-        spoken = Level(first, last + 1, _finite(loudness.integrated_lufs()), _decibels(peak.value()))
+        spoken = MeasuredLevel(first, last + 1, _finite(loudness.integrated_lufs()), _decibels(peak.value()))
         if spoken.loudness_lufs is None or spoken.true_peak_db is None:
             return spoken
         wanted_db = self.target.target_lufs - spoken.loudness_lufs
@@ -117,7 +119,7 @@ class Levelling:
         most_db = math.inf if loud_db is None else self.target.max_true_peak_db + MOST_REDUCTION_DB - loud_db
         return self._limited(replace(spoken, gain_db=min(wanted_db, most_db)), most_db)
 
-    def _limited(self, level: Level, most_db: float) -> Level:
+    def _limited(self, level: MeasuredLevel, most_db: float) -> MeasuredLevel:
         """At the gain that reaches the target, or at the most."""
         tried = self._measured(replace(level, ceiling_db=self.target.max_true_peak_db))
         for _ in range(MOST_TRIALS - 1):
@@ -127,7 +129,7 @@ class Levelling:
             tried = self._measured(replace(tried, gain_db=min(tried.gain_db + missed, most_db)))
         return tried
 
-    def _measured(self, level: Level) -> Level:
+    def _measured(self, level: MeasuredLevel) -> MeasuredLevel:
         loudness = LoudnessMeter(self.sample_rate_hz)
         for num_head, samples, num_gap in self._segments():
             _add_silence(loudness, num_head, self.sample_rate_hz)
@@ -173,7 +175,7 @@ def _add_silence(loudness: LoudnessMeter, num_samples: int, sample_rate_hz: int)
         loudness.add(np.zeros(min(piece, num_samples - start)))
 
 
-def _segments_of(level: Level) -> str:
+def _segments_of(level: MeasuredLevel) -> str:
     return f"the chapter of segments {level.first_segment} to {level.end_segment - 1}"
 
 

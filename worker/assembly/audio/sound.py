@@ -8,7 +8,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from worker.assembly.audio.levels import Level
+from worker.assembly.audio.levels import MeasuredLevel
 from worker.speech.audio.room_tone import RoomTone
 from worker.speech.audio.samples import Samples, to_bytes
 
@@ -27,7 +27,12 @@ class SoundShaper:
     """Takes segments and gaps in order; gives 16-bit samples as bytes. What needs no change passes bit for bit."""
 
     def __init__(
-        self, from_hz: int, to_hz: int, num_samples: int, levels: Iterable[Level], room_tone: RoomTone | None = None
+        self,
+        from_hz: int,
+        to_hz: int,
+        num_samples: int,
+        levels: Iterable[MeasuredLevel],
+        room_tone: RoomTone | None = None,
     ) -> None:
         """num_samples: of the whole, before resampling. levels: none, or covering all segments. room_tone: at to_hz."""
         self._levels = {index: each for each in levels for index in range(each.first_segment, each.end_segment)}

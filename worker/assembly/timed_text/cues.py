@@ -15,8 +15,8 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 from reading.languages.function_words import FUNCTION_WORDS
-from reading.segmenting.clauses import Cut, clauses_of
-from storage.segments.timeline import Span
+from reading.segmenting.clauses import ClauseCuts, clauses_of
+from storage.segments.timeline import TimeSpan
 
 MAX_COLUMNS = 42
 MAX_LINES = 2
@@ -59,7 +59,7 @@ class HeardWord:
 
     text: str
     space: str
-    span: Span
+    span: TimeSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class HeardSentence:
 class Cue:
     """lines: at most two, each of words. label: the speaker's name where another one begins to speak, else ""."""
 
-    span: Span
+    span: TimeSpan
     lines: tuple[tuple[HeardWord, ...], ...]
     speaker: str
     label: str
@@ -167,7 +167,7 @@ def _cues_of(passage: _Passage, label: str) -> Iterator[Cue]:
     for first, last in _divided(ruler):
         middle = ruler.line_break(first, last) or last
         lines = (passage.words[first:middle], passage.words[middle:last])
-        span = Span(passage.words[first].span.start_s, passage.words[last - 1].span.end_s)
+        span = TimeSpan(passage.words[first].span.start_s, passage.words[last - 1].span.end_s)
         yield Cue(span, tuple(filter(None, lines)), passage.speaker, "" if first else label)
 
 
@@ -182,7 +182,7 @@ def _ranks(passage: _Passage) -> list[int]:
         number = word_that_ends.get(_before_space(text, place.position))
         if number is not None:
             found[number] = min(found.get(number, place.rank), place.rank)
-    bare = (*(_rank_between(*neighbours) for neighbours in pairwise(words)), Cut.WORD)
+    bare = (*(_rank_between(*neighbours) for neighbours in pairwise(words)), ClauseCuts.WORD)
     ranks = [found.get(number, rank) for number, rank in enumerate(bare)]
     hanging = FUNCTION_WORDS.get(passage.language, frozenset())
     for number, word in enumerate(words):
@@ -195,8 +195,8 @@ def _ranks(passage: _Passage) -> list[int]:
 def _rank_between(before: HeardWord, after: HeardWord) -> int:
     """Where no mark stands. Without a space it is as typesetters of Chinese and Japanese have it."""
     if after.space or not (_OPENING.search(before.text) or _CLOSING.match(after.text)):
-        return Cut.WORD
-    return Cut.TORN
+        return ClauseCuts.WORD
+    return ClauseCuts.TORN
 
 
 def _before_space(text: str, position: int) -> int:
@@ -278,4 +278,4 @@ def _shown_long_enough(cue: Cue, next_start_s: float) -> Cue:
     needed_s = min(MAX_CUE_S, max(LEAST_CUE_S, shown_columns / COLUMNS_PER_S))
     wanted = max(cue.span.end_s, cue.span.start_s + needed_s)
     end_s = max(min(wanted, next_start_s - LEAST_GAP_S), min(cue.span.end_s, next_start_s))
-    return replace(cue, span=Span(cue.span.start_s, end_s))
+    return replace(cue, span=TimeSpan(cue.span.start_s, end_s))

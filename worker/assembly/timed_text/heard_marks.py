@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reading.script.script import Mark
-from storage.segments.timeline import Span
+from storage.segments.timeline import TimeSpan
 from worker.assembly.timed_text.source_places import SourcePlaces
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence
 
@@ -22,7 +22,7 @@ class _Said:
     """Something that begins at a place of the source."""
 
     start: int
-    span: Span
+    span: TimeSpan
 
 
 def heard_marks(marks: Sequence[Mark], timed: Iterable[TimedSegment], source: str) -> Iterator[HeardMark]:
@@ -46,4 +46,4 @@ def _words(timed: TimedSentence, source: str) -> list[_Said]:
     """Without those that an edit put there; none of a gap."""
     places = SourcePlaces(timed.sentence, source)
     found = ((places.find(each.word.text), each.time) for each in timed.words)
-    return [_Said(start, Span(time.start_s, time.end_s)) for start, time in found if start is not None]
+    return [_Said(start, TimeSpan(time.start_s, time.end_s)) for start, time in found if start is not None]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from storage.segments.timeline import Placed, Span
-from worker.assembly.narration import Narration
+from storage.segments.timeline import Placed, TimeSpan
+from worker.assembly.narration import AssembledNarration
 from worker.assembly.timed_text.cues import Cue, HeardSentence, cues
-from worker.assembly.timed_text.heard_words import Heard, heard_words
+from worker.assembly.timed_text.heard_words import TimedStretch, heard_words
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence
 
 _DASHES = "-–—"
 
 
-def narration_cues(narration: Narration, timed: Iterable[TimedSegment]) -> Iterator[Cue]:
+def narration_cues(narration: AssembledNarration, timed: Iterable[TimedSegment]) -> Iterator[Cue]:
     """Speakers are named where more than one is heard."""
     speakers = {each.planned.speaker for each in narration.placed}
     sentences = heard_sentences(narration.placed, timed, narration.language)
@@ -32,17 +32,17 @@ def heard_sentences(placed: Sequence[Placed], timed: Iterable[TimedSegment], lan
             yield HeardSentence(words, each.planned.speaker, said_in, pause_s)
 
 
-def _heard(timed: TimedSentence) -> list[Heard]:
+def _heard(timed: TimedSentence) -> list[TimedStretch]:
     """Its words, or the whole of it if it has none. A quotation mark or bracket is shown with the word behind it."""
     text = timed.sentence.written
     if not timed.words:
-        return [Heard(0, len(text), timed.span)]
-    found: list[Heard] = []
+        return [TimedStretch(0, len(text), timed.span)]
+    found: list[TimedStretch] = []
     end = 0
     for each in timed.words:
         start = each.word.start
         while start > end and not text[start - 1].isspace() and text[start - 1] not in _DASHES:
             start -= 1
         end = each.word.end
-        found.append(Heard(start, end, Span(each.time.start_s, each.time.end_s)))
+        found.append(TimedStretch(start, end, TimeSpan(each.time.start_s, each.time.end_s)))
     return found

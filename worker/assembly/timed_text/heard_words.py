@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reading.estimates import speech_units
-from storage.segments.timeline import Span
+from storage.segments.timeline import TimeSpan
 from worker.assembly.timed_text.cues import MAX_COLUMNS, HeardWord, columns
 
 _WORD = re.compile(r"\S+")
@@ -22,15 +22,15 @@ _UNSPACED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TimedStretch:
     """[start, end) of a text is heard in `span`."""
 
     start: int
     end: int
-    span: Span
+    span: TimeSpan
 
 
-def heard_words(text: str, heard: Sequence[Heard]) -> tuple[HeardWord, ...]:
+def heard_words(text: str, heard: Sequence[TimedStretch]) -> tuple[HeardWord, ...]:
     """The words of a sentence, or of several. What stands between two stretches that are heard is shared by both.
 
     heard: stretches of the text in order, such as words, or the whole of it. Inside of each the time goes on evenly
@@ -42,7 +42,7 @@ def heard_words(text: str, heard: Sequence[Heard]) -> tuple[HeardWord, ...]:
     for start, stop in _unbroken(text):
         space = " " if words and start > end else ""
         words.append(
-            HeardWord(text[start:stop], space, Span(clock.at(start, is_end=False), clock.at(stop, is_end=True)))
+            HeardWord(text[start:stop], space, TimeSpan(clock.at(start, is_end=False), clock.at(stop, is_end=True)))
         )
         end = stop
     return tuple(words)
@@ -51,7 +51,7 @@ def heard_words(text: str, heard: Sequence[Heard]) -> tuple[HeardWord, ...]:
 class _Clock:
     """When a place of a text is heard."""
 
-    def __init__(self, text: str, heard: Sequence[Heard]) -> None:
+    def __init__(self, text: str, heard: Sequence[TimedStretch]) -> None:
         self._starts = [each.start for each in heard]
         self._heard = heard
         self._text = text

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storage.segments.timeline import Placed, Span
+from storage.segments.timeline import Placed, TimeSpan
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence, TimedWord
 from worker.speech.alignment.aligner import Method, WordTime
 from worker.speech.alignment.words import words_of
@@ -50,7 +50,7 @@ def _unpacked(packed: _Packed, start_s: float) -> TimedSegment:
     seconds = iter([start_s + each for each in packed.seconds])
     sentences: list[TimedSentence] = []
     for sentence in packed.placed.planned.sentences:
-        span = Span(next(seconds), next(seconds))
+        span = TimeSpan(next(seconds), next(seconds))
         # Of a gap no word is kept.
         written = () if packed.method is None else words_of(sentence.written)
         words = [TimedWord(word, WordTime(tuple(next(seconds) for _ in range(len(word.text) + 1)))) for word in written]

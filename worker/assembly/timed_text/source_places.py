@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reading.plan.sentences import Sentence
+from reading.plan.sentences import PlanSentence
 
 
 class SourcePlaces:
     """Asked for word by word, in their order."""
 
-    def __init__(self, sentence: Sentence, source: str) -> None:
+    def __init__(self, sentence: PlanSentence, source: str) -> None:
         self._stretch = source[sentence.start : sentence.end]
         self._start = sentence.start
         self._at = 0

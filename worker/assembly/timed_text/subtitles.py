@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rhapsode.contract.jobs.output import SubtitleFormat
 from storage.audio.description import clock
-from worker.assembly.narration import Narration
+from worker.assembly.narration import AssembledNarration
 from worker.assembly.timed_text.cues import LABEL_END, Cue, HeardWord
 from worker.assembly.timed_text.heard_sentences import narration_cues
 from worker.assembly.timed_text.word_times import TimedSegment
@@ -15,7 +15,7 @@ _WEBVTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def subtitles(
-    form: SubtitleFormat, narration: Narration, timed: Iterable[TimedSegment], *, karaoke: bool
+    form: SubtitleFormat, narration: AssembledNarration, timed: Iterable[TimedSegment], *, karaoke: bool
 ) -> Iterator[bytes]:
     """The file in pieces. timed: one for each segment. karaoke: whether WebVTT says when each word is heard."""
     found = narration_cues(narration, timed)

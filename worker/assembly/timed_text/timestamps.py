@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 
 from rhapsode.contract.jobs.output import Timestamps
-from storage.segments.timeline import Span, spoken_span
-from worker.assembly.narration import Narration
+from storage.segments.timeline import TimeSpan, spoken_span
+from worker.assembly.narration import AssembledNarration
 from worker.assembly.timed_text.heard_marks import heard_marks
 from worker.assembly.timed_text.source_places import SourcePlaces
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence
@@ -23,7 +23,9 @@ WITH_WORDS = frozenset((Timestamps.SENTENCE, Timestamps.WORD, Timestamps.CHARACT
 Row = dict[str, object]
 
 
-def timestamps(level: Timestamps, narration: Narration, timed: Iterable[TimedSegment], source: str) -> Iterator[bytes]:
+def timestamps(
+    level: Timestamps, narration: AssembledNarration, timed: Iterable[TimedSegment], source: str
+) -> Iterator[bytes]:
     """timed: one for each segment; empty for `segment` without marks. source: the text that offsets refer to."""
     head = {"format": TIMESTAMPS_FORMAT, "level": level.value, "duration_s": round(narration.duration_s, 6)}
     yield (json.dumps(head)[:-1] + ', "segments": [').encode()
@@ -77,7 +79,7 @@ def _words(timed: TimedSentence, source: str) -> Iterator[Row]:
     for each in timed.words:
         start = places.find(each.word.text)
         end = None if start is None else start + len(each.word.text)
-        span = Span(each.time.start_s, each.time.end_s)
+        span = TimeSpan(each.time.start_s, each.time.end_s)
         yield {"text": each.word.text, **_times(span, _DIGITS), "start": start, "end": end}
 
 
@@ -112,5 +114,5 @@ def _between(start_s: float, end_s: float, number: int) -> list[float]:
     return [start_s + (end_s - start_s) * place / number for place in range(1, number + 1)]
 
 
-def _times(span: Span, digits: int) -> Row:
+def _times(span: TimeSpan, digits: int) -> Row:
     return {"start_s": round(span.start_s, digits), "end_s": round(span.end_s, digits)}

@@ -12,13 +12,13 @@ from itertools import accumulate, pairwise
 
 from reading.english.front_end import respell_english
 from reading.estimates import speech_units
-from reading.plan.plan import PlannedSegment
-from reading.plan.sentences import Sentence
+from reading.plan.plan import PlanSegment
+from reading.plan.sentences import PlanSentence
 from reading.spelling.spoken import SpokenText
 from storage.segments.results import SILENCED
-from storage.segments.timeline import Placed, Span, spoken_span
+from storage.segments.timeline import Placed, TimeSpan, spoken_span
 from worker.speech.alignment.aligner import Method, WordAligner, WordTime
-from worker.speech.alignment.words import Word, words_of
+from worker.speech.alignment.words import AlignedWord, words_of
 from worker.speech.alignment.written import written_times
 from worker.speech.audio.samples import Samples
 
@@ -30,14 +30,14 @@ _TRIED = frozenset(("english", "auto", ""))
 class TimedWord:
     """word: in its sentence as it is written. time: in seconds of the narration."""
 
-    word: Word
+    word: AlignedWord
     time: WordTime
 
 
 @dataclass(frozen=True, slots=True)
 class TimedSentence:
-    sentence: Sentence
-    span: Span
+    sentence: PlanSentence
+    span: TimeSpan
     words: tuple[TimedWord, ...]
 
 
@@ -72,16 +72,16 @@ class WordClock:
         sentences = tuple(_sentences(planned.sentences, said, rows, spoken_span(placed, self._rate_hz)))
         return TimedSegment(found.method, sentences)
 
-    def _language_of(self, planned: PlannedSegment) -> str:
+    def _language_of(self, planned: PlanSegment) -> str:
         return (planned.language or self._language).casefold()
 
 
-def shared(sentences: Sequence[Sentence], whole: Span) -> tuple[TimedSentence, ...]:
+def shared(sentences: Sequence[PlanSentence], whole: TimeSpan) -> tuple[TimedSentence, ...]:
     """Without times of words: each has of the whole by what there is to say in it."""
     ends = list(accumulate(speech_units(each.spoken) for each in sentences))
     bounds = [whole.start_s + whole.duration_s * end / max(1, ends[-1]) for end in (0, *ends)]
     return tuple(
-        TimedSentence(each, Span(start_s, end_s), ())
+        TimedSentence(each, TimeSpan(start_s, end_s), ())
         for each, (start_s, end_s) in zip(sentences, pairwise(bounds), strict=True)
     )
 
@@ -97,7 +97,10 @@ def _placed(time: WordTime, placed: Placed, rate_hz: int) -> WordTime:
 
 
 def _sentences(
-    sentences: Sequence[Sentence], said: Sequence[Sequence[Word]], times: Sequence[Sequence[WordTime]], whole: Span
+    sentences: Sequence[PlanSentence],
+    said: Sequence[Sequence[AlignedWord]],
+    times: Sequence[Sequence[WordTime]],
+    whole: TimeSpan,
 ) -> Iterator[TimedSentence]:
     """A sentence without words, such as three stars, lasts no time; a segment of such ones has its whole time."""
     now_s = whole.start_s
@@ -105,6 +108,8 @@ def _sentences(
     for sentence, row, heard in zip(sentences, said, times, strict=True):
         written = list(words_of(sentence.written))
         words = [TimedWord(*pair) for pair in zip(written, written_times(written, row, heard), strict=True)]
-        span = Span(heard[0].start_s, heard[-1].end_s) if heard else whole if is_wordless else Span(now_s, now_s)
+        span = (
+            TimeSpan(heard[0].start_s, heard[-1].end_s) if heard else whole if is_wordless else TimeSpan(now_s, now_s)
+        )
         now_s = span.end_s
         yield TimedSentence(sentence, span, tuple(words))

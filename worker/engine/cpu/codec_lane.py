@@ -12,7 +12,7 @@ from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
+from worker.engine.serving.codec_lane import CodecClient, EndedFrames, LaneCounters
 from worker.engine.serving.talker_lane import SpeechPart
 from worker.engine.stages.codec import CodecStage, DecodeStream
 
@@ -29,7 +29,7 @@ class _Job:
 
     request: RequestState
     frames: CodecFrames
-    utterance: Utterance | None = None
+    utterance: EndedFrames | None = None
     stream: DecodeStream | None = None
     num_decoded: int = 0
     parts: list[Pcm] = field(default_factory=list)
@@ -74,7 +74,7 @@ class ThreadedCodecLane:
             job.frames = np.concatenate((job.frames, part.frames))
             self._line_up(job)
 
-    def put(self, utterance: Utterance) -> None:
+    def put(self, utterance: EndedFrames) -> None:
         job = self._streamed.pop(utterance.request, None) or _Job(utterance.request, utterance.frames)
         with self._changed:
             job.frames = np.concatenate((_prefix(utterance.request, utterance.frames), utterance.frames))

@@ -53,7 +53,7 @@ class StepPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedRequest:
     """`request` has left the batch; its frames still stand in `row` until the next plan runs."""
 
     row: int
@@ -121,9 +121,9 @@ class Scheduler:
         if not plan.admissions:
             self._live_room.measured(step_s, len(plan.rows))
 
-    def commit(self, plan: StepPlan, ends: Sequence[RowEnd]) -> tuple[Ended, ...]:
+    def commit(self, plan: StepPlan, ends: Sequence[RowEnd]) -> tuple[EndedRequest, ...]:
         """Take in what the step did to each row of its plan; requests that have ended leave the batch."""
-        ended: list[Ended] = []
+        ended: list[EndedRequest] = []
         for row, (request, speaks, end) in enumerate(zip(plan.rows, plan.speaks, ends, strict=True)):
             if end is RowEnd.RUNNING:
                 request.frames += speaks
@@ -131,7 +131,7 @@ class Scheduler:
                 self._rows[row] = None
                 self._slots.leave(request)
                 self._quiet.left(request)
-                ended.append(Ended(row, request, end))
+                ended.append(EndedRequest(row, request, end))
         return tuple(ended)
 
     def _admit(self) -> tuple[Admission, ...]:

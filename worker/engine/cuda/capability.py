@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import torch
 
 from worker.engine.errors import StartError
-from worker.engine.profiles import Reproducibility
+from worker.engine.profiles import EngineReproducibility
 from worker.engine.settings import NativeEngineSettings, Precision
 
 logger = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ def require_plain(settings: NativeEngineSettings) -> None:
     """Raises StartError where something is asked for that only our kernels keep."""
     if _asks_for_float8(settings):
         raise StartError(f"the plain path has no eight bits; set the engine's precisions to {Precision.BFLOAT16}")
-    if settings.reproducibility is Reproducibility.STRICT:
+    if settings.reproducibility is EngineReproducibility.STRICT:
         raise StartError("the plain path on a GPU rounds a request as its company has it; strict is not offered there")
 
 

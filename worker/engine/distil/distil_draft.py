@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from worker.engine.distil.spoken_frames import Said, SpokenStates, say_all
+from worker.engine.distil.spoken_frames import SpokenFrames, SpokenStates, say_all
 from worker.engine.distil.training import FrameStates, HeadProgress, train_heads
 from worker.engine.errors import EngineError
 from worker.engine.interface import SamplingParams, TokenSampling
@@ -35,7 +35,7 @@ _UNSEEN_SHARE = 10
 _TOLD_EVERY = 50
 
 
-class Unusable(Exception):
+class DraftUntrainable(Exception):
     """What was asked for cannot be trained; the message is one sentence for who asked."""
 
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = _parser().parse_args(argv)
     try:
         distil(arguments)
-    except (Unusable, EngineError, OSError) as error:
+    except (DraftUntrainable, EngineError, OSError) as error:
         sys.exit(f"distil-draft: {error}")
 
 
@@ -77,26 +77,28 @@ def distil(arguments: argparse.Namespace) -> None:
 
 def _texts(path: Path) -> list[str]:
     if not path.is_file():
-        raise Unusable(f"there is no text {path}")
+        raise DraftUntrainable(f"there is no text {path}")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise Unusable(f"{path} is not UTF-8") from error
+        raise DraftUntrainable(f"{path} is not UTF-8") from error
     texts = [line.strip() for line in lines if line.strip()]
     if len(texts) < _LEAST_SENTENCES:
-        raise Unusable(f"{path} has {len(texts)} sentences; {_LEAST_SENTENCES} are the least, a thousand are better")
+        raise DraftUntrainable(
+            f"{path} has {len(texts)} sentences; {_LEAST_SENTENCES} are the least, a thousand are better"
+        )
     return texts
 
 
-def _said(settings: NativeEngineSettings, texts: Sequence[str], temperature: float | None) -> tuple[Said, ...]:
+def _said(settings: NativeEngineSettings, texts: Sequence[str], temperature: float | None) -> tuple[SpokenFrames, ...]:
     engine = NativeEngine(settings)
     try:
         if not engine.info.speakers:
-            raise Unusable("the checkpoint has no voices of its own to speak with")
+            raise DraftUntrainable("the checkpoint has no voices of its own to speak with")
         rounds = [engine.info.default_sampling]
         if temperature is not None:
             rounds.append(_drawn(rounds[0], temperature))
-        said: list[Said] = []
+        said: list[SpokenFrames] = []
         for sampling in rounds:
             said += say_all(engine, texts, sampling, lambda done: _tell_speech(done, len(texts)))
         return tuple(said)
@@ -109,7 +111,7 @@ def _drawn(sampling: SamplingParams, temperature: float) -> SamplingParams:
     return replace(sampling, talker=drawn, predictor=drawn)
 
 
-def _divided(said: Sequence[Said]) -> tuple[list[Said], list[Said]]:
+def _divided(said: Sequence[SpokenFrames]) -> tuple[list[SpokenFrames], list[SpokenFrames]]:
     """By text, so that no text is in both."""
     seen = [one for one in said if one.request.seed % _UNSEEN_SHARE]
     return seen, [one for one in said if not one.request.seed % _UNSEEN_SHARE]
@@ -117,7 +119,7 @@ def _divided(said: Sequence[Said]) -> tuple[list[Said], list[Said]]:
 
 def _require_frames(*parts: FrameStates) -> None:
     if not all(len(part.codes) for part in parts):
-        raise Unusable("the checkpoint said nothing of the text")
+        raise DraftUntrainable("the checkpoint said nothing of the text")
 
 
 def _tell_speech(done: int, wanted: int) -> None:

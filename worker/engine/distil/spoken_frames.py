@@ -27,14 +27,14 @@ _FRAMES_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SpokenFrames:
     request: SpeechRequest
     frames: CodecFrames
 
 
 def say_all(
     engine: Engine, texts: Sequence[str], sampling: SamplingParams, tell: Callable[[int], None]
-) -> tuple[Said, ...]:
+) -> tuple[SpokenFrames, ...]:
     """Every text by one of the checkpoint's voices in turn. tell: after each, how many are said."""
     speakers = engine.info.speakers
     requests = [
@@ -48,9 +48,9 @@ def say_all(
         for number, text in enumerate(texts)
     ]
     futures = {engine.submit(request): request for request in requests}
-    said: list[Said] = []
+    said: list[SpokenFrames] = []
     for future in as_completed(futures):
-        said.append(Said(futures[future], future.result().frames))
+        said.append(SpokenFrames(futures[future], future.result().frames))
         tell(len(said))
     # In the order of the texts, for the same heads from the same speech.
     return tuple(sorted(said, key=lambda one: one.request.seed))
@@ -69,12 +69,12 @@ class SpokenStates:
         self._tables = input_tables(self.predictor, first_table)
 
     @torch.inference_mode()
-    def of(self, said: Sequence[Said]) -> FrameStates:
+    def of(self, said: Sequence[SpokenFrames]) -> FrameStates:
         parts = [part for one in said for part in self._of(one)]
         states, codes = zip(*parts, strict=True)
         return FrameStates(torch.cat(states), torch.cat(codes))
 
-    def _of(self, said: Said) -> Iterator[tuple[Tensor, Tensor]]:
+    def _of(self, said: SpokenFrames) -> Iterator[tuple[Tensor, Tensor]]:
         codes = torch.from_numpy(np.asarray(said.frames, np.int64))
         if not len(codes):
             return
@@ -85,7 +85,7 @@ class SpokenStates:
             states[:, 0] = rows
             yield states.half(), row_codes
 
-    def _hidden(self, said: Said) -> Tensor:
+    def _hidden(self, said: SpokenFrames) -> Tensor:
         """What the talker's hidden state was for each frame, (T, talker_hidden)."""
         prompt = self._prompts.build(said.request)
         request = RequestState("", prompt, said.request.sampling, 0, len(said.frames), prefix=said.frames)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from worker.engine.errors import CheckpointError
-from worker.engine.interface import ModelTask, SamplingParams, Segmentation, TextFrontEnd, TokenSampling
+from worker.engine.interface import ModelTask, SamplingParams, SegmentStyle, TextFrontEnd, TokenSampling
 
 UNLIMITED_TEXT_CHARS = 1_000
 """Of a checkpoint that names no bound, as the published ones, which were trained on minutes: longer than any segment
@@ -225,9 +225,9 @@ def read_text_front_end(path: Path) -> TextFrontEnd:
     return _choice(read_config(path), "text_front_end", TextFrontEnd.RAW)
 
 
-def read_segmentation(path: Path) -> Segmentation:
+def read_segmentation(path: Path) -> SegmentStyle:
     """`segmentation` of the checkpoint's `generation_config.json`, our own field too; published ones get paragraphs."""
-    return _choice(read_config(path), "segmentation", Segmentation.PACKED)
+    return _choice(read_config(path), "segmentation", SegmentStyle.PACKED)
 
 
 def _choice(fields: ConfigFields, name: str, usual: _Choice) -> _Choice:

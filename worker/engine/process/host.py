@@ -27,18 +27,18 @@ from worker.engine.heap import PauseMeter, freeze
 from worker.engine.interface import Engine, Speech, VoicePrompt
 from worker.engine.process.protocol import (
     RELEASE,
-    Cancel,
+    CallFailed,
+    CallSpoken,
+    CancelCall,
     EncodeVoice,
-    Extend,
-    Failed,
+    ExtendCall,
     FromHost,
     Heartbeat,
+    HostReady,
+    HostStartFailed,
     ProtocolError,
-    Ready,
-    Spoken,
     SpokenPart,
-    Start,
-    StartFailed,
+    StartHost,
     Submit,
     VoiceEncoded,
 )
@@ -70,14 +70,14 @@ def main() -> None:
     except ChannelClosed:
         return
     except StartError as error:
-        channel.send(StartFailed(error))
+        channel.send(HostStartFailed(error))
         sys.exit(CANNOT_START_STATUS)
     HostSession(channel, engine).serve()
 
 
 def _settings(channel: Channel) -> EngineSettings:
     start = channel.receive()
-    if not isinstance(start, Start):
+    if not isinstance(start, StartHost):
         raise ProtocolError(f"{type(start).__name__} before the engine's settings")
     return start.settings
 
@@ -94,7 +94,7 @@ class HostSession:
         """Never returns."""
         freeze()
         self._pauses = PauseMeter()
-        self._outbox.put(Ready(self._engine.info))
+        self._outbox.put(HostReady(self._engine.info))
         threading.Thread(target=self._send_all, name="host-sender", daemon=True).start()
         # Not sys.exit: an engine in the middle of a long step must not hold the process, or the memory of a GPU.
         os._exit(_status_of(self._read_until_closed))
@@ -111,9 +111,9 @@ class HostSession:
             case Submit(call, request):
                 future = self._engine.submit(request, lambda part: self._outbox.put(SpokenPart(call, part)))
                 future.add_done_callback(lambda done: self._outbox.put(_spoken_out(call, done)))
-            case Extend(request_id, text, is_last):
+            case ExtendCall(request_id, text, is_last):
                 self._engine.extend(request_id, text, is_last=is_last)
-            case Cancel(request_id):
+            case CancelCall(request_id):
                 self._engine.cancel(request_id)
             case EncodeVoice(call, reference):
                 future = self._engine.encode_voice(reference)
@@ -140,7 +140,7 @@ class HostSession:
             except queue.Empty:
                 continue
             self._channel.send(message)
-            if isinstance(message, Failed) and isinstance(message.error, EngineDied):
+            if isinstance(message, CallFailed) and isinstance(message.error, EngineDied):
                 dead_s = dead_s or time.monotonic()
         return ENGINE_DEAD_STATUS
 
@@ -157,22 +157,22 @@ def _status_of(loop: Callable[[], int]) -> int:
         return HOST_BROKEN_STATUS
 
 
-def _spoken(call: int, done: Future[Speech]) -> Spoken | Failed:
+def _spoken(call: int, done: Future[Speech]) -> CallSpoken | CallFailed:
     error = done.exception()
-    return Spoken(call, done.result()) if error is None else Failed(call, _as_engine_error(error))
+    return CallSpoken(call, done.result()) if error is None else CallFailed(call, _as_engine_error(error))
 
 
-def _spoken_out(call: int, done: Future[Speech]) -> Spoken | Failed:
+def _spoken_out(call: int, done: Future[Speech]) -> CallSpoken | CallFailed:
     """The end of a call whose samples have been sent."""
     answer = _spoken(call, done)
-    if isinstance(answer, Failed):
+    if isinstance(answer, CallFailed):
         return answer
-    return Spoken(call, replace(answer.speech, pcm=np.zeros(0, dtype=np.float32)))
+    return CallSpoken(call, replace(answer.speech, pcm=np.zeros(0, dtype=np.float32)))
 
 
-def _encoded(call: int, done: Future[VoicePrompt]) -> VoiceEncoded | Failed:
+def _encoded(call: int, done: Future[VoicePrompt]) -> VoiceEncoded | CallFailed:
     error = done.exception()
-    return VoiceEncoded(call, done.result()) if error is None else Failed(call, _as_engine_error(error))
+    return VoiceEncoded(call, done.result()) if error is None else CallFailed(call, _as_engine_error(error))
 
 
 def _as_engine_error(error: BaseException) -> EngineError:

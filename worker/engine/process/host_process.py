@@ -35,17 +35,17 @@ from worker.engine.interface import (
 )
 from worker.engine.process.protocol import (
     RELEASE,
-    Cancel,
+    CallFailed,
+    CallSpoken,
+    CancelCall,
     EncodeVoice,
-    Extend,
-    Failed,
+    ExtendCall,
     Heartbeat,
+    HostReady,
+    HostStartFailed,
     ProtocolError,
-    Ready,
-    Spoken,
     SpokenPart,
-    Start,
-    StartFailed,
+    StartHost,
     Submit,
     ToHost,
     VoiceEncoded,
@@ -114,7 +114,7 @@ class EngineHostProcess:
         self._channel = Channel(stream)
         with child_end:
             self._process = _start(child_end)
-        self._outbox.put(Start(settings))
+        self._outbox.put(StartHost(settings))
         assert self._process.stderr is not None  # noqa: S101  (asked for as a pipe)
         self._threads = [
             threading.Thread(target=self._read_all, name="engine-reader", daemon=True),
@@ -143,10 +143,10 @@ class EngineHostProcess:
         return True
 
     def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
-        self._outbox.put(Extend(request_id, text, is_last))
+        self._outbox.put(ExtendCall(request_id, text, is_last))
 
     def cancel(self, request_id: str) -> None:
-        self._outbox.put(Cancel(request_id))
+        self._outbox.put(CancelCall(request_id))
 
     def check(self) -> None:
         """Kill the host if it hangs, notice it if it is gone. To be called a few times per second."""
@@ -196,7 +196,7 @@ class EngineHostProcess:
         try:
             self._channel.send(message)
         except MessageTooLarge as error:
-            if isinstance(message, Start | Extend | Cancel):
+            if isinstance(message, StartHost | ExtendCall | CancelCall):
                 raise
             self._take(message.call).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
 
@@ -229,21 +229,21 @@ class EngineHostProcess:
 
     def _act_on(self, message: object) -> None:
         match message:
-            case Ready(info):
+            case HostReady(info):
                 self._watchdog = Watchdog(self._watchdog_s, time.monotonic())
                 self.info = info
                 self._on_change()
-            case StartFailed(error):
+            case HostStartFailed(error):
                 self.start_error = error
             case Heartbeat(stats):
                 self.stats = stats
                 if self._watchdog is not None:
                     self._watchdog.heard(stats, time.monotonic())
-            case Failed(number, error):
+            case CallFailed(number, error):
                 self._take(number).future.set_exception(error)
             case SpokenPart(number, part):
                 self._hear(number, part)
-            case Spoken(number, speech):
+            case CallSpoken(number, speech):
                 call = self._speech_call(number)
                 whole = replace(speech, pcm=np.concatenate((*call.parts, speech.pcm))) if call.parts else speech
                 call.future.set_result(whole)

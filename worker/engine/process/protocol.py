@@ -25,7 +25,7 @@ class ProtocolError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartHost:
     """The worker's first message: the engine to build."""
 
     settings: EngineSettings
@@ -41,7 +41,7 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
-class Extend:
+class ExtendCall:
     """See `Engine.extend`."""
 
     request_id: str
@@ -50,7 +50,7 @@ class Extend:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class CancelCall:
     request_id: str
 
 
@@ -60,16 +60,16 @@ class EncodeVoice:
     reference: ReferenceAudio
 
 
-ToHost = Start | Submit | Extend | Cancel | EncodeVoice
+ToHost = StartHost | Submit | ExtendCall | CancelCall | EncodeVoice
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class HostReady:
     info: EngineInfo
 
 
 @dataclass(frozen=True, slots=True)
-class StartFailed:
+class HostStartFailed:
     """The host is leaving, and another one would leave as well."""
 
     error: StartError
@@ -89,7 +89,7 @@ class SpokenPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class CallSpoken:
     """The end of a call. Of a streamed one the samples have been sent, and here are none."""
 
     call: int
@@ -103,12 +103,12 @@ class VoiceEncoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class CallFailed:
     call: int
     error: EngineError
 
 
-FromHost = Ready | StartFailed | Heartbeat | SpokenPart | Spoken | VoiceEncoded | Failed
+FromHost = HostReady | HostStartFailed | Heartbeat | SpokenPart | CallSpoken | VoiceEncoded | CallFailed
 
 RELEASE = release_of(errors, interface, profiles, settings, sys.modules[__name__])
 """The host's greeting."""

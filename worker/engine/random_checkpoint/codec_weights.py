@@ -7,7 +7,7 @@ import math
 import torch
 
 from worker.engine.random_checkpoint.layers import attention_layers
-from worker.engine.random_checkpoint.shapes import CODEBOOKS, ENCODER_CODEBOOKS, Codec, Shape, Stack
+from worker.engine.random_checkpoint.shapes import CODEBOOKS, ENCODER_CODEBOOKS, Codec, Shape, StackShape
 from worker.engine.random_checkpoint.weights import Draws, Weights
 
 
@@ -92,7 +92,7 @@ def encoder_quantizer_weights(w: Weights, shape: Shape) -> None:
             w.tensors[f"{prefix}.layers.{i}.codebook.initialized"] = torch.ones(1)
 
 
-def layer_scales(w: Weights, prefix: str, stack: Stack) -> None:
+def layer_scales(w: Weights, prefix: str, stack: StackShape) -> None:
     # Far above the published 0.01, so that a mistake inside a layer is heard at the output.
     for layer in (f"{prefix}.{i}" for i in range(stack.layers)):
         w.spread(f"{layer}.self_attn_layer_scale.scale", stack.hidden, mean=0.5, std=0.1)

@@ -12,7 +12,7 @@ from worker.engine.random_checkpoint.shapes import (
     SAMPLE_RATE_HZ,
     SAMPLES_PER_FRAME,
     Shape,
-    Stack,
+    StackShape,
 )
 
 # Codec ids as offsets above the codebook (published: the codebook has 2,048 entries, so pad is 2148).
@@ -52,7 +52,7 @@ SPEAKERS = {
 SPEAKER_DIALECTS = {"eric": "sichuan_dialect", "dylan": "beijing_dialect"}
 
 
-def stack_config(stack: Stack, max_positions: int) -> dict[str, Any]:
+def stack_config(stack: StackShape, max_positions: int) -> dict[str, Any]:
     return {
         "attention_bias": False,
         "attention_dropout": 0,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from worker.engine.random_checkpoint.shapes import Stack
+from worker.engine.random_checkpoint.shapes import StackShape
 from worker.engine.random_checkpoint.weights import Weights
 
 
-def attention_layers(w: Weights, prefix: str, stack: Stack) -> None:
+def attention_layers(w: Weights, prefix: str, stack: StackShape) -> None:
     """The names that talker, predictor and codec decoder share."""
     queries, keys = stack.heads * stack.head_dim, stack.kv_heads * stack.head_dim
     for layer in (f"{prefix}.{i}" for i in range(stack.layers)):

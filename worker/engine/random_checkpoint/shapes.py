@@ -17,7 +17,7 @@ MEL_BINS = 128
 
 
 @dataclass(frozen=True)
-class Stack:
+class StackShape:
     """Dimensions of a stack of attention layers."""
 
     hidden: int
@@ -29,7 +29,7 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Speaker:
+class SpeakerShape:
     """Dimensions of the speaker encoder; a published file names none of them."""
 
     channels: tuple[int, ...] = (512, 512, 512, 512, 1536)
@@ -42,12 +42,12 @@ class Speaker:
 class Codec:
     """Dimensions of the speech tokenizer."""
 
-    decoder: Stack
+    decoder: StackShape
     decoder_window: int
     decoder_dim: int
     latent_dim: int
     codebook_dim: int
-    encoder: Stack
+    encoder: StackShape
     encoder_window: int
     encoder_filters: int
     encoder_codebook_dim: int
@@ -63,11 +63,11 @@ class Shape:
     text_vocab: int
     text_hidden: int
     last_byte_pair: int | None
-    talker: Stack
+    talker: StackShape
     mrope_section: tuple[int, ...]
-    predictor: Stack
+    predictor: StackShape
     codec: Codec
-    speaker: Speaker = field(default_factory=Speaker)
+    speaker: SpeakerShape = field(default_factory=SpeakerShape)
     speaker_fields_in_config: bool = False
 
 
@@ -85,16 +85,16 @@ def shape_of(size: str, variant: str) -> Shape:
         text_vocab=151_936,
         text_hidden=2048,
         last_byte_pair=151_643,
-        talker=Stack(hidden, inter, layers=28, heads=16, kv_heads=8, head_dim=128),
+        talker=StackShape(hidden, inter, layers=28, heads=16, kv_heads=8, head_dim=128),
         mrope_section=(24, 20, 20),
-        predictor=Stack(1024, 3072, layers=5, heads=16, kv_heads=8, head_dim=128),
+        predictor=StackShape(1024, 3072, layers=5, heads=16, kv_heads=8, head_dim=128),
         codec=Codec(
-            decoder=Stack(512, 1024, layers=8, heads=16, kv_heads=16, head_dim=64),
+            decoder=StackShape(512, 1024, layers=8, heads=16, kv_heads=16, head_dim=64),
             decoder_window=72,
             decoder_dim=1536,
             latent_dim=1024,
             codebook_dim=512,
-            encoder=Stack(512, 2048, layers=8, heads=8, kv_heads=8, head_dim=64),
+            encoder=StackShape(512, 2048, layers=8, heads=8, kv_heads=8, head_dim=64),
             encoder_window=250,
             encoder_filters=64,
             encoder_codebook_dim=256,
@@ -112,21 +112,21 @@ def tiny_shape(variant: str) -> Shape:
         text_hidden=48,
         last_byte_pair=None,
         # 32 is the narrowest attention head that the CPU kernels of other engines take.
-        talker=Stack(64, 128, layers=3, heads=4, kv_heads=2, head_dim=32),
+        talker=StackShape(64, 128, layers=3, heads=4, kv_heads=2, head_dim=32),
         mrope_section=(8, 4, 4),
-        predictor=Stack(32, 64, layers=2, heads=4, kv_heads=2, head_dim=16),
+        predictor=StackShape(32, 64, layers=2, heads=4, kv_heads=2, head_dim=16),
         codec=Codec(
-            decoder=Stack(32, 64, layers=2, heads=4, kv_heads=4, head_dim=16),
+            decoder=StackShape(32, 64, layers=2, heads=4, kv_heads=4, head_dim=16),
             decoder_window=16,
             decoder_dim=64,
             latent_dim=48,
             codebook_dim=32,
-            encoder=Stack(32, 64, layers=2, heads=2, kv_heads=2, head_dim=16),
+            encoder=StackShape(32, 64, layers=2, heads=2, kv_heads=2, head_dim=16),
             encoder_window=20,
             encoder_filters=4,
             encoder_codebook_dim=16,
         ),
-        speaker=Speaker((32, 32, 32, 32, 96), attention_channels=16, res2net_scale=8, se_channels=16),
+        speaker=SpeakerShape((32, 32, 32, 32, 96), attention_channels=16, res2net_scale=8, se_channels=16),
         speaker_fields_in_config=True,
     )
     if variant == "base":

@@ -6,11 +6,11 @@ import math
 
 from worker.engine.random_checkpoint.configuration import CODEC_IDS
 from worker.engine.random_checkpoint.layers import attention_layers
-from worker.engine.random_checkpoint.shapes import CODEBOOKS, CONTROL_IDS, MEL_BINS, Shape, Speaker, Stack
+from worker.engine.random_checkpoint.shapes import CODEBOOKS, CONTROL_IDS, MEL_BINS, Shape, SpeakerShape, StackShape
 from worker.engine.random_checkpoint.weights import Draws, Weights
 
 
-def query_key_norms(w: Weights, prefix: str, stack: Stack) -> None:
+def query_key_norms(w: Weights, prefix: str, stack: StackShape) -> None:
     for layer in (f"{prefix}.{i}" for i in range(stack.layers)):
         w.norm(f"{layer}.self_attn.q_norm", stack.head_dim)
         w.norm(f"{layer}.self_attn.k_norm", stack.head_dim)
@@ -47,7 +47,7 @@ def predictor_weights(w: Weights, shape: Shape) -> None:
         w.affine(f"{prefix}.small_to_mtp_projection", predictor.hidden, shape.talker.hidden)
 
 
-def speaker_encoder_weights(w: Weights, speaker: Speaker, outputs: int) -> None:
+def speaker_encoder_weights(w: Weights, speaker: SpeakerShape, outputs: int) -> None:
     channels, scale, relu = speaker.channels, speaker.res2net_scale, math.sqrt(2)
     w.affine("speaker_encoder.blocks.0.conv", channels[0], MEL_BINS, 5, gain=relu / 4)  # log mel is about 4 wide
     for i in (1, 2, 3):

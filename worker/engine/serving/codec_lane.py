@@ -15,7 +15,7 @@ from worker.engine.serving.talker_lane import SpeechPart
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
+class EndedFrames:
     """The frames (T, Q) of a request whose speech has ended, without those of its prefix."""
 
     request: RequestState
@@ -40,7 +40,7 @@ class CodecClient(Protocol):
         """The next chunk of a streamed request, one call at a time, all of them before `deliver`."""
         ...
 
-    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+    def deliver(self, utterance: EndedFrames, pcm: Pcm) -> None:
         """The samples (T · samples_per_frame,) of the utterance, without those of its reference and its prefix."""
         ...
 
@@ -75,7 +75,7 @@ class CodecLane(Protocol):
         """Frames of a streamed request that will have more; its `put` brings all of them."""
         ...
 
-    def put(self, utterance: Utterance) -> None: ...
+    def put(self, utterance: EndedFrames) -> None: ...
 
     def drop(self, request: RequestState) -> None:
         """A streamed request that will not be `put`. Others are ignored."""

@@ -40,7 +40,7 @@ from worker.engine.requests.prefix import checked_prefix
 from worker.engine.requests.prompt import PromptLayout
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.writing import Writing
-from worker.engine.serving.codec_lane import Utterance
+from worker.engine.serving.codec_lane import EndedFrames
 from worker.engine.serving.parts import EngineParts
 from worker.engine.serving.rounding import round_rows_alike
 from worker.engine.serving.talker_lane import LaneStep, MoreText
@@ -304,7 +304,7 @@ class LaneEngine:
                 self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
                 continue
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
-            self._codec_lane.put(Utterance(one.request, one.frames, reason))
+            self._codec_lane.put(EndedFrames(one.request, one.frames, reason))
 
     def _note_progress(self, step: LaneStep, began_s: float) -> None:
         with self._wake:
@@ -342,7 +342,7 @@ class LaneEngine:
         if pending is not None and pending.on_audio is not None:
             pending.on_audio(part)
 
-    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+    def deliver(self, utterance: EndedFrames, pcm: Pcm) -> None:
         with self._wake:
             self._steps += 1  # the watchdog sees progress while only the codec works
             pending = self._pending_of(utterance.request)

@@ -18,7 +18,7 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 3.0
 
 
-class Patience(Protocol):
+class StorePatience(Protocol):
     """Who waits for a store, and how long: a lease, or what is heard while it is made."""
 
     @property
@@ -29,7 +29,7 @@ class Patience(Protocol):
         ...
 
 
-def until_available(call: Callable[[], T], held: Patience) -> T:
+def until_available(call: Callable[[], T], held: StorePatience) -> T:
     """The result of an idempotent call, repeated while a store is silent: under a lease for four of its lengths.
 
     Raises the last `StoreUnavailable` then, or what `check` does (`WorkDropped`).

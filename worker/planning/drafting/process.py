@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from reading.drafting.draft import Draft
 from rhapsode.contract.jobs.input import SourceType
-from storage.runtime.fork_server.client import Ended, ForkServer, Reading
+from storage.runtime.fork_server.client import ChildEnd, ChildTask, ForkServer
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from storage.runtime.own_module import isolated
 from worker.errors import unusable
@@ -47,12 +47,12 @@ def draft_apart(request: DraftRequest, check: Callable[[], None], drafters: Fork
     """
     with tempfile.TemporaryFile() as file:
         write_request(request, file)
-        ended = _run(drafters, Reading((), file, LIMITS.output_bytes, PATIENCE_S, check))
+        ended = _run(drafters, ChildTask((), file, LIMITS.output_bytes, PATIENCE_S, check))
     _require_end(ended)
     return _draft(ended.answer)
 
 
-def _run(drafters: ForkServer, reading: Reading) -> Ended:
+def _run(drafters: ForkServer, reading: ChildTask) -> ChildEnd:
     try:
         return drafters.run(reading)
     except TimeoutError as error:
@@ -62,7 +62,7 @@ def _run(drafters: ForkServer, reading: Reading) -> Ended:
         raise DrafterBroken(f"what drafts plans does not run: {error}") from error
 
 
-def _require_end(ended: Ended) -> None:
+def _require_end(ended: ChildEnd) -> None:
     if ended.status < 0:
         logger.warning("an input killed its reader", extra={"signal": -ended.status})
         raise unusable(*TOO_COMPLEX)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
 from reading.drafting.draft import Draft
-from reading.drafting.warnings import JobWarning
+from reading.drafting.warnings import TextWarning
 from reading.plan.plan import decode_plan, encode_plan
-from reading.script.script import LeftOut
+from reading.script.script import LeftOutText
 from storage.jobs.record import JobError
 from storage.jobs.record_codec import decode_spec, encode_spec
 from storage.narration.spec import NarrationSpec
@@ -58,10 +58,10 @@ def decode_answer(answer: bytes) -> Draft:
             plan=decode_plan(plan),
             text=text.decode(),
             speech_ms=head["speech_ms"],
-            warnings=tuple(JobWarning(*warning) for warning in head["warnings"]),
+            warnings=tuple(TextWarning(*warning) for warning in head["warnings"]),
             has_chapters=head["has_chapters"],
             cover=cover[0] if cover else None,
-            left_out=tuple(LeftOut(*each) for each in head["left_out"]),
+            left_out=tuple(LeftOutText(*each) for each in head["left_out"]),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not an answer: {error}") from error

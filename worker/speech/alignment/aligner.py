@@ -19,7 +19,7 @@ from worker.speech.alignment.estimating import character_times
 from worker.speech.alignment.features import FRAME_S, features
 from worker.speech.alignment.network import EnglishSounds, english_sounds
 from worker.speech.alignment.pronunciation import Pronouncer
-from worker.speech.alignment.states import ANY_SOUND, SILENCE_COLUMN, Sound, word_states
+from worker.speech.alignment.states import ANY_SOUND, SILENCE_COLUMN, AlignedSound, word_states
 from worker.speech.alignment.viterbi import IntArray, States, best_path
 
 SURE = -2.1
@@ -117,7 +117,7 @@ def _is_heard(pcm: NDArray[np.int16], sample_rate_hz: int) -> bool:
     return len(pcm) >= sample_rate_hz * FRAME_S and int(pcm.max()) - int(pcm.min()) > _LEAST_SWING
 
 
-def word_bounds(path: IntArray, sounds: Sequence[Sound | None], words: Sequence[str]) -> tuple[WordTime, ...]:
+def word_bounds(path: IntArray, sounds: Sequence[AlignedSound | None], words: Sequence[str]) -> tuple[WordTime, ...]:
     """path: the state of each frame; sounds: of the states. A word without a sound stands where the one before ends."""
     edges = [[-1.0] * (len(word) + 1) for word in words]
     firsts = np.flatnonzero(np.diff(path, prepend=-1))

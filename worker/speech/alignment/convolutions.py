@@ -15,7 +15,7 @@ DILATIONS = (1, 2, 4, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Convolution:
+class TapConvolution:
     """weight: (width * inputs, outputs), the taps one after the other. dilation: steps between taps."""
 
     weight: Floats
@@ -38,9 +38,9 @@ class Convolution:
 class ConvolutionStack:
     """One layer that widens, residual layers, one that scores."""
 
-    first: Convolution
-    residual: tuple[Convolution, ...]
-    last: Convolution
+    first: TapConvolution
+    residual: tuple[TapConvolution, ...]
+    last: TapConvolution
 
     def __call__(self, signal: Floats) -> Floats:
         """Scores, (..., steps, outputs)."""
@@ -61,10 +61,10 @@ def load_stack(tensors: Mapping[str, NDArray[np.float16]]) -> ConvolutionStack:
     """tensors: `<layer>.weight` (outputs, inputs, width) and `<layer>.bias` as torch has them, layers `first`,
     `residual.<n>`, `last`."""
 
-    def layer(name: str, dilation: int = 1) -> Convolution:
+    def layer(name: str, dilation: int = 1) -> TapConvolution:
         weight = tensors[f"{name}.weight"].astype(np.float32)
         flat = np.ascontiguousarray(weight.transpose(2, 1, 0).reshape(-1, weight.shape[0]))
-        return Convolution(flat, tensors[f"{name}.bias"].astype(np.float32), weight.shape[2], dilation)
+        return TapConvolution(flat, tensors[f"{name}.bias"].astype(np.float32), weight.shape[2], dilation)
 
     residual = tuple(layer(f"residual.{number}", dilation) for number, dilation in enumerate(DILATIONS))
     return ConvolutionStack(layer("first"), residual, layer("last"))

@@ -24,7 +24,7 @@ _UNKNOWN_SOUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class AlignedSound:
     """One that is looked for: a column of the scores, and which character of which word it comes from."""
 
     column: int
@@ -37,13 +37,13 @@ class WordStates:
     """sounds: of each state; None is silence."""
 
     states: States
-    sounds: tuple[Sound | None, ...]
+    sounds: tuple[AlignedSound | None, ...]
 
 
 def word_states(words: Sequence[str], pronouncer: Pronouncer) -> WordStates:
     """Silence may lie around each word and at each hyphen. Words without a letter or digit have no sounds."""
     stretches = _stretches(words, pronouncer)
-    sounds: list[Sound | None] = [None]
+    sounds: list[AlignedSound | None] = [None]
     for stretch in stretches:
         sounds += [*stretch, None]
     columns = [SILENCE_COLUMN if sound is None else sound.column for sound in sounds]
@@ -51,19 +51,19 @@ def word_states(words: Sequence[str], pronouncer: Pronouncer) -> WordStates:
     return WordStates(States(np.array(columns), np.array(skipped)), tuple(sounds))
 
 
-def _stretches(words: Sequence[str], pronouncer: Pronouncer) -> list[list[Sound]]:
+def _stretches(words: Sequence[str], pronouncer: Pronouncer) -> list[list[AlignedSound]]:
     """What is said without a pause."""
     parts = [(number, at, part) for number, word in enumerate(words) for at, part in _parts(word)]
     known = [part for _, _, part in parts if _is_known(part)]
     spoken = iter(pronouncer.pronounce(known))
-    stretches: list[list[Sound]] = []
+    stretches: list[list[AlignedSound]] = []
     for number, at, part in parts:
         if _is_known(part):
             said = next(spoken)
             pairs = zip(said.sounds, said.letters, strict=True)
-            stretches.append([Sound(column, number, at + letter) for column, letter in pairs])
+            stretches.append([AlignedSound(column, number, at + letter) for column, letter in pairs])
         else:
-            stretches.append([Sound(ANY_SOUND, number, at)] * _UNKNOWN_SOUNDS)
+            stretches.append([AlignedSound(ANY_SOUND, number, at)] * _UNKNOWN_SOUNDS)
     return stretches
 
 

@@ -15,7 +15,7 @@ _KEPT = frozenset("%#@&*+")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class AlignedWord:
     """[start, end) of a text, without the marks around it."""
 
     start: int
@@ -23,7 +23,7 @@ class Word:
     text: str
 
 
-def words_of(text: str) -> Iterator[Word]:
+def words_of(text: str) -> Iterator[AlignedWord]:
     """What stands between spaces or dashes and holds a letter, digit or sign; a Chinese or Japanese character alone."""
     for match in _RUN.finditer(text):
         start, end = match.span()
@@ -32,7 +32,7 @@ def words_of(text: str) -> Iterator[Word]:
         while end > start and _is_outer(text[end - 1]):
             end -= 1
         if start < end:
-            yield Word(start, end, text[start:end])
+            yield AlignedWord(start, end, text[start:end])
 
 
 def _is_outer(sign: str) -> bool:

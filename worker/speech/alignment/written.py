@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from worker.speech.alignment.aligner import WordTime
-from worker.speech.alignment.words import Word
+from worker.speech.alignment.words import AlignedWord
 
 _LETTERS_OF_A_SIGN = 5
 
@@ -30,7 +30,9 @@ class _Block:
     said_end: int
 
 
-def written_times(written: Sequence[Word], spoken: Sequence[Word], times: Sequence[WordTime]) -> Iterator[WordTime]:
+def written_times(
+    written: Sequence[AlignedWord], spoken: Sequence[AlignedWord], times: Sequence[WordTime]
+) -> Iterator[WordTime]:
     """One for each written word. times: of the spoken ones. What was said as nothing lasts no time."""
     now = times[0].start_s if times else 0.0
     for block in _blocks(_compared(written), _compared(spoken)):
@@ -45,13 +47,13 @@ def written_times(written: Sequence[Word], spoken: Sequence[Word], times: Sequen
         now = said[-1].end_s if said else now
 
 
-def even_time(word: Word, start_s: float, end_s: float) -> WordTime:
+def even_time(word: AlignedWord, start_s: float, end_s: float) -> WordTime:
     """Each character as long as the others."""
     length = len(word.text)
     return WordTime(tuple(start_s + (end_s - start_s) * at / length for at in range(length + 1)))
 
 
-def _compared(words: Sequence[Word]) -> list[str]:
+def _compared(words: Sequence[AlignedWord]) -> list[str]:
     return [word.text.casefold() for word in words]
 
 
@@ -78,11 +80,11 @@ def _next_common(written: Sequence[str], spoken: Sequence[str], at: int, said: i
     return len(written), len(spoken)
 
 
-def _as_written(word: Word, said: Word, time: WordTime) -> WordTime:
+def _as_written(word: AlignedWord, said: AlignedWord, time: WordTime) -> WordTime:
     return time if len(word.text) == len(said.text) else even_time(word, time.start_s, time.end_s)
 
 
-def _shared(words: Sequence[Word], said: Sequence[Word], times: Sequence[WordTime]) -> Iterator[WordTime]:
+def _shared(words: Sequence[AlignedWord], said: Sequence[AlignedWord], times: Sequence[WordTime]) -> Iterator[WordTime]:
     """Among words of which it is not known which is which, by their length; each begins with a word that was said."""
     shares = _shares([_reading_length(word.text) for word in words])
     if len(said) < len(words):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from worker.engine.interface import FinishReason, Pcm, Speech
 from worker.speech.judging.judges_here import find_encoder, find_quality_judge
-from worker.speech.judging.messages import Judged, Likeness, Message, NotJudged, Recording
+from worker.speech.judging.messages import JudgedRecording, Likeness, Message, NotJudged, Recording
 from worker.speech.judging.reading import ENGLISH, read_against
 from worker.speech.quality.listening import Recognisers
 from worker.speech.quality.measures import SpeechMeasures, measure
@@ -27,7 +27,7 @@ from worker.speech.quality.recognisers.choice import RecogniserChoice
 from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
 
 if TYPE_CHECKING:
-    from worker.speech.judging.judges import QualityJudge, SpeakerEncoder
+    from worker.speech.judging.judges import QualityJudge, SimilarityEncoder
 
 _LANGUAGES = (ENGLISH, "chinese")
 _NO_FRAMES = np.zeros((0, 1), np.int16)
@@ -71,11 +71,11 @@ class Judges:
     """Whoever is here, and the voices of what they have judged."""
 
     recognisers: Recognisers
-    encoder: SpeakerEncoder | None
+    encoder: SimilarityEncoder | None
     quality_judge: QualityJudge | None
     _voices: dict[str, Pcm] = field(default_factory=dict[str, Pcm])
 
-    def judge(self, recording: Recording) -> Judged:
+    def judge(self, recording: Recording) -> JudgedRecording:
         """Raises soundfile's LibsndfileError for what is no WAV."""
         pcm, rate_hz = _read(Path(recording.path))
         speech = Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)
@@ -86,7 +86,7 @@ class Judges:
         spoken = _without_edges(pcm, measures, rate_hz)
         if self.encoder is not None and len(spoken):
             self._voices[recording.path] = self.encoder.embed(spoken, rate_hz)
-        return Judged(
+        return JudgedRecording(
             path=recording.path,
             heard=heard,
             words=None if reading is None else reading.words,

@@ -30,7 +30,7 @@ class JudgeMissing(Exception):
     """The judge's package is not installed: see `INSTALL`."""
 
 
-class SpeakerEncoder(torch.nn.Module):
+class SimilarityEncoder(torch.nn.Module):
     """Resemblyzer's speaker encoder (Wan et al., "Generalized End-to-End Loss", arXiv 1710.10467; Apache-2.0).
 
     Only its weights are read; silence at the edges should be cut off before. Raises JudgeMissing.

@@ -10,15 +10,15 @@ from worker.speech.judging.messages import NotJudged
 INSTALL = "pip install --no-deps Resemblyzer==0.1.4 distillmos==0.9.1 xls-r-sqa==0.1.0"
 
 if TYPE_CHECKING:
-    from worker.speech.judging.judges import QualityJudge, SpeakerEncoder
+    from worker.speech.judging.judges import QualityJudge, SimilarityEncoder
 
 
-def find_encoder() -> SpeakerEncoder | NotJudged:
+def find_encoder() -> SimilarityEncoder | NotJudged:
     if missing := _missing("resemblyzer"):
         return NotJudged("likeness", missing)
-    from worker.speech.judging.judges import SpeakerEncoder
+    from worker.speech.judging.judges import SimilarityEncoder
 
-    return SpeakerEncoder()
+    return SimilarityEncoder()
 
 
 def find_quality_judge() -> QualityJudge | NotJudged:

@@ -16,7 +16,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRecording:
     """words: of the text; errors: of them lost or said otherwise, and added ones; characters, character_errors: the
     same of its letters. In a language that writes no spaces a word is a character. None where they were not counted.
 
@@ -63,4 +63,4 @@ class NotJudged:
     kind: Literal["not_judged"] = "not_judged"
 
 
-Message = Judged | Likeness | NotJudged
+Message = JudgedRecording | Likeness | NotJudged

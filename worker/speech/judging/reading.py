@@ -14,7 +14,7 @@ ENGLISH = "english"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class JudgedReading:
     """is_looped: a run of added words no shorter than what a recogniser may misread. is_cut: such a run is missing at
     the end, or half of a text that is shorter than two of them.
     """
@@ -27,7 +27,7 @@ class Reading:
     is_cut: bool
 
 
-def read_against(text: str, heard: str, language: str) -> Reading:
+def read_against(text: str, heard: str, language: str) -> JudgedReading:
     """Time grows with the product of the lengths: for texts of a page, and no books."""
     words_of = spoken_words if language.casefold() == ENGLISH else plain_words
     wanted, said = words_of(text), words_of(heard)
@@ -35,7 +35,7 @@ def read_against(text: str, heard: str, language: str) -> Reading:
     words = counted(steps)
     characters = counted(align("".join(wanted), "".join(said)))
     missing = sum(1 for _ in takewhile(lambda step: step.edit is Edit.LOST, reversed(steps)))
-    return Reading(
+    return JudgedReading(
         words=words.words,
         errors=words.errors,
         characters=characters.words,

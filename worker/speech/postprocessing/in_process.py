@@ -18,18 +18,18 @@ from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
 from worker.speech.postprocessing.interface import (
-    Judged,
+    JudgedSpeech,
     M,
     PackPart,
     PostProcessorReport,
     Sequel,
-    Spoken,
+    SpeechToStore,
     StoredSpeech,
 )
 from worker.speech.postprocessing.sentence_ends import PauseKeeper, SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
-from worker.speech.quality.verdict import Utterance, Verdict, measured_verdict
+from worker.speech.quality.verdict import JudgedUtterance, Verdict, measured_verdict
 
 
 class InProcessPostProcessor:
@@ -39,21 +39,21 @@ class InProcessPostProcessor:
         self._artifacts = artifacts
         self._pauses = PauseKeeper()
 
-    def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+    def judge(self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         return measured_verdict(utterance, gate, bounds, norms)
 
     def judge_then(
         self,
-        utterance: Utterance,
+        utterance: JudgedUtterance,
         gate: Gate,
         bounds: SpeechBounds,
         norms: JobNorms | None,
         sequel: Sequel[M],
-    ) -> Judged[M]:
+    ) -> JudgedSpeech[M]:
         verdict = self.judge(utterance, gate, bounds, norms)
         if not verdict.passed:
-            return Judged(verdict, None)
-        return Judged(verdict, sequel(verdict, utterance.speech, self._finished, self._artifacts))
+            return JudgedSpeech(verdict, None)
+        return JudgedSpeech(verdict, sequel(verdict, utterance.speech, self._finished, self._artifacts))
 
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
@@ -65,7 +65,7 @@ class InProcessPostProcessor:
 
     def _as_finished(self, part: PackPart) -> SegmentAudio:
         match part:
-            case Spoken(header, speech, pauses):
+            case SpeechToStore(header, speech, pauses):
                 return self._finished(header, speech, pauses)
             case SegmentAudio():
                 return part

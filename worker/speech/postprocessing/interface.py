@@ -16,7 +16,7 @@ from worker.speech.audio.segment_audio import SegmentAudio
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
-from worker.speech.quality.verdict import Utterance, Verdict
+from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class StoredSpeech:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpeechToStore:
     """Speech that is to be finished and stored. pauses: between its sentences; None for those spoken."""
 
     header: SegmentHeader
@@ -41,7 +41,7 @@ class Spoken:
     pauses: SentencePauses | None = None
 
 
-PackPart = Spoken | SegmentAudio
+PackPart = SpeechToStore | SegmentAudio
 """What a pack is made of: speech, and segments that are finished already."""
 
 
@@ -59,15 +59,15 @@ class Finish(Protocol):
     def __call__(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio: ...
 
 
-class Made(Protocol):
+class SequelResult(Protocol):
     """What a sequel made. stored_bytes: of all objects that it stored."""
 
     @property
     def stored_bytes(self) -> int: ...
 
 
-M = TypeVar("M", bound=Made)
-M_co = TypeVar("M_co", bound=Made, covariant=True)
+M = TypeVar("M", bound=SequelResult)
+M_co = TypeVar("M_co", bound=SequelResult, covariant=True)
 
 
 class Sequel(Protocol[M_co]):
@@ -79,7 +79,7 @@ class Sequel(Protocol[M_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Generic[M_co]):
+class JudgedSpeech(Generic[M_co]):
     """made: by the sequel, of speech that passed; None of other speech."""
 
     verdict: Verdict
@@ -89,18 +89,18 @@ class Judged(Generic[M_co]):
 class PostProcessor(Protocol):
     """Any thread may call; a call returns when it is done, or fails when there is no process to do it any more."""
 
-    def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+    def judge(self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         """What can be measured of the speech: see `measured_verdict`."""
         ...
 
     def judge_then(
         self,
-        utterance: Utterance,
+        utterance: JudgedUtterance,
         gate: Gate,
         bounds: SpeechBounds,
         norms: JobNorms | None,
         sequel: Sequel[M],
-    ) -> Judged[M]:
+    ) -> JudgedSpeech[M]:
         """As `judge`, and of speech that passes what follows. Raises what the sequel raises."""
         ...
 

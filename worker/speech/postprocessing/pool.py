@@ -21,12 +21,22 @@ from worker.engine.interface import Speech
 from worker.process.children.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
-from worker.speech.postprocessing.interface import Judged, M, PackPart, PostProcessorReport, Sequel, StoredSpeech
-from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, JudgeThen, Raised, Result, Store, StorePack
+from worker.speech.postprocessing.interface import JudgedSpeech, M, PackPart, PostProcessorReport, Sequel, StoredSpeech
+from worker.speech.postprocessing.protocol import (
+    Answer,
+    Call,
+    Judge,
+    JudgeThen,
+    Raised,
+    Result,
+    Store,
+    StorePack,
+    TaskDone,
+)
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
-from worker.speech.quality.verdict import Utterance, Verdict
+from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -82,22 +92,22 @@ class PostProcessorPool:
             self._dispatcher.fill(slot, child)
         self._keeper.start()
 
-    def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+    def judge(self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         result = self._result(Judge(utterance, gate, bounds, norms))
         assert isinstance(result, Verdict)  # noqa: S101  (what `calls.answer` gives to this call)
         return result
 
     def judge_then(
         self,
-        utterance: Utterance,
+        utterance: JudgedUtterance,
         gate: Gate,
         bounds: SpeechBounds,
         norms: JobNorms | None,
         sequel: Sequel[M],
-    ) -> Judged[M]:
+    ) -> JudgedSpeech[M]:
         result = self._result(JudgeThen(Judge(utterance, gate, bounds, norms), sequel))
-        assert isinstance(result, Judged)  # noqa: S101  (what `calls.answer` gives to this call)
-        judged = cast("Judged[M]", result)
+        assert isinstance(result, JudgedSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
+        judged = cast("JudgedSpeech[M]", result)
         self._written.inc(judged.made.stored_bytes if judged.made else 0)
         return judged
 
@@ -135,7 +145,7 @@ class PostProcessorPool:
 
     def _result(self, call: Call) -> Result:
         match self._answer(call):
-            case Done(result):
+            case TaskDone(result):
                 return result
             case Raised(error):
                 raise error

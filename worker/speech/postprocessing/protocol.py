@@ -16,19 +16,26 @@ from worker.engine import interface as engine
 from worker.engine.interface import Speech
 from worker.process.children.release import release_of
 from worker.speech.postprocessing import interface, sentence_ends
-from worker.speech.postprocessing.interface import Judged, Made, PackPart, PostProcessor, Sequel, StoredSpeech
+from worker.speech.postprocessing.interface import (
+    JudgedSpeech,
+    PackPart,
+    PostProcessor,
+    Sequel,
+    SequelResult,
+    StoredSpeech,
+)
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality import job_norms, verdict
 from worker.speech.quality.calibration import calibration_file
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.sound import timbre
-from worker.speech.quality.verdict import Utterance, Verdict
+from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    utterance: Utterance
+    utterance: JudgedUtterance
     gate: Gate
     bounds: SpeechBounds
     norms: JobNorms | None
@@ -37,7 +44,7 @@ class Judge:
 @dataclass(frozen=True, slots=True)
 class JudgeThen:
     judge: Judge
-    sequel: Sequel[Made]
+    sequel: Sequel[SequelResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +64,11 @@ class StorePack:
 Call = Judge | JudgeThen | Store | StorePack
 
 
-Result = Verdict | Judged[Made] | StoredSpeech | tuple[StoredSpeech, ...]
+Result = Verdict | JudgedSpeech[SequelResult] | StoredSpeech | tuple[StoredSpeech, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TaskDone:
     result: Result
 
 
@@ -72,7 +79,7 @@ class Raised:
     error: Exception
 
 
-Answer = Done | Raised
+Answer = TaskDone | Raised
 
 RELEASE = release_of(
     quality,
@@ -95,13 +102,13 @@ def answer(call: Call, postprocessor: PostProcessor) -> Answer:
     try:
         match call:
             case Judge(utterance, gate, bounds, norms):
-                return Done(postprocessor.judge(utterance, gate, bounds, norms))
+                return TaskDone(postprocessor.judge(utterance, gate, bounds, norms))
             case JudgeThen(Judge(utterance, gate, bounds, norms), sequel):
-                return Done(postprocessor.judge_then(utterance, gate, bounds, norms, sequel))
+                return TaskDone(postprocessor.judge_then(utterance, gate, bounds, norms, sequel))
             case Store(key, header, speech, pauses):
-                return Done(postprocessor.store(key, header, speech, pauses))
+                return TaskDone(postprocessor.store(key, header, speech, pauses))
             case StorePack(tenant, parts):
-                return Done(postprocessor.store_pack(tenant, parts))
+                return TaskDone(postprocessor.store_pack(tenant, parts))
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
         return Raised(_portable(error))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from worker.engine.interface import FinishReason, Speech
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.expectation import DurationModel
-from worker.speech.quality.findings import Defect, Finding, worst_first
+from worker.speech.quality.findings import Defect, SpeechFinding, worst_first
 from worker.speech.quality.measures import SpeechMeasures, measure
 from worker.speech.quality.sound.measures import SoundMeasures, measure_sound
 from worker.speech.quality.sound_checks import sound_findings
@@ -22,7 +22,7 @@ MAX_REPEATED_FRAMES = 3
 MAX_CLIPPED_SHARE = 0.001
 
 
-def basic_findings(speech: Speech, text: str, bounds: SpeechBounds) -> tuple[Finding, ...]:
+def basic_findings(speech: Speech, text: str, bounds: SpeechBounds) -> tuple[SpeechFinding, ...]:
     """Everything found, worst first; empty for speech that passes."""
     measures = measure(speech)
     return worst_first(measured_findings(speech, measures, sound_of(speech, measures), text, bounds))
@@ -36,7 +36,7 @@ def sound_of(speech: Speech, measures: SpeechMeasures) -> SoundMeasures | None:
 
 def measured_findings(
     speech: Speech, measures: SpeechMeasures, sound: SoundMeasures | None, text: str, bounds: SpeechBounds
-) -> list[Finding]:
+) -> list[SpeechFinding]:
     """As `basic_findings`, of speech that is measured already; in no order."""
     findings = list(_findings(speech, measures, text, bounds))
     if sound and bounds.sound:
@@ -44,14 +44,14 @@ def measured_findings(
     return findings
 
 
-def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: SpeechBounds) -> Iterator[Finding]:
+def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: SpeechBounds) -> Iterator[SpeechFinding]:
     if measures.finite_share < 1:
-        yield Finding(Defect.NOT_FINITE, measures.finite_share, 1.0)
+        yield SpeechFinding(Defect.NOT_FINITE, measures.finite_share, 1.0)
     if speech.finish_reason is not FinishReason.EOS:
-        yield Finding(Defect.UNFINISHED, measures.total_s, measures.total_s, measures.total_s)
+        yield SpeechFinding(Defect.UNFINISHED, measures.total_s, measures.total_s, measures.total_s)
     if measures.speech_s == 0:
         # Silence has no length, level or end that could be wrong, too.
-        yield Finding(Defect.SILENT, measures.loudness_db, bounds.quietest_db)
+        yield SpeechFinding(Defect.SILENT, measures.loudness_db, bounds.quietest_db)
         return
     if bounds.duration:
         yield from _duration_findings(measures, text, bounds.duration)
@@ -60,42 +60,44 @@ def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: Speec
     yield from _sound_findings(measures, bounds, len(speech.frames))
 
 
-def _duration_findings(measures: SpeechMeasures, text: str, model: DurationModel) -> Iterator[Finding]:
+def _duration_findings(measures: SpeechMeasures, text: str, model: DurationModel) -> Iterator[SpeechFinding]:
     shortest_s, longest_s = model.shortest_s(text), model.longest_s(text)
     if measures.speech_s < shortest_s:
-        yield Finding(Defect.TOO_SHORT, measures.speech_s, shortest_s)
+        yield SpeechFinding(Defect.TOO_SHORT, measures.speech_s, shortest_s)
     if measures.speech_s > longest_s:
-        yield Finding(Defect.TOO_LONG, measures.speech_s, longest_s)
+        yield SpeechFinding(Defect.TOO_LONG, measures.speech_s, longest_s)
 
 
 def _end_findings(
     measures: SpeechMeasures, text: str, model: DurationModel, final_codes: tuple[int, ...]
-) -> Iterator[Finding]:
+) -> Iterator[SpeechFinding]:
     """A stop at a pause sounds like an end and is hardly too short; either sign alone would condemn good speech."""
     usual_s = model.usual_s(text)
     if final_codes and measures.final_code not in final_codes and measures.speech_s < usual_s:
-        yield Finding(Defect.EARLY_END, measures.speech_s, usual_s, measures.total_s)
+        yield SpeechFinding(Defect.EARLY_END, measures.speech_s, usual_s, measures.total_s)
 
 
-def _silence_findings(measures: SpeechMeasures, bounds: SpeechBounds) -> Iterator[Finding]:
+def _silence_findings(measures: SpeechMeasures, bounds: SpeechBounds) -> Iterator[SpeechFinding]:
     if measures.longest_pause_s > bounds.longest_pause_s:
-        yield Finding(Defect.LONG_PAUSE, measures.longest_pause_s, bounds.longest_pause_s, measures.longest_pause_at_s)
+        yield SpeechFinding(
+            Defect.LONG_PAUSE, measures.longest_pause_s, bounds.longest_pause_s, measures.longest_pause_at_s
+        )
     if measures.leading_s > bounds.longest_edge_s:
-        yield Finding(Defect.LONG_EDGE, measures.leading_s, bounds.longest_edge_s, 0.0)
+        yield SpeechFinding(Defect.LONG_EDGE, measures.leading_s, bounds.longest_edge_s, 0.0)
     if measures.trailing_s > bounds.longest_edge_s:
         place_s = measures.total_s - measures.trailing_s
-        yield Finding(Defect.LONG_EDGE, measures.trailing_s, bounds.longest_edge_s, place_s)
+        yield SpeechFinding(Defect.LONG_EDGE, measures.trailing_s, bounds.longest_edge_s, place_s)
 
 
-def _sound_findings(measures: SpeechMeasures, bounds: SpeechBounds, num_frames: int) -> Iterator[Finding]:
+def _sound_findings(measures: SpeechMeasures, bounds: SpeechBounds, num_frames: int) -> Iterator[SpeechFinding]:
     if measures.repeat.frames > MAX_REPEATED_FRAMES:
         place_s = measures.repeat.at * measures.total_s / num_frames
-        yield Finding(Defect.REPEATED_FRAMES, measures.repeat.frames, MAX_REPEATED_FRAMES, place_s)
+        yield SpeechFinding(Defect.REPEATED_FRAMES, measures.repeat.frames, MAX_REPEATED_FRAMES, place_s)
     if measures.end_db > bounds.loudest_end_db:
-        yield Finding(Defect.CUT_END, measures.end_db, bounds.loudest_end_db, measures.total_s)
+        yield SpeechFinding(Defect.CUT_END, measures.end_db, bounds.loudest_end_db, measures.total_s)
     if measures.clipped_share > MAX_CLIPPED_SHARE:
-        yield Finding(Defect.CLIPPED, measures.clipped_share, MAX_CLIPPED_SHARE)
+        yield SpeechFinding(Defect.CLIPPED, measures.clipped_share, MAX_CLIPPED_SHARE)
     if measures.loudness_db < bounds.quietest_db:
-        yield Finding(Defect.LEVEL, measures.loudness_db, bounds.quietest_db)
+        yield SpeechFinding(Defect.LEVEL, measures.loudness_db, bounds.quietest_db)
     if measures.loudness_db > bounds.loudest_db:
-        yield Finding(Defect.LEVEL, measures.loudness_db, bounds.loudest_db)
+        yield SpeechFinding(Defect.LEVEL, measures.loudness_db, bounds.loudest_db)

@@ -64,7 +64,7 @@ _SLIGHT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SpeechFinding:
     """One thing that is wrong. `measured` lies beyond `bound`; both in the unit of the defect: seconds, dB, shares or
     frames. `at_s` is where in the utterance, None for the whole of it. `said`: of an engine that refuses, its words;
     of missing words, which.
@@ -126,5 +126,5 @@ _PLAIN = {
 """`measured`, `bound` and `place` as the finding has them."""
 
 
-def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def worst_first(findings: Iterable[SpeechFinding]) -> tuple[SpeechFinding, ...]:
     return tuple(sorted(findings, key=lambda finding: SEVERITY.index(finding.defect)))

@@ -11,9 +11,9 @@ from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibr
 from worker.speech.quality.findings import Defect, worst_first
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.listening import Recognisers, listen, word_findings
-from worker.speech.quality.verdict import Utterance, Verdict
+from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
-Measured = Callable[[Utterance, Gate, SpeechBounds, JobNorms | None], Verdict]
+Measured = Callable[[JudgedUtterance, Gate, SpeechBounds, JobNorms | None], Verdict]
 """`measured_verdict`, in this process or another."""
 
 
@@ -33,12 +33,12 @@ class QualityGate:
         """What is usual for this speaker in this language; for one that was not measured, what is for all."""
         return self._calibration.bounds(language, speaker)
 
-    def judge(self, utterance: Utterance, gate: Gate, norms: JobNorms | None) -> Verdict:
+    def judge(self, utterance: JudgedUtterance, gate: Gate, norms: JobNorms | None) -> Verdict:
         """norms: of the job so far, None while it has hardly any."""
         verdict = self._measured(utterance, gate, self.bounds(utterance.speaker, utterance.language), norms)
         return self._heard(utterance, verdict) if gate is Gate.ASR else verdict
 
-    def _heard(self, utterance: Utterance, verdict: Verdict) -> Verdict:
+    def _heard(self, utterance: JudgedUtterance, verdict: Verdict) -> Verdict:
         language = self._meant(utterance.language)
         recogniser = self._recognisers.get(language)
         if recogniser is None:

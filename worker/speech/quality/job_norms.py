@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from worker.speech.quality.expectation import SLACK_S, DurationModel
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.sound.timbre import TimbreNorm
 
 LEAST_SEGMENTS = 16
@@ -38,7 +38,7 @@ class JobNorms:
 
 
 @dataclass(frozen=True, slots=True)
-class HeardSegment:
+class MeasuredSegment:
     """A finished segment of the same voice. speech_s: without the silence at its edges."""
 
     text: str
@@ -46,7 +46,7 @@ class HeardSegment:
     loudness_lufs: float | None
 
 
-def job_norms(segments: Sequence[HeardSegment], model: DurationModel | None) -> JobNorms | None:
+def job_norms(segments: Sequence[MeasuredSegment], model: DurationModel | None) -> JobNorms | None:
     """None while there are too few."""
     if len(segments) < LEAST_SEGMENTS:
         return None
@@ -58,17 +58,17 @@ def job_norms(segments: Sequence[HeardSegment], model: DurationModel | None) -> 
 
 def unusual_in_job(
     text: str, speech_s: float, loudness_lufs: float | None, norms: JobNorms, model: DurationModel | None
-) -> Iterator[Finding]:
+) -> Iterator[SpeechFinding]:
     """What of an utterance is not as the job's other segments are."""
     expectation, slack_s = (model, SLACK_S) if model else (GENERAL_DURATION, _GENERAL_SLACK_S)
     expected_s = expectation.expected_s(text) * norms.pace
     shortest_s = expected_s - max(expectation.shorter_floor_s, expected_s * expectation.shorter_share + slack_s)
     longest_s = expected_s + max(expectation.longer_floor_s, expected_s * expectation.longer_share + slack_s)
     if speech_s < shortest_s:
-        yield Finding(Defect.TOO_FAST, speech_s, shortest_s)
+        yield SpeechFinding(Defect.TOO_FAST, speech_s, shortest_s)
     if speech_s > longest_s:
-        yield Finding(Defect.TOO_SLOW, speech_s, longest_s)
+        yield SpeechFinding(Defect.TOO_SLOW, speech_s, longest_s)
     if loudness_lufs is not None and norms.loudness_lufs is not None:
         distance = loudness_lufs - norms.loudness_lufs
         if abs(distance) > MOST_UNEVEN_LU:
-            yield Finding(Defect.UNEVEN_LEVEL, distance, MOST_UNEVEN_LU if distance > 0 else -MOST_UNEVEN_LU)
+            yield SpeechFinding(Defect.UNEVEN_LEVEL, distance, MOST_UNEVEN_LU if distance > 0 else -MOST_UNEVEN_LU)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from worker.engine.interface import Speech
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.recognisers.interface import Recogniser
 from worker.speech.quality.words.missing_words import ENOUGH, MissingWord, missing_words
 from worker.speech.quality.words.spelling import spoken_words
@@ -56,7 +56,7 @@ Recognisers = Mapping[str, RecogniserPool]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class RecognisedText:
     """missing: only of a language that rules exist for."""
 
     text: str
@@ -64,16 +64,16 @@ class Heard:
     missing: tuple[MissingWord, ...] = ()
 
 
-def listen(speech: Speech, text: str, language: str, recogniser: RecogniserPool) -> Heard:
+def listen(speech: Speech, text: str, language: str, recogniser: RecogniserPool) -> RecognisedText:
     return compared(text, recogniser.transcribe(speech), language)
 
 
-def compared(text: str, heard: str, language: str) -> Heard:
+def compared(text: str, heard: str, language: str) -> RecognisedText:
     """language: as the model names it; what no rules exist for is compared word by word as it is written."""
     if language.casefold() != "english":
-        return Heard(heard, word_errors(text, heard, plain_words))
+        return RecognisedText(heard, word_errors(text, heard, plain_words))
     steps = align(spoken_words(text), spoken_words(heard))
-    return Heard(heard, counted(steps), tuple(missing_words(steps)))
+    return RecognisedText(heard, counted(steps), tuple(missing_words(steps)))
 
 
 def longest_run_allowed(num_words: int) -> int:
@@ -81,18 +81,18 @@ def longest_run_allowed(num_words: int) -> int:
     return max(LEAST_RUN, round(RUN_SHARE * num_words))
 
 
-def word_findings(heard: Heard) -> list[Finding]:
+def word_findings(heard: RecognisedText) -> list[SpeechFinding]:
     """A stretch where not one word is as written: left out, said twice, or something else altogether; and words that
     are missed although what is around them is right.
 
     The rate of single errors is no measure here: it tells more of the recogniser than of the speech.
     """
-    findings: list[Finding] = []
+    findings: list[SpeechFinding] = []
     allowed = longest_run_allowed(heard.errors.words)
     if heard.errors.longest_run > allowed:
-        findings.append(Finding(Defect.WRONG_WORDS, heard.errors.longest_run, allowed))
+        findings.append(SpeechFinding(Defect.WRONG_WORDS, heard.errors.longest_run, allowed))
     weight = sum(each.weight for each in heard.missing)
     if weight >= ENOUGH:
         which = "; ".join(str(each) for each in heard.missing[:_MOST_NAMED])
-        findings.append(Finding(Defect.MISSING_WORD, weight, ENOUGH, said=f"read back, it has {which}"))
+        findings.append(SpeechFinding(Defect.MISSING_WORD, weight, ENOUGH, said=f"read back, it has {which}"))
     return findings

@@ -16,7 +16,7 @@ from storage.jobs.work_items import ClaimedItem
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import MARGIN_S
 from worker.speech.quality.expectation import DurationModel
-from worker.speech.quality.job_norms import HeardSegment, JobNorms, job_norms
+from worker.speech.quality.job_norms import JobNorms, MeasuredSegment, job_norms
 from worker.speech.quality.sound.timbre import Timbre, TimbreNorm, timbre_norm
 
 SAMPLE = 64
@@ -88,10 +88,10 @@ class NormsCache:
                 self._known.popitem(last=False)
 
 
-def _heard(results: list[SegmentResult], speaker: str, plan: Plan, rate_hz: int) -> list[HeardSegment]:
+def _heard(results: list[SegmentResult], speaker: str, plan: Plan, rate_hz: int) -> list[MeasuredSegment]:
     """Those of this speaker that are speech and passed."""
     return [
-        HeardSegment(
+        MeasuredSegment(
             plan.segments[result.index].spoken_text,
             max(0.0, result.num_samples / rate_hz - 2 * MARGIN_S),
             result.loudness_lufs,

@@ -9,14 +9,14 @@ from worker.engine.interface import Speech
 from worker.speech.audio.loudness import loudness_of
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.checks import measured_findings, sound_of
-from worker.speech.quality.findings import SEVERITY, Defect, Finding, worst_first
+from worker.speech.quality.findings import SEVERITY, Defect, SpeechFinding, worst_first
 from worker.speech.quality.job_norms import JobNorms, unusual_in_job
 from worker.speech.quality.measures import SpeechMeasures, finite_share, measure
 from worker.speech.quality.sound.timbre import Timbre, timbre_of, unlike_timbre
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
+class JudgedUtterance:
     """Speech and what it was to say. language: the model's name for it, or "auto"."""
 
     speech: Speech
@@ -33,7 +33,7 @@ class Verdict:
     None where the utterance is too short to tell.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[SpeechFinding, ...]
     checks: dict[str, float]
     loudness_lufs: float | None
     unheard: bool = False
@@ -63,7 +63,7 @@ class Verdict:
         return (1 if is_slight else 2, gravity, worst.excess, len(self.findings))
 
 
-def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+def measured_verdict(utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
     """bounds: what is usual for its speaker. norms: of the job so far, None while it has hardly any."""
     if gate is Gate.OFF:
         return _unchecked(utterance.speech)
@@ -82,7 +82,7 @@ def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, nor
 def _unchecked(speech: Speech) -> Verdict:
     """What is no number cannot be stored as a sample, also where the gate is off."""
     share = finite_share(speech.pcm)
-    findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
+    findings = () if share == 1 else (SpeechFinding(Defect.NOT_FINITE, share, 1.0),)
     return Verdict(findings, {}, _loudness_lufs(speech, share))
 
 

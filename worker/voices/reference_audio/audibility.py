@@ -22,7 +22,7 @@ MAX_PEAK = 4.0
 """Files of floats can say anything; twelve decibels above full scale is no recording."""
 
 
-class Loudness:
+class AudibleLoudness:
     """Counts block by block; the whole recording is never looked at twice."""
 
     def __init__(self) -> None:

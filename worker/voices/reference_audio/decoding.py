@@ -23,7 +23,7 @@ from storage.audio.recording_verdict import (
     RefusalCode,
 )
 from storage.runtime.fork_server.limits import ChildLimits
-from worker.voices.reference_audio.audibility import Loudness
+from worker.voices.reference_audio.audibility import AudibleLoudness
 
 LIMITS = ChildLimits(memory_bytes=1 << 30, cpu_s=20, output_bytes=64 << 20)
 """Of the process that decodes one recording. The output is at most a minute of samples at the highest rate."""
@@ -84,7 +84,7 @@ def _require_layout(rate: int, channels: int) -> None:
 def _mono(recording: soundfile.SoundFile, rate: int) -> list[Mono]:
     blocks: list[Mono] = []
     num_samples = 0
-    loudness = Loudness()
+    loudness = AudibleLoudness()
     while True:
         block = np.asarray(recording.read(BLOCK_FRAMES, dtype="float32", always_2d=True), np.float32)
         if not len(block):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api.http.middleware.body_limit import CountedBody
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 
 
 def received(pieces: Sequence[bytes], max_bytes: int, claimed_bytes: int | None) -> bytes:
@@ -52,7 +52,7 @@ def test_a_body_within_its_limits_passes_unchanged() -> None:
 def test_a_body_beyond_its_limit_or_its_claim_is_a_problem(
     pieces: list[bytes], max_bytes: int, claimed_bytes: int | None, status: int
 ) -> None:
-    with pytest.raises(Problem) as refusal:
+    with pytest.raises(HttpProblem) as refusal:
         received(pieces, max_bytes, claimed_bytes)
 
     assert refusal.value.status == status

@@ -14,7 +14,7 @@ import pytest
 from httpx_sse import connect_sse
 
 from api.jobs.control.event_messages import PROGRESS, ProgressPace
-from storage.job_store.following.event import JobEvent
+from storage.job_store.following.event import LoggedEvent
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.api.harness import ServedApi, claim, commit, finish_job, job_id, start_job
@@ -134,9 +134,9 @@ def test_progress_carries_the_id_of_what_it_sums_up(api: ServedApi) -> None:
 
 
 def test_progress_is_due_twice_a_second_at_most_and_only_when_it_moved() -> None:
-    def event(done: int) -> JobEvent:
+    def event(done: int) -> LoggedEvent:
         counters = {"segments_total": 9, "segments_done": done, "chars_done": done, "audio_ms_done": done}
-        return JobEvent("1-1", "job.segment.completed", 0, {"state": "running", "phase": None, **counters})
+        return LoggedEvent("1-1", "job.segment.completed", 0, {"state": "running", "phase": None, **counters})
 
     pace = ProgressPace(interval_s=0.05)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from reading.plan.plan import Plan, PlannedSegment, encode_plan
+from reading.plan.plan import Plan, PlanSegment, encode_plan
 from storage.ids import JobId
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
@@ -31,7 +31,7 @@ def planned_job(api: ServedApi, num_segments: int, speed: float = 1.0) -> JobId:
     job = job_id(api.submit("Good morning, everybody.", output={"speed": speed}))
     item = claim(api, CPU_QUEUE)
     pauses = [PAUSE_S] * (num_segments - 1) + [0.0]
-    segments = tuple(PlannedSegment(i, i, i + 1, f"Segment {i}.", pause_s) for i, pause_s in enumerate(pauses))
+    segments = tuple(PlanSegment(i, i, i + 1, f"Segment {i}.", pause_s) for i, pause_s in enumerate(pauses))
     api.objects.put(keys.plan(item.lease), encode_plan(Plan(segments)))
     api.jobs.commit_plan(item.lease, PlanResult(keys.plan(item.lease), num_segments, 3_000))
     return job

@@ -10,7 +10,7 @@ import av
 import httpx
 import pytest
 
-from reading.plan.plan import Plan, PlannedSegment, encode_plan
+from reading.plan.plan import Plan, PlanSegment, encode_plan
 from storage.audio.tempo import stretched
 from storage.audio.wav import streaming_wav_header
 from storage.jobs.record import JobError
@@ -59,7 +59,7 @@ def test_a_listener_may_come_before_the_text_is_planned(api: ServedApi) -> None:
 
     with listening(api, job) as listener:
         item = claim(api, CPU_QUEUE)
-        api.objects.put(keys.plan(item.lease), encode_plan(Plan((PlannedSegment(0, 0, 1, "One.", 0.0),))))
+        api.objects.put(keys.plan(item.lease), encode_plan(Plan((PlanSegment(0, 0, 1, "One.", 0.0),))))
         api.jobs.commit_plan(item.lease, PlanResult(keys.plan(item.lease), 1, 3_000))
         speak(api, claim(api, GPU_QUEUE))
         finish(api)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reading.plan.plan import Chapter, Plan, PlannedSegment, encode_plan
+from reading.plan.plan import Chapter, Plan, PlanSegment, encode_plan
 from storage.ids import TenantId
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_items import ClaimedItem, PlanResult
@@ -19,7 +19,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact, plan, rejected_take, segment
 from storage.segments.file import SegmentHeader, StoredSegment, encode_segment
 from storage.segments.results import SegmentReport
-from storage.segments.tried import RejectedTake, Rejection, TriedAttempt
+from storage.segments.tried import RejectedTake, Rejection, StoredAttempt
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, job_id
 from tests.threads import join_in_time
 
@@ -32,7 +32,7 @@ def planned(api: ServedApi, **fields: object) -> dict[str, Any]:
     job = api.submit(" ".join(TEXTS), **fields)
     item = claim(api, CPU_QUEUE)
     segments = tuple(
-        PlannedSegment(i, 0, len(text), text, 0.5, source_id=f"s{i}", written_otherwise=f"_{text}_")
+        PlanSegment(i, 0, len(text), text, 0.5, source_id=f"s{i}", written_otherwise=f"_{text}_")
         for i, text in enumerate(TEXTS)
     )
     api.objects.put(plan(item.lease), encode_plan(Plan(segments, (Chapter("One", 0),))))
@@ -129,8 +129,8 @@ def test_a_segment_that_failed_names_what_was_tried_and_lets_it_be_heard(api: Se
     header = SegmentHeader(lease.job, index, lease.fence, "", 7, "eos", "small", "r1", RATE_HZ)
     data = encode_segment(StoredSegment(header, b"\1\0" * 2_400, b"\0\0" * 16, 16))
     api.objects.put(rejected_take(lease.tenant, lease.job, index, lease.fence, 1), data)
-    heard = TriedAttempt(1, 7, 0.0, 1, ("silent",), ("nothing is to be heard",), {"speech_s": 0.0})
-    unheard = TriedAttempt(2, 8, 0.6, 2, ("not_finite",), ("its samples are no numbers",))
+    heard = StoredAttempt(1, 7, 0.0, 1, ("silent",), ("nothing is to be heard",), {"speech_s": 0.0})
+    unheard = StoredAttempt(2, 8, 0.6, 2, ("not_finite",), ("its samples are no numbers",))
     takes = (RejectedTake(heard, 2_400, hashlib.sha256(data).hexdigest()), RejectedTake(unheard))
     rejection = Rejection(lease.fence, takes, least_bad=1)
     api.jobs.fail(lease, JobError("segment_quality", "it is silent", index, 2, rejection))
@@ -198,7 +198,7 @@ def test_an_edit_is_spoken_at_once_and_a_repeat_changes_nothing(api: ServedApi) 
 def test_a_sentence_is_edited_without_retyping_its_neighbours(api: ServedApi) -> None:
     job = api.submit("Good morning. How are you? Fine.")
     item = claim(api, CPU_QUEUE)
-    whole = PlannedSegment(0, 0, 32, "Good morning. How are you? Fine.", 0.0, breaks=(14, 27))
+    whole = PlanSegment(0, 0, 32, "Good morning. How are you? Fine.", 0.0, breaks=(14, 27))
     api.objects.put(plan(item.lease), encode_plan(Plan((whole,))))
     api.jobs.commit_plan(item.lease, PlanResult(plan(item.lease), 1, 3_000))
     speak(api)

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reading.script.entries import SegmentEntry, decode_entries
+from reading.script.entries import ScriptEntry, decode_entries
 from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, SourceType, SsmlMode
 from rhapsode.contract.plans import PlanDocument
 from storage.ids import TenantId
@@ -56,8 +56,8 @@ def test_entries_are_kept_with_everything_they_say(api: ServedApi) -> None:
     assert spec.request.input == NarrationInput(type=SourceType.SEGMENTS)
     assert spec.cast == (SpeakerVoice("Fox", "Alice"), SpeakerVoice("bob", "Bob"))
     assert decode_entries(api.objects.get(keys.input_text(LOCAL, job_id(job)))) == (
-        SegmentEntry("Hello.", "a", "bob", "", "calm", 3, 0.5),
-        SegmentEntry("Hallo.", "", "Fox", "German"),
+        ScriptEntry("Hello.", "a", "bob", "", "calm", 3, 0.5),
+        ScriptEntry("Hallo.", "", "Fox", "German"),
     )
     assert (job["usage"]["input_chars"], job["request"]["input"]["type"]) == (12, "segments")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reading.plan.plan import Plan, PlannedSegment, encode_plan
+from reading.plan.plan import Plan, PlanSegment, encode_plan
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import plan as plan_key
@@ -65,7 +65,7 @@ def test_what_dictionaries_may_respell_is_not_refused_yet(api: ServedApi) -> Non
 def test_the_new_text_of_a_segment_is_refused_too(api: ServedApi) -> None:
     job = api.submit()["id"]
     plan = claim(api, CPU_QUEUE)
-    segments = (PlannedSegment(0, 0, 24, "Good morning, everybody.", 0.0),)
+    segments = (PlanSegment(0, 0, 24, "Good morning, everybody.", 0.0),)
     api.objects.put(plan_key(plan.lease), encode_plan(Plan(segments)))
     api.jobs.commit_plan(plan.lease, PlanResult(plan_key(plan.lease), 1, 3_000))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.jobs.submission.output import resolve_output
 from api.jobs.submission.output_change import resolve_changed_output
 from rhapsode.contract.jobs.output import (
@@ -32,7 +32,7 @@ def resolve(**fields: Any) -> Output:
 
 
 def refusals(**fields: Any) -> set[tuple[str | None, str]]:
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(HttpProblem) as refused:
         resolve(**fields)
     return {(violation.pointer, violation.code) for violation in refused.value.violations}
 
@@ -100,7 +100,7 @@ def test_a_bitrate_fits_the_sample_rate_that_was_asked_for() -> None:
 
 
 def test_the_models_own_rate_counts_where_none_is_named() -> None:
-    with pytest.raises(Problem, match="opus has no 44100 Hz"):
+    with pytest.raises(HttpProblem, match="opus has no 44100 Hz"):
         resolve_output(Output.model_validate({"formats": [{"type": "opus"}]}), 44_100)
 
 

@@ -14,10 +14,10 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from api.openai.socket.actions import Machine, Message, OnAudio, OnStart, Outcome, Voice
+from api.openai.socket.actions import FoundVoice, Message, OnAudio, OnStart, ProtocolMachine, UtteranceOutcome
 from api.openai.socket.nari import NariMachine
 from api.openai.socket.session import Session
-from api.openai.socket.waits import Patience
+from api.openai.socket.waits import MessageTimeouts
 from api.server import server_config
 from api.settings import ApiSettings
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
@@ -35,7 +35,7 @@ class Spoken:
     def extend(self, text: str, *, is_last: bool) -> None:
         self.pieces.put_nowait((text, is_last))
 
-    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> Outcome:
+    async def speak(self, on_start: OnStart, on_audio: OnAudio) -> UtteranceOutcome:
         self.end = "cancelled"
         await self.hold.wait()
         await on_start("live_1")
@@ -47,14 +47,14 @@ class Spoken:
             if text:
                 await on_audio(text.encode())
         self.end = "done"
-        return Outcome((), len(self.text), 1.0)
+        return UtteranceOutcome((), len(self.text), 1.0)
 
 
 class Voices:
     """Who is asked for, and every utterance that was begun."""
 
     def __init__(self) -> None:
-        self.voice = Voice("small", "Ryan", 24_000)
+        self.voice = FoundVoice("small", "Ryan", 24_000)
         self.asked: list[Message] = []
         self.spoken: list[Spoken] = []
         self.hold = asyncio.Event()
@@ -72,15 +72,15 @@ class Voices:
 @asynccontextmanager
 async def served(
     voices: Voices,
-    patience: Patience | None = None,
-    make_machine: Callable[[], Machine] = lambda: NariMachine(24_000),
+    patience: MessageTimeouts | None = None,
+    make_machine: Callable[[], ProtocolMachine] = lambda: NariMachine(24_000),
     subprotocol: str | None = NARI,
 ) -> AsyncGenerator[str]:
     """Yields the address."""
 
     async def serve(websocket: WebSocket) -> None:
         await websocket.accept(subprotocol)
-        await Session(websocket, make_machine(), voices.resolve, patience or Patience()).run()
+        await Session(websocket, make_machine(), voices.resolve, patience or MessageTimeouts()).run()
 
     app = Starlette(routes=[WebSocketRoute(SOCKET_PATH, serve)])
     settings = ApiSettings(store="file:///nowhere", url_secret=SecretStr("a-secret-for-tests-only"))

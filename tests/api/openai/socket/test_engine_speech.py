@@ -25,7 +25,7 @@ from worker.lifecycle.model_card import model_card
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
-from worker.voices.cache import VoiceCache
+from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
 TEXT = 'Dr. Hale met 3 foxes — "so they say" — in the old house. Nobody came 😀 after them. The end.'
@@ -37,7 +37,7 @@ def speaking(api_settings: ApiSettings) -> Iterator[ServedApi]:
     engine = FakeEngine(FakeEngineSettings(slots=1, live_slots=3, step_s=0.0005))
     with connect_redis(api_settings) as client:
         artifacts, prefix = open_artifacts(api_settings), api_settings.key_prefix
-        voices = VoiceResolver(VoiceStore(client, prefix), artifacts, engine, VoiceCache(1 << 20))
+        voices = VoiceResolver(VoiceStore(client, prefix), artifacts, engine, PromptCache(1 << 20))
         parts = LiveParts(
             *("gpu-0", "fake", engine, voices, artifacts),
             lambda voice, language: UNCALIBRATED.bounds(language, voice),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.problems.problem import Problem
+from api.http.problems.problem import HttpProblem
 from api.openai.socket.incoming_text import IncomingText
 from rhapsode.contract.words import MAX_WORD_CHARS
 from tests.api.openai.socket.pieces import cut, cuts
@@ -49,7 +49,7 @@ def test_no_text_is_none_begun(text: str) -> None:
     ],
 )
 def test_what_cannot_be_spoken_is_refused_wherever_it_is_cut(pieces: list[str], code: str) -> None:
-    with pytest.raises(Problem) as raised:
+    with pytest.raises(HttpProblem) as raised:
         onward(pieces)
 
     assert [each.code for each in raised.value.violations] == [code]

@@ -9,26 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http.json_body import parse_json
-from api.http.problems.problem import Problem, connection_expired, rate_limited
+from api.http.problems.problem import HttpProblem, connection_expired, rate_limited
 from api.live.errors import server_stopping
 from api.openai.socket.actions import (
     Action,
+    AwaitedMessage,
     Close,
     Configure,
-    Extend,
+    ExtendUtterance,
+    FoundVoice,
     Message,
-    Outcome,
     Send,
     SendAudio,
     Speak,
     Stop,
-    Voice,
-    Waiting,
+    UtteranceOutcome,
 )
 from api.openai.socket.nari import NariMachine
 from tests.api.openai.socket.pieces import cut, cuts
 
-RYAN = Voice("small", "Ryan", 24_000)
+RYAN = FoundVoice("small", "Ryan", 24_000)
 AUDIO = {"encoding": "pcm_s16le", "sample_rate": 24_000, "channels": 1}
 START: Message = {"type": "request.start", "model": "small", "voice": "Ryan", "language": "English"}
 TEXTS = st.text(st.sampled_from(list("ab .\n😀字")), min_size=1, max_size=40).map(lambda text: f"{text}z")
@@ -75,13 +75,13 @@ def test_a_request_from_its_greeting_to_its_end() -> None:
     assert machine.receive(append(0, "One ")) == [Speak("One "), Send(ack)]
     assert told(machine.started("r")) == [{"type": "response.started", "request_id": "r", "audio": AUDIO}]
     assert machine.audio(b"12") == [SendAudio(b"12")]
-    assert machine.receive(append(1, "two."))[0] == Extend("two.", is_last=False)
+    assert machine.receive(append(1, "two."))[0] == ExtendUtterance("two.", is_last=False)
     assert machine.receive(end(2)) == [
-        Extend("", is_last=True),
+        ExtendUtterance("", is_last=True),
         Send({"type": "input_text.ack", "event": "input_text.end", "sequence": 2, "request_id": "r"}),
     ]
     assert machine.audio(b"34") == [SendAudio(b"34")]
-    assert machine.done(Outcome(("silence",), 8, 1.25)) == [
+    assert machine.done(UtteranceOutcome(("silence",), 8, 1.25)) == [
         Send(
             {
                 "type": "response.done",
@@ -106,11 +106,11 @@ def test_pieces_of_any_shape_ask_for_the_same_speech(text: str, places: list[int
     actions = [each for message in came if isinstance(message, dict) for each in machine.receive(message)]
     actions += machine.receive(end(len(pieces)))
 
-    asked = [each for each in actions if isinstance(each, Speak | Extend)]
+    asked = [each for each in actions if isinstance(each, Speak | ExtendUtterance)]
     assert "".join(each.text for each in asked) == text
     assert [isinstance(each, Speak) for each in asked] == [True, *(False for _ in asked[1:])]
-    assert [each.is_last for each in asked if isinstance(each, Extend)][-1] is True
-    assert sum(each.is_last for each in asked if isinstance(each, Extend)) == 1
+    assert [each.is_last for each in asked if isinstance(each, ExtendUtterance)][-1] is True
+    assert sum(each.is_last for each in asked if isinstance(each, ExtendUtterance)) == 1
     assert [each["sequence"] for each in told(actions)] == list(range(len(pieces) + 1))
 
 
@@ -134,10 +134,10 @@ def test_a_connection_that_is_kept_open_takes_one_request_after_the_other() -> N
     assert machine.puts_off(START)
     assert not machine.puts_off({"type": "response.cancel"})
 
-    done = machine.done(Outcome((), 3, 1.0))
+    done = machine.done(UtteranceOutcome((), 3, 1.0))
 
     assert not any(isinstance(each, Close) for each in done)
-    assert machine.waiting is Waiting.NEXT
+    assert machine.waiting is AwaitedMessage.NEXT
     assert isinstance(machine.receive(START)[0], Configure)
     machine.configured(RYAN)
     # Its sequence begins anew.
@@ -149,7 +149,7 @@ def test_a_cancellation_that_comes_too_late_is_nothing_to_the_next_request() -> 
     machine.receive(append(0, "One"))
     machine.started("first")
     machine.receive(end(1))
-    machine.done(Outcome((), 3, 1.0))
+    machine.done(UtteranceOutcome((), 3, 1.0))
     assert machine.receive({"type": "response.cancel"}) == []
     machine.receive(START)
     machine.configured(RYAN)
@@ -221,7 +221,7 @@ def test_the_closing_code_says_what_kind_of_refusal_it_was(status: int, closes_w
     machine = NariMachine(24_000)
     machine.receive(START)
 
-    actions = machine.refused(Problem(status, "some_code", "Title", "ü" * 200))
+    actions = machine.refused(HttpProblem(status, "some_code", "Title", "ü" * 200))
 
     assert error_of(actions) == ("some_code", closes_with)
     [close] = [each for each in actions if isinstance(each, Close)]
@@ -231,7 +231,7 @@ def test_the_closing_code_says_what_kind_of_refusal_it_was(status: int, closes_w
 def test_a_writer_who_falls_silent_gives_the_place_back() -> None:
     machine = ready(keep_open=True)
     machine.receive(append(0, "One"))
-    assert machine.waiting is Waiting.TEXT
+    assert machine.waiting is AwaitedMessage.TEXT
 
     actions = machine.timed_out()
 
@@ -249,14 +249,14 @@ def test_a_connection_that_is_retired_ends_what_it_speaks_and_begins_nothing() -
     [notice] = told(machine.retire(STOPPING))
 
     assert (notice["type"], notice["code"]) == ("session.ending", "server_stopping")
-    assert machine.receive(append(1, " two."))[0] == Extend(" two.", is_last=False)
+    assert machine.receive(append(1, " two."))[0] == ExtendUtterance(" two.", is_last=False)
     machine.receive(end(2))
     assert not machine.puts_off(START)
     [refusal] = told(machine.receive(START))
     assert isinstance(refusal["error"], dict)
     assert (refusal["request_id"], refusal["error"]["code"]) == (None, "server_stopping")
     assert machine.receive(append(0, "Three.")) == machine.receive(end(1)) == []
-    *_, done, close = machine.done(Outcome((), 8, 1.0))
+    *_, done, close = machine.done(UtteranceOutcome((), 8, 1.0))
     assert isinstance(done, Send)
     assert done.message["stop_reason"] == "stop"
     assert isinstance(close, Close)
@@ -269,7 +269,7 @@ def test_the_benchmarks_client_is_told_of_no_retirement_and_of_a_request_without
     machine.receive(append(0, "One"))
     assert machine.retire(STOPPING) == []
     machine.receive(end(1))
-    assert machine.done(Outcome((), 3, 1.0))[-1] == Close(1000, "response.done")
+    assert machine.done(UtteranceOutcome((), 3, 1.0))[-1] == Close(1000, "response.done")
     assert error_of(ready().retire(STOPPING)) == ("server_stopping", 1012)
     assert error_of(ready(keep_open=True).retire(STOPPING)) == ("server_stopping", 1012)
     [close] = NariMachine(24_000).retire(connection_expired(60))
@@ -280,6 +280,6 @@ def test_a_connection_where_nothing_more_is_asked_for_is_closed_without_an_error
     machine = ready(keep_open=True)
     machine.receive(append(0, "One"))
     machine.receive(end(1))
-    machine.done(Outcome((), 3, 1.0))
+    machine.done(UtteranceOutcome((), 3, 1.0))
 
     assert machine.timed_out() == [Close(1000, "nothing was asked for")]

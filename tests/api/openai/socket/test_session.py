@@ -13,11 +13,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from api.openai.socket.actions import Machine
+from api.openai.socket.actions import ProtocolMachine
 from api.openai.socket.nari import NariMachine
 from api.openai.socket.session import MAX_PUT_OFF
 from api.openai.socket.streaming_text import StreamingTextMachine
-from api.openai.socket.waits import Patience
+from api.openai.socket.waits import MessageTimeouts
 from rhapsode.contract.speech_socket import MAX_PIECE_BYTES, MAX_START_BYTES, NARI
 from tests.api.openai.socket.served_session import Voices, served
 
@@ -38,8 +38,8 @@ def end(sequence: int) -> dict[str, Any]:
 
 def play(
     scenario: Scenario,
-    patience: Patience | None = None,
-    make_machine: Callable[[], Machine] = lambda: NariMachine(24_000),
+    patience: MessageTimeouts | None = None,
+    make_machine: Callable[[], ProtocolMachine] = lambda: NariMachine(24_000),
 ) -> Voices:
     """Connect, and act. What was spoken is the answer."""
 
@@ -212,7 +212,7 @@ def test_a_writer_who_falls_silent_gives_the_place_back() -> None:
         assert messages[-1]["error"]["code"] == "input_timeout"
         assert await closing(client) == (1008, "input_timeout: nothing came for too long")
 
-    assert [each.end for each in play(scenario, Patience(text_s=0.2)).spoken] == ["cancelled"]
+    assert [each.end for each in play(scenario, MessageTimeouts(text_s=0.2)).spoken] == ["cancelled"]
 
 
 def test_a_writer_who_sends_a_word_now_and_then_does_not_hold_the_place_for_ever() -> None:
@@ -227,7 +227,7 @@ def test_a_writer_who_sends_a_word_now_and_then_does_not_hold_the_place_for_ever
         assert client.close_reason == "input_timeout: the text had no end after 0.5 s"
         assert client.close_code == 1008
 
-    assert [each.end for each in play(scenario, Patience(text_s=30.0, whole_text_s=0.5)).spoken] == ["cancelled"]
+    assert [each.end for each in play(scenario, MessageTimeouts(text_s=30.0, whole_text_s=0.5)).spoken] == ["cancelled"]
 
 
 def test_a_connection_that_is_as_old_as_it_may_be_ends_behind_its_request() -> None:
@@ -241,25 +241,25 @@ def test_a_connection_that_is_as_old_as_it_may_be_ends_behind_its_request() -> N
         assert (await heard(client, "response.done"))[-1]["stop_reason"] == "stop"
         assert await closing(client) == (1001, "connection_expired: a WebSocket stays open for 0.3 s; open another")
 
-    assert [each.text for each in play(scenario, Patience(connection_s=0.3)).spoken] == ["One two."]
+    assert [each.text for each in play(scenario, MessageTimeouts(connection_s=0.3)).spoken] == ["One two."]
 
 
 @pytest.mark.parametrize("machine", [lambda: NariMachine(24_000), StreamingTextMachine])
 def test_a_connection_that_is_as_old_as_it_may_be_is_closed_where_nothing_is_spoken(
-    machine: Callable[[], Machine],
+    machine: Callable[[], ProtocolMachine],
 ) -> None:
     async def scenario(client: ClientConnection, _: Voices) -> None:
         assert (await closing(client))[0] == 1001
 
-    play(scenario, Patience(connection_s=0.05), machine)
+    play(scenario, MessageTimeouts(connection_s=0.05), machine)
 
 
 @pytest.mark.parametrize("machine", [lambda: NariMachine(24_000), StreamingTextMachine])
-def test_a_client_that_says_nothing_is_not_waited_for(machine: Callable[[], Machine]) -> None:
+def test_a_client_that_says_nothing_is_not_waited_for(machine: Callable[[], ProtocolMachine]) -> None:
     async def scenario(client: ClientConnection, _: Voices) -> None:
         assert (await closing(client))[0] == 1008
 
-    play(scenario, Patience(start_s=0.05), machine)
+    play(scenario, MessageTimeouts(start_s=0.05), machine)
 
 
 def test_vllm_omnis_session_speaks_utterance_after_utterance() -> None:

@@ -10,25 +10,25 @@ from api.http.problems.problem import rate_limited
 from api.live.errors import server_stopping
 from api.openai.socket.actions import (
     Action,
+    AwaitedMessage,
     Close,
     Configure,
-    Extend,
+    ExtendUtterance,
+    FoundVoice,
     Message,
-    Outcome,
     Send,
     SendAudio,
     Speak,
     Stop,
-    Voice,
-    Waiting,
+    UtteranceOutcome,
 )
 from api.openai.socket.streaming_text import StreamingTextMachine
 from tests.api.openai.socket.pieces import cut, cuts
 
-RYAN = Voice("small", "Ryan", 24_000)
+RYAN = FoundVoice("small", "Ryan", 24_000)
 CONFIG: Message = {"type": "session.config", "voice": "Ryan", "response_format": "pcm", "stream_audio": True}
 DONE: Message = {"type": "input.done"}
-SPOKEN = Outcome((), 3, 1.0)
+SPOKEN = UtteranceOutcome((), 3, 1.0)
 
 
 def text(piece: str) -> Message:
@@ -59,11 +59,11 @@ def test_utterances_one_after_the_other() -> None:
     for index in range(2):
         place = {"utterance_index": index, "sentence_index": 0}
         assert machine.receive(text("One ")) == [Speak("One ")]
-        assert machine.receive(text("two.")) == [Extend("two.", is_last=False)]
+        assert machine.receive(text("two.")) == [ExtendUtterance("two.", is_last=False)]
         assert machine.started("r") == []
         started = {"sentence_text": "One two.", "format": "pcm", "sample_rate": 24_000, "channels": 1}
         assert machine.audio(b"12") == [Send({"type": "audio.start", **place, **started}), SendAudio(b"12")]
-        assert machine.receive(DONE) == [Extend("", is_last=True)]
+        assert machine.receive(DONE) == [ExtendUtterance("", is_last=True)]
         assert machine.audio(b"34") == [SendAudio(b"34")]
         assert told(machine.done(SPOKEN)) == [
             {"type": "audio.done", **place, "total_bytes": 4, "error": False},
@@ -83,11 +83,14 @@ def test_pieces_of_any_shape_ask_for_the_same_speech(spoken: str, places: list[i
     actions = [action for piece in cut(spoken, places) for action in machine.receive(text(piece))]
     actions += machine.receive(DONE)
 
-    asked = [each for each in actions if isinstance(each, Speak | Extend)]
+    asked = [each for each in actions if isinstance(each, Speak | ExtendUtterance)]
     assert asked == actions
     assert "".join(each.text for each in asked) == spoken
     assert isinstance(asked[0], Speak)
-    assert [each.is_last for each in asked[1:] if isinstance(each, Extend)] == [*(False for _ in asked[2:]), True]
+    assert [each.is_last for each in asked[1:] if isinstance(each, ExtendUtterance)] == [
+        *(False for _ in asked[2:]),
+        True,
+    ]
 
 
 def test_without_stream_audio_the_audio_is_one_message_by_default_a_wav() -> None:
@@ -120,7 +123,7 @@ def test_a_manner_cannot_change_within_an_utterance() -> None:
     machine.receive(text("One"))
 
     assert kinds(machine.receive(CONFIG)) == ["error"]
-    assert machine.receive(text(" two")) == [Extend(" two", is_last=False)]
+    assert machine.receive(text(" two")) == [ExtendUtterance(" two", is_last=False)]
 
 
 def test_the_text_of_an_utterance_whose_speech_failed_is_not_taken_for_the_next() -> None:
@@ -138,7 +141,7 @@ def test_the_text_of_an_utterance_whose_speech_failed_is_not_taken_for_the_next(
         "partial_audio": True,
         "action": "discard",
     }
-    assert machine.waiting is Waiting.TEXT
+    assert machine.waiting is AwaitedMessage.TEXT
     assert machine.receive(text(" two")) == []
     assert told(machine.receive(DONE)) == [{"type": "session.done", "utterance_index": 0, "total_sentences": 1}]
     assert machine.receive(text("Next")) == [Speak("Next")]
@@ -186,7 +189,7 @@ def test_while_an_utterance_is_spoken_the_next_waits() -> None:
 
     assert all(machine.puts_off(each) for each in (text("Next"), DONE, CONFIG, {"type": "session.close"}))
     assert not machine.puts_off({"type": "input.cancel"})
-    assert machine.waiting is Waiting.SPEECH
+    assert machine.waiting is AwaitedMessage.SPEECH
 
 
 @pytest.mark.parametrize(
@@ -245,9 +248,9 @@ def test_a_session_that_speaks_nothing_is_retired_at_once() -> None:
 
 def test_who_is_waited_for() -> None:
     machine = StreamingTextMachine()
-    assert machine.waiting is Waiting.START
+    assert machine.waiting is AwaitedMessage.START
     machine = ready()
-    assert machine.waiting is Waiting.NEXT
+    assert machine.waiting is AwaitedMessage.NEXT
     assert machine.timed_out() == [Close(1000, "nothing was asked for")]
     machine = ready()
     machine.receive(text("One"))

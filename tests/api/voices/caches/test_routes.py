@@ -13,7 +13,7 @@ import pytest
 from storage.jobs.record import JobError
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.voices.plan import ListedVoice, decode_voice_plan
+from storage.voices.plan import ListedRecording, decode_voice_plan
 from storage.voices.store import VoiceStore
 from tests.api.harness import ServedApi, claim
 from tests.api.voices.voices import (
@@ -333,8 +333,8 @@ def test_a_manifest_of_uploads_becomes_a_job_over_new_voices(api: ServedApi, for
     assert answer.json()["request"]["voices"] == 2
     item = claim(api, CPU_QUEUE)
     ada, bo = decode_voice_plan(api.objects.get(item.input_key))
-    assert isinstance(ada, ListedVoice)
-    assert isinstance(bo, ListedVoice)
+    assert isinstance(ada, ListedRecording)
+    assert isinstance(bo, ListedRecording)
     assert (ada.name, ada.audio, ada.mode, ada.ref_text) == ("Ada", audio, "in_context", "Hello, there.")
     assert (bo.name, bo.mode, bo.consent.statement) == ("Bo", "x_vector", "I am Bo")
     assert ada.consent.statement == CONSENT

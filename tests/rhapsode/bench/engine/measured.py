@@ -9,10 +9,10 @@ from rhapsode.bench.engine.report import (
     Card,
     ClosedLoop,
     Device,
-    Failed,
     FirstAudio,
-    LeftOut,
     ModelReport,
+    StageFailed,
+    StageLeftOut,
     Started,
 )
 from rhapsode.bench.report import Environment
@@ -47,8 +47,8 @@ def report() -> BenchReport:
         started=Started(12.0, 40.0, 256, 20 * GIB, (Card(8, 12, 1024), Card(16, 80, 1024), Card(4, 0, 0))),
         closed_loop=[loop(256, 1400.4), loop(1, 30.0)],
         first_audio=[FirstAudio(32, (15.0, 17.0, 16.0)), FirstAudio(0, (8.0, 9.0, 10.0))],
-        failed=[Failed("512 streams", "OutOfMemoryError: CUDA out of memory")],
-        left_out=[LeftOut("64 streams", "the time was over")],
+        failed=[StageFailed("512 streams", "OutOfMemoryError: CUDA out of memory")],
+        left_out=[StageLeftOut("64 streams", "the time was over")],
     )
     return BenchReport(
         environment=environment(),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode.bench.engine.report import BenchReport, Message
-from rhapsode.bench.engine.run import EngineRun, Model, plan_runs, run_all
+from rhapsode.bench.engine.run import BenchModel, EngineRun, plan_runs, run_all
 from tests.rhapsode.bench.engine.measured import environment
 
 # Says what a real one says: a row for each stage, unless the test has something else happen there.
@@ -64,7 +64,7 @@ def measure(tmp_path: Path) -> Measure:
     def run(streams: Sequence[int], happens: dict[str, object], seconds: float = 60.0) -> BenchReport:
         report = BenchReport(environment=environment())
         engine = EngineRun(
-            Model("1.7b", "random", tmp_path / "1.7b", "1.7b"),
+            BenchModel("1.7b", "random", tmp_path / "1.7b", "1.7b"),
             "cuda:0",
             "throughput",
             "bfloat16",
@@ -154,7 +154,7 @@ def test_an_engine_that_starts_too_late_is_not_started_again(measure: Measure) -
 
 def test_ctrl_c_leaves_what_there_was(measure: Measure, tmp_path: Path) -> None:
     report = BenchReport(environment=environment())
-    engine = plan_runs([Model("1.7b", "random", tmp_path, "1.7b")], "cuda:0", "bfloat16", (1, 8))[1]
+    engine = plan_runs([BenchModel("1.7b", "random", tmp_path, "1.7b")], "cuda:0", "bfloat16", (1, 8))[1]
 
     def interrupt(_model: str, message: Message) -> None:
         if message.kind == "begins" and message.stage == "8 streams":
@@ -168,7 +168,7 @@ def test_ctrl_c_leaves_what_there_was(measure: Measure, tmp_path: Path) -> None:
 
 
 def test_a_gpu_has_an_engine_for_the_wait_of_one_and_one_for_many(tmp_path: Path) -> None:
-    models = [Model(name, "random", tmp_path / name, name) for name in ("0.6b", "1.7b")]
+    models = [BenchModel(name, "random", tmp_path / name, name) for name in ("0.6b", "1.7b")]
 
     runs = plan_runs(models, "cuda:0", "float8", (1, 512))
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad, Outcome
-from rhapsode.bench.server.orders import Language, Level
-from rhapsode.bench.server.report import Asked, ServerReport, StageReport, summarize
+from rhapsode.bench.server.load import ClosedLoad, Load, MeasuredRequest, OpenLoad
+from rhapsode.bench.server.orders import Language, TextLevel
+from rhapsode.bench.server.report import MeasuredServer, ServerReport, StageReport, summarize
 from tests.rhapsode.bench.engine.measured import environment
 
 LOADS: tuple[Load, ...] = (ClosedLoad(1), ClosedLoad(8), OpenLoad(2.0))
 BEGINS_S, ENDS_S = 5.0, 25.0
 
 
-def outcome(number: int, chance: random.Random, slower: float, error: str | None) -> Outcome:
+def outcome(number: int, chance: random.Random, slower: float, error: str | None) -> MeasuredRequest:
     wait_s = slower * chance.uniform(0.08, 0.12)
     audio_s = chance.uniform(2.0, 6.0)
-    return Outcome(
+    return MeasuredRequest(
         number=number,
-        level=tuple(Level)[number % 3],
+        level=tuple(TextLevel)[number % 3],
         language=Language.ENGLISH,
         chars=40,
         due_s=BEGINS_S + 0.4 * number,
@@ -44,7 +44,7 @@ def stage(load: Load, seed: int = 0, slower: float = 1.0, requests: int = 40, er
 
 
 def report(stages: Sequence[StageReport], seed: int = 0) -> ServerReport:
-    asked = Asked(
+    asked = MeasuredServer(
         target="nari",
         url="http://there:8000",
         model=None,
@@ -52,7 +52,7 @@ def report(stages: Sequence[StageReport], seed: int = 0) -> ServerReport:
         instructions=None,
         parameters={},
         seed=seed,
-        levels=tuple(Level),
+        levels=tuple(TextLevel),
         languages=(Language.ENGLISH,),
         timeout_s=20,
         clients=2,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.server.orders import BOUNDS, Language, Level, TextBank, TextChoice
+from rhapsode.bench.server.orders import BOUNDS, Language, TextBank, TextChoice, TextLevel
 
 EVERY = tuple(Language)
 
@@ -28,14 +28,14 @@ def test_any_few_texts_in_a_row_have_every_length_and_language() -> None:
 
     kinds = {(order.level, order.language) for order in map(bank.order, range(9))}
 
-    assert kinds == {(level, language) for level in Level for language in Language}
+    assert kinds == {(level, language) for level in TextLevel for language in Language}
 
 
 def test_numbers_are_spoken_and_another_seed_says_something_else() -> None:
     texts, others = ([TextBank(TextChoice(seed)).order(number).text for number in range(300)] for seed in (0, 1))
 
     assert sum(any(character.isdigit() for character in text) for text in texts) > 150
-    long = {text for text in texts if len(text) >= BOUNDS[Level.LONG][0]}
+    long = {text for text in texts if len(text) >= BOUNDS[TextLevel.LONG][0]}
     assert len(long) == 100
     assert not long & set(others)
 

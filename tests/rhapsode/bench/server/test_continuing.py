@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rhapsode.bench.server.load import ClosedLoad
-from rhapsode.bench.server.orders import Speaking, TextChoice
-from rhapsode.bench.server.plan import Plan
+from rhapsode.bench.server.orders import SpeechTarget, TextChoice
+from rhapsode.bench.server.plan import BenchPlan
 from rhapsode.bench.server.report import NotTheSame, ServerReport, continued
 from rhapsode.bench.server.run import run_all
 from tests.rhapsode.bench.server.measured import BEGINS_S, report, stage
@@ -41,7 +41,7 @@ def test_only_what_is_lacking_is_measured_and_each_stage_is_kept() -> None:
     before.ended, before.wall_s = "interrupted", 30.0
     with speech_server("nari", Manner()) as url:
         loads = (ClosedLoad(1), ClosedLoad(2), ClosedLoad(3))
-        wanted = Plan("nari", Speaking(url), TextChoice(), loads, 0.0, 0.5, 20.0, 60.0, 1)
+        wanted = BenchPlan("nari", SpeechTarget(url), TextChoice(), loads, 0.0, 0.5, 20.0, 60.0, 1)
         run_all(before, wanted, lambda _: None, keep=lambda: kept.append(len(before.stages)))
 
     assert [each.load for each in before.stages] == list(loads)

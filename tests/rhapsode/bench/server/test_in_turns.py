@@ -8,8 +8,8 @@ import pytest
 
 from rhapsode.bench.server.compare import compare
 from rhapsode.bench.server.load import ClosedLoad
-from rhapsode.bench.server.orders import Speaking, TextChoice
-from rhapsode.bench.server.plan import Plan
+from rhapsode.bench.server.orders import SpeechTarget, TextChoice
+from rhapsode.bench.server.plan import BenchPlan
 from rhapsode.bench.server.run import joined, run_in_turns
 from tests.rhapsode.bench.server.measured import BEGINS_S, ENDS_S, report, stage
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
@@ -17,8 +17,8 @@ from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
 LOAD = ClosedLoad(4)
 
 
-def plan(url: str, seconds: float = 60.0) -> Plan:
-    return Plan("nari", Speaking(url), TextChoice(), (LOAD,), 0.0, 0.5, 20.0, seconds, 1)
+def plan(url: str, seconds: float = 60.0) -> BenchPlan:
+    return BenchPlan("nari", SpeechTarget(url), TextChoice(), (LOAD,), 0.0, 0.5, 20.0, seconds, 1)
 
 
 def test_both_say_the_same_texts_in_turns_and_the_slower_one_is_worse() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.server.listening import Ear, NotHeard, Onset, Playback, WavStream, Window
+from rhapsode.bench.server.listening import CountedWindow, Ear, NotHeard, Onset, SimulatedPlayback, WavStream
 
 RATE_HZ = 8_000
 cuts = st.lists(st.integers(0, 4_000), max_size=12)
@@ -55,7 +55,7 @@ def test_neither_hiss_nor_a_click_nor_an_offset_is_sound() -> None:
 def test_who_waits_as_long_as_the_buffer_says_hears_no_hole_and_not_a_moment_less(
     pieces: list[tuple[float, float]],
 ) -> None:
-    playback, now_s, arrivals = Playback(), 0.0, list[tuple[float, float]]()
+    playback, now_s, arrivals = SimulatedPlayback(), 0.0, list[tuple[float, float]]()
     for seconds, later_s in pieces:
         now_s += later_s
         arrivals.append((seconds, now_s))
@@ -81,7 +81,7 @@ def behind(arrivals: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def test_a_hole_moves_what_is_played_behind_it() -> None:
-    playback = Playback()
+    playback = SimulatedPlayback()
     playback.add(1.0, 10.0)
     playback.add(1.0, 10.5)
     playback.add(1.0, 13.0)
@@ -91,7 +91,7 @@ def test_a_hole_moves_what_is_played_behind_it() -> None:
 
 
 def test_a_place_that_has_not_come_is_not_played() -> None:
-    playback = Playback()
+    playback = SimulatedPlayback()
     playback.add(1.0, 10.0)
 
     with pytest.raises(ValueError, match="no such place"):
@@ -137,7 +137,7 @@ class Clock:
 @given(places=cuts)
 def test_an_ear_counts_what_came_within_its_window_to_the_sample(places: list[int]) -> None:
     clock = Clock()
-    ear = Ear(Window(1.0, 3.0), clock=clock)
+    ear = Ear(CountedWindow(1.0, 3.0), clock=clock)
     data = tone(0.5, 8_000)
     ear.sent()
     ear.form(RATE_HZ)
@@ -154,7 +154,7 @@ def test_an_ear_counts_what_came_within_its_window_to_the_sample(places: list[in
 
 def test_what_ends_within_a_sample_or_has_none_was_not_heard() -> None:
     for data, said in ((b"", "no audio"), (b"\0\0\0", "within a sample")):
-        ear = Ear(Window(0.0, 1.0))
+        ear = Ear(CountedWindow(0.0, 1.0))
         ear.form(RATE_HZ)
         ear.hear(data)
         with pytest.raises(NotHeard, match=said):

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from rhapsode.bench.server.load import ClosedLoad
-from rhapsode.bench.server.orders import Language, Level, Speaking, TextChoice
-from rhapsode.bench.server.plan import Plan
-from rhapsode.bench.server.quality import JudgeLost, Quality, Sample, measure_quality
+from rhapsode.bench.server.orders import Language, SpeechTarget, TextChoice, TextLevel
+from rhapsode.bench.server.plan import BenchPlan
+from rhapsode.bench.server.quality import JudgedQuality, JudgeLost, Sample, measure_quality
 from rhapsode.bench.server.text_report import quality_rows, quality_verdicts
 from tests.rhapsode.bench.server.speech_servers import RATE_HZ, SILENCE, TONE, Manner, speech_server
-from worker.speech.judging.messages import Judged
+from worker.speech.judging.messages import JudgedRecording
 
 
-def plan(url: str) -> Plan:
-    texts = TextChoice(levels=(Level.SHORT, Level.MEDIUM))
-    return Plan("nari", Speaking(url), texts, (ClosedLoad(1),), 0.0, 1.0, 20.0, 60.0, 1)
+def plan(url: str) -> BenchPlan:
+    texts = TextChoice(levels=(TextLevel.SHORT, TextLevel.MEDIUM))
+    return BenchPlan("nari", SpeechTarget(url), texts, (ClosedLoad(1),), 0.0, 1.0, 20.0, 60.0, 1)
 
 
 def test_each_text_is_spoken_twice_kept_once_and_judged(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_texts_that_there_is_no_time_for_are_told(tmp_path: Path) -> None:
     assert (found.samples, found.not_judged) == ((), ("4 texts: the time was over",))
 
 
-def sample(level: Level, words: int, errors: int, error: str | None = None) -> Sample:
-    judged = Judged(
+def sample(level: TextLevel, words: int, errors: int, error: str | None = None) -> Sample:
+    judged = JudgedRecording(
         path="x.wav",
         heard="heard",
         words=words,
@@ -95,7 +95,9 @@ def sample(level: Level, words: int, errors: int, error: str | None = None) -> S
 
 
 def test_words_are_added_up_before_they_are_divided() -> None:
-    found = Quality((sample(Level.SHORT, 5, 1), sample(Level.LONG, 95, 4), sample(Level.LONG, 100, 5, "503 full")))
+    found = JudgedQuality(
+        (sample(TextLevel.SHORT, 5, 1), sample(TextLevel.LONG, 95, 4), sample(TextLevel.LONG, 100, 5, "503 full"))
+    )
 
     assert found.word_error_rate == 0.05
     rows = quality_rows(found)
@@ -108,7 +110,7 @@ def test_words_are_added_up_before_they_are_divided() -> None:
 
 
 def test_without_a_recogniser_the_rest_is_told() -> None:
-    found = Quality((), ("words: no recogniser is installed",))
+    found = JudgedQuality((), ("words: no recogniser is installed",))
 
     assert found.word_error_rate is None
     assert "Not judged: words: no recogniser is installed" in list(quality_verdicts(found))

@@ -14,24 +14,24 @@ import pytest
 
 from rhapsode.bench.server.clients import COMMAND
 from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad
-from rhapsode.bench.server.orders import Language, Level, Speaking, TextBank, TextChoice
-from rhapsode.bench.server.plan import Plan, plan_loads, read_recorded
-from rhapsode.bench.server.report import Asked, ServerReport
+from rhapsode.bench.server.orders import Language, SpeechTarget, TextBank, TextChoice, TextLevel
+from rhapsode.bench.server.plan import BenchPlan, plan_loads, read_recorded
+from rhapsode.bench.server.report import MeasuredServer, ServerReport
 from rhapsode.bench.server.run import NoSpeech, check_speaks, run_all
 from rhapsode.bench.server.text_report import text_report
 from tests.rhapsode.bench.engine.measured import environment
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
 from tests.threads import join_in_time
 
-TEXTS = TextChoice(levels=(Level.SHORT, Level.MEDIUM))
+TEXTS = TextChoice(levels=(TextLevel.SHORT, TextLevel.MEDIUM))
 
 
-def plan(url: str, *loads: Load, window_s: float = 1.0, seconds: float = 120.0, clients: int = 2) -> Plan:
-    return Plan("nari", Speaking(url, key="hush"), TEXTS, loads, 0.4, window_s, 20.0, seconds, clients)
+def plan(url: str, *loads: Load, window_s: float = 1.0, seconds: float = 120.0, clients: int = 2) -> BenchPlan:
+    return BenchPlan("nari", SpeechTarget(url, key="hush"), TEXTS, loads, 0.4, window_s, 20.0, seconds, clients)
 
 
 def report() -> ServerReport:
-    asked = Asked(
+    asked = MeasuredServer(
         target="nari",
         url="http://there",
         model=None,
@@ -48,7 +48,9 @@ def report() -> ServerReport:
     return ServerReport(environment=environment(), asked=asked, price_per_hour=2.0)
 
 
-def run(chosen: Plan, tell: Callable[[str], None] = lambda _: None, command: tuple[str, ...] = COMMAND) -> ServerReport:
+def run(
+    chosen: BenchPlan, tell: Callable[[str], None] = lambda _: None, command: tuple[str, ...] = COMMAND
+) -> ServerReport:
     found = report()
     run_all(found, chosen, tell, command)
     return found
@@ -224,6 +226,6 @@ def test_languages_are_told_to_those_who_ask_for_them() -> None:
     with speech_server("nari", manner) as url:
         chosen = plan(url, ClosedLoad(1))
         texts = TextChoice(languages=(Language.ENGLISH, Language.CHINESE, Language.MIXED))
-        run(Plan("nari", chosen.speaking, texts, (OpenLoad(9.0, "even"),), 0.0, 1.0, 20.0, 60.0, 1))
+        run(BenchPlan("nari", chosen.speaking, texts, (OpenLoad(9.0, "even"),), 0.0, 1.0, 20.0, 60.0, 1))
 
     assert {str(body["language"]) for body in manner.heard} == {"English", "Chinese", "Auto"}

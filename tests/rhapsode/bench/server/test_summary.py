@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.server.load import ClosedLoad, OpenLoad, Outcome
-from rhapsode.bench.server.orders import Language, Level
+from rhapsode.bench.server.load import ClosedLoad, MeasuredRequest, OpenLoad
+from rhapsode.bench.server.orders import Language, TextLevel
 from rhapsode.bench.server.report import is_carried, spread, summarize
 
-HEARD = Outcome(
+HEARD = MeasuredRequest(
     number=0,
-    level=Level.SHORT,
+    level=TextLevel.SHORT,
     language=Language.ENGLISH,
     chars=30,
     due_s=2.0,
@@ -69,7 +69,7 @@ def test_a_spread_is_in_order_and_of_what_is_known(values: list[float | None]) -
 def test_streams_are_carried_if_every_one_was_whole_in_time_and_without_a_hole() -> None:
     load = ClosedLoad(1)
 
-    def carried(*outcomes: Outcome) -> bool:
+    def carried(*outcomes: MeasuredRequest) -> bool:
         return is_carried(load, summarize(outcomes, 1.0, 5.0, None, 0.2))
 
     assert carried(HEARD, HEARD)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from rhapsode.bench.server.listening import Ear, NotHeard, Refused, RequestFailed, Unreachable, Window
-from rhapsode.bench.server.orders import Language, Level, Order, Speaking, Task
+from rhapsode.bench.server.listening import CountedWindow, Ear, NotHeard, RequestFailed, RequestRefused, Unreachable
+from rhapsode.bench.server.orders import Language, SpeechRequestOrder, SpeechTarget, Task, TextLevel
 from rhapsode.bench.server.targets import TARGETS
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.bench.server.speech_servers import (
@@ -29,12 +29,12 @@ from tests.rhapsode.bench.server.speech_servers import (
 
 TEXT = "  The 12 boats lay  still.\nNobody moved. "
 SAMPLE = sorted((Path(__file__).resolve().parents[4] / "worker/small_voice/samples").glob("*.wav"))[0]
-EVERYTHING = Window(0.0, float("inf"))
+EVERYTHING = CountedWindow(0.0, float("inf"))
 
 
-def speak(kind: str, speaking: Speaking, text: str = TEXT) -> Ear:
+def speak(kind: str, speaking: SpeechTarget, text: str = TEXT) -> Ear:
     ear = Ear(EVERYTHING)
-    asyncio.run(TARGETS[kind](speaking).speak(Order(0, text, Language.ENGLISH, Level.SHORT), ear))
+    asyncio.run(TARGETS[kind](speaking).speak(SpeechRequestOrder(0, text, Language.ENGLISH, TextLevel.SHORT), ear))
     return ear
 
 
@@ -44,8 +44,8 @@ def live_stack(stack: Stack) -> Stack:
     give_up_s = time.monotonic() + 30
     while True:
         try:
-            speak("rhapsode", Speaking(stack.url), "Now.")
-        except Refused as refusal:
+            speak("rhapsode", SpeechTarget(stack.url), "Now.")
+        except RequestRefused as refusal:
             if refusal.status != 503 or time.monotonic() > give_up_s:
                 raise
             time.sleep(0.2)
@@ -66,7 +66,7 @@ def check_heard(ear: Ear, manner: Manner) -> None:
 def test_a_server_of_each_kind_is_heard(kind: str) -> None:
     manner = Manner()
     with speech_server(kind, manner) as url:
-        ear = speak(kind, Speaking(url, key="k", model="m", voice="v"))
+        ear = speak(kind, SpeechTarget(url, key="k", model="m", voice="v"))
 
     (body,) = manner.heard
     assert (body["input"], body["model"], body["voice"]) == (TEXT, "m", "v")
@@ -76,7 +76,7 @@ def test_a_server_of_each_kind_is_heard(kind: str) -> None:
 def test_words_go_one_by_one_over_a_socket_and_make_up_the_text() -> None:
     manner = Manner()
     with nari_socket_server(manner) as url:
-        ear = speak("nari-live", Speaking(url, voice="v", parameters={"seed": 7}))
+        ear = speak("nari-live", SpeechTarget(url, voice="v", parameters={"seed": 7}))
 
     (start,) = manner.heard
     assert (start["input"], start["voice"], start["seed"], start["language"]) == (TEXT, "v", 7, "English")
@@ -86,7 +86,7 @@ def test_words_go_one_by_one_over_a_socket_and_make_up_the_text() -> None:
 @pytest.mark.parametrize("kind", ["rhapsode", "rhapsode-live", "rhapsode-jobs", "openai", "vllm-omni", "nari-live"])
 def test_our_own_server_is_heard_as_what_it_is_compatible_with(kind: str, live_stack: Stack) -> None:
     parameters = {"language": "english"} if kind == "vllm-omni" else {}
-    ear = speak(kind, Speaking(live_stack.url, parameters=dict(parameters)), "The boats lay still.")
+    ear = speak(kind, SpeechTarget(live_stack.url, parameters=dict(parameters)), "The boats lay still.")
 
     assert ear.playback.audio_s > 0.5
     assert ear.audible_s is not None
@@ -98,19 +98,22 @@ RECORDING = "data:audio/wav;base64,UklGRg=="
 @pytest.mark.parametrize(
     ("speaking", "said"),
     [
-        (Speaking("", task=Task.CUSTOM_VOICE, voice="ryan"), {"task_type": "CustomVoice", "voice": "ryan"}),
-        (Speaking("", task=Task.VOICE_DESIGN, instructions="low"), {"task_type": "VoiceDesign", "instructions": "low"}),
+        (SpeechTarget("", task=Task.CUSTOM_VOICE, voice="ryan"), {"task_type": "CustomVoice", "voice": "ryan"}),
         (
-            Speaking("", task=Task.X_VECTOR, reference=RECORDING),
+            SpeechTarget("", task=Task.VOICE_DESIGN, instructions="low"),
+            {"task_type": "VoiceDesign", "instructions": "low"},
+        ),
+        (
+            SpeechTarget("", task=Task.X_VECTOR, reference=RECORDING),
             {"task_type": "Base", "ref_audio": RECORDING, "x_vector_only_mode": True},
         ),
         (
-            Speaking("", task=Task.IN_CONTEXT, reference=RECORDING, reference_text="So it goes."),
+            SpeechTarget("", task=Task.IN_CONTEXT, reference=RECORDING, reference_text="So it goes."),
             {"task_type": "Base", "ref_audio": RECORDING, "ref_text": "So it goes."},
         ),
     ],
 )
-def test_each_task_is_asked_for_in_the_words_of_the_family(speaking: Speaking, said: dict[str, JsonValue]) -> None:
+def test_each_task_is_asked_for_in_the_words_of_the_family(speaking: SpeechTarget, said: dict[str, JsonValue]) -> None:
     manner = Manner()
     with speech_server("vllm-omni", manner) as url:
         speak("vllm-omni", replace(speaking, url=url))
@@ -125,7 +128,7 @@ def test_each_task_is_asked_for_in_the_words_of_the_family(speaking: Speaking, s
 def test_our_own_server_speaks_like_a_recording(kind: str, task: Task, live_stack: Stack) -> None:
     recording = base64.b64encode(SAMPLE.read_bytes()).decode()
     text = "So it goes." if task is Task.IN_CONTEXT else None
-    speaking = Speaking(
+    speaking = SpeechTarget(
         live_stack.url,
         task=task,
         reference=f"data:audio/wav;base64,{recording}",
@@ -139,19 +142,19 @@ def test_our_own_server_speaks_like_a_recording(kind: str, task: Task, live_stac
 def test_parameters_go_before_what_a_kind_would_send() -> None:
     manner = Manner()
     with speech_server("vllm-omni", manner) as url:
-        speak("vllm-omni", Speaking(url, parameters={"language": "Chinese", "task_type": "VoiceDesign"}))
+        speak("vllm-omni", SpeechTarget(url, parameters={"language": "Chinese", "task_type": "VoiceDesign"}))
 
     assert (manner.heard[0]["language"], manner.heard[0]["task_type"]) == ("Chinese", "VoiceDesign")
 
 
 def test_what_a_server_refuses_it_refuses_in_its_own_words() -> None:
-    with speech_server("openai", Manner()) as url, pytest.raises(Refused, match=r"422 .*unknown: \['seed'\]"):
-        speak("openai", Speaking(url, parameters={"seed": 7}))
+    with speech_server("openai", Manner()) as url, pytest.raises(RequestRefused, match=r"422 .*unknown: \['seed'\]"):
+        speak("openai", SpeechTarget(url, parameters={"seed": 7}))
 
 
 def test_a_refusal_over_a_socket_has_its_status() -> None:
-    with nari_socket_server(Manner(fails_after=0)) as url, pytest.raises(Refused, match="429 no place"):
-        speak("nari-live", Speaking(url))
+    with nari_socket_server(Manner(fails_after=0)) as url, pytest.raises(RequestRefused, match="429 no place"):
+        speak("nari-live", SpeechTarget(url))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_a_refusal_over_a_socket_has_its_status() -> None:
 )
 def test_audio_of_another_kind_is_not_taken_for_samples(headers: dict[str, str], said: str) -> None:
     with speech_server("sglang-omni", Manner(headers=headers)) as url, pytest.raises(NotHeard, match=re.escape(said)):
-        speak("sglang-omni", Speaking(url))
+        speak("sglang-omni", SpeechTarget(url))
 
 
 def test_a_server_that_answers_with_a_wav_is_heard_at_its_rate() -> None:
@@ -174,22 +177,22 @@ def test_a_server_that_answers_with_a_wav_is_heard_at_its_rate() -> None:
         file.setparams((1, 2, RATE_HZ // 2, 0, "NONE", ""))
     manner = Manner(headers={"Content-Type": "audio/x-wav"}, head=wav.getvalue())
     with speech_server("openai", manner) as url:
-        ear = speak("openai", Speaking(url))
+        ear = speak("openai", SpeechTarget(url))
 
     assert ear.playback.audio_s == pytest.approx(2 * manner.audio_s)
 
 
 def test_an_answer_that_breaks_off_was_not_heard() -> None:
     with speech_server("nari", Manner(breaks_off=True)) as url, pytest.raises(Unreachable):
-        speak("nari", Speaking(url))
+        speak("nari", SpeechTarget(url))
     with nari_socket_server(Manner(breaks_off=True)) as url, pytest.raises(Unreachable):
-        speak("nari-live", Speaking(url))
+        speak("nari-live", SpeechTarget(url))
 
 
 def test_silence_alone_is_audio_and_no_sound() -> None:
     manner = Manner(pieces=0)
     with speech_server("nari", manner) as url:
-        ear = speak("nari", Speaking(url))
+        ear = speak("nari", SpeechTarget(url))
 
     assert (ear.playback.audio_s, ear.audible_s) == (pytest.approx(SILENCE_S), None)
 
@@ -197,11 +200,11 @@ def test_silence_alone_is_audio_and_no_sound() -> None:
 @pytest.mark.parametrize("kind", TARGETS)
 def test_where_nothing_listens_a_request_fails_in_one_line(kind: str) -> None:
     with pytest.raises(RequestFailed) as failure:
-        speak(kind, Speaking("http://127.0.0.1:9"))
+        speak(kind, SpeechTarget("http://127.0.0.1:9"))
 
     assert isinstance(failure.value, Unreachable)
     assert "\n" not in str(failure.value)
 
 
 def test_a_key_is_not_shown() -> None:
-    assert "hush" not in repr(Speaking("http://127.0.0.1:9", key="hush"))
+    assert "hush" not in repr(SpeechTarget("http://127.0.0.1:9", key="hush"))

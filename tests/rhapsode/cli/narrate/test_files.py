@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.narrate.files import Document, Ssml, title_of, with_parts
+from rhapsode.cli.narrate.files import DocumentFile, Ssml, title_of, with_parts
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ def test_what_has_no_name_has_no_title(file: str) -> None:
 
 
 def test_chapters_are_chosen_of_a_document_alone() -> None:
-    book = Document(Path("book.epub"), "epub")
+    book = DocumentFile(Path("book.epub"), "epub")
 
     assert with_parts(book, None) is book
-    assert with_parts(book, ["3, 5", "7"]) == Document(Path("book.epub"), "epub", ("3", "5", "7"))
+    assert with_parts(book, ["3, 5", "7"]) == DocumentFile(Path("book.epub"), "epub", ("3", "5", "7"))
     with pytest.raises(Misuse, match="'b!d' must be the id of a chapter"):
         with_parts(book, ["b!d"])
     for spoken in ("A text.", Ssml("<speak/>")):

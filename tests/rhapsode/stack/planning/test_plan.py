@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhapsode.stack.errors import PlanRefused
-from rhapsode.stack.planning.machine import Core, Gpu, Machine
+from rhapsode.stack.planning.machine import Core, Gpu, MachineFacts
 from rhapsode.stack.planning.plan import MOST_OF_A_KIND, StackPlan, plan_processes
 from rhapsode.stack.planning.wishes import Wishes
 from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR
@@ -19,16 +19,16 @@ GIB = 1024**3
 KINDS = (API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR)
 
 
-def machine_of(num_cores: int, num_gpus: int = 0, *, nodes: int = 1, memory_gib: float = 256) -> Machine:
+def machine_of(num_cores: int, num_gpus: int = 0, *, nodes: int = 1, memory_gib: float = 256) -> MachineFacts:
     """Two threads a core, one half of them numbered behind the other, as Linux does; GPUs in turn near each node."""
     units = max(1, num_cores // 2)
     cores = tuple(Core(number, number % units, number % units * nodes // units) for number in range(num_cores))
     gpus = tuple(Gpu(f"cuda:{n}", "NVIDIA H200", 140 * GIB, n * nodes // num_gpus) for n in range(num_gpus))
-    return Machine(cores, num_cores, round(memory_gib * GIB), gpus)
+    return MachineFacts(cores, num_cores, round(memory_gib * GIB), gpus)
 
 
 @st.composite
-def machines(draw: st.DrawFn) -> Machine:
+def machines(draw: st.DrawFn) -> MachineFacts:
     numbers = draw(st.sets(st.integers(0, 511), min_size=1, max_size=256))
     near = st.integers(0, 3)
     cores = tuple(Core(number, draw(st.integers(0, number)), draw(near)) for number in sorted(numbers))
@@ -36,7 +36,7 @@ def machines(draw: st.DrawFn) -> Machine:
     gpus = tuple(Gpu(f"cuda:{n}", "GPU", GIB, draw(st.none() | near)) for n in range(num_gpus))
     allowance = draw(st.integers(max(1, num_gpus), len(cores)))
     can_divide = allowance == len(cores) and draw(st.booleans())
-    return Machine(cores, allowance, draw(st.integers(2**28, 2**42)), gpus, can_divide)
+    return MachineFacts(cores, allowance, draw(st.integers(2**28, 2**42)), gpus, can_divide)
 
 
 def counts(plan: StackPlan) -> Counter[str]:
@@ -44,7 +44,7 @@ def counts(plan: StackPlan) -> Counter[str]:
 
 
 @given(machines())
-def test_every_gpu_has_a_worker_and_every_kind_a_process(machine: Machine) -> None:
+def test_every_gpu_has_a_worker_and_every_kind_a_process(machine: MachineFacts) -> None:
     plan = plan_processes(machine, Wishes())
 
     devices = [worker.device for worker in plan.of_kind(GPU_WORKER)]
@@ -54,7 +54,7 @@ def test_every_gpu_has_a_worker_and_every_kind_a_process(machine: Machine) -> No
 
 
 @given(machines())
-def test_names_are_one_processs_alone(machine: Machine) -> None:
+def test_names_are_one_processs_alone(machine: MachineFacts) -> None:
     plan = plan_processes(machine, Wishes())
 
     for names in ([each.name for each in plan.processes], [each.worker_name for each in plan.processes]):
@@ -62,7 +62,7 @@ def test_names_are_one_processs_alone(machine: Machine) -> None:
 
 
 @given(machines())
-def test_cores_of_a_gpu_worker_are_its_own_and_none_is_idle(machine: Machine) -> None:
+def test_cores_of_a_gpu_worker_are_its_own_and_none_is_idle(machine: MachineFacts) -> None:
     plan = plan_processes(machine, Wishes())
 
     there = {core.number for core in machine.cores}
@@ -79,7 +79,7 @@ def test_cores_of_a_gpu_worker_are_its_own_and_none_is_idle(machine: Machine) ->
 
 
 @given(machines())
-def test_no_kind_has_more_processes_than_there_are_cores_and_memory_is_kept(machine: Machine) -> None:
+def test_no_kind_has_more_processes_than_there_are_cores_and_memory_is_kept(machine: MachineFacts) -> None:
     number = counts(plan_processes(machine, Wishes()))
 
     assert max(number.values()) <= max(machine.allowance, 1)
@@ -97,7 +97,7 @@ def test_more_cores_are_never_less_processes(num_gpus: int, num_cores: int) -> N
 
 
 @given(machines(), st.integers(1, 300), st.integers(1, 300))
-def test_what_is_asked_for_is_what_is_started_or_refused(machine: Machine, apis: int, cpu_workers: int) -> None:
+def test_what_is_asked_for_is_what_is_started_or_refused(machine: MachineFacts, apis: int, cpu_workers: int) -> None:
     wishes = Wishes(api_processes=apis, cpu_workers=cpu_workers)
     if max(apis, cpu_workers) <= machine.allowance:
         number = counts(plan_processes(machine, wishes))
@@ -121,9 +121,11 @@ def test_what_is_asked_for_is_what_is_started_or_refused(machine: Machine, apis:
         (machine_of(192, 8, nodes=2), 8, 12),
         (machine_of(16, 1, memory_gib=2), 1, 8),
     ],
-    ids=lambda value: f"{len(value.cores)}-cores-{len(value.gpus)}-gpus" if isinstance(value, Machine) else str(value),
+    ids=lambda value: (
+        f"{len(value.cores)}-cores-{len(value.gpus)}-gpus" if isinstance(value, MachineFacts) else str(value)
+    ),
 )
-def test_machines_of_usual_sizes(machine: Machine, apis: int, own: int) -> None:
+def test_machines_of_usual_sizes(machine: MachineFacts, apis: int, own: int) -> None:
     plan = plan_processes(machine, Wishes())
 
     assert counts(plan)[API] == apis
@@ -155,7 +157,7 @@ def test_named_devices_are_taken_and_no_others() -> None:
 def test_a_gpu_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(PlanRefused, match=r"^--device: cuda:2 is not here; there is cuda:0, cuda:1$"):
         plan_processes(machine_of(8, 2), Wishes(("cuda:0", "cuda:2"), "--device"))
-    without = Machine((Core(0, 0),), 1, GIB, gpu_note="torch 2.9.1+cpu is a build for CPUs")
+    without = MachineFacts((Core(0, 0),), 1, GIB, gpu_note="torch 2.9.1+cpu is a build for CPUs")
     with pytest.raises(
         PlanRefused, match=r"^RHAPSODE_DEVICE: .* there is no GPU \(torch 2.9.1\+cpu is a build for CPUs"
     ):

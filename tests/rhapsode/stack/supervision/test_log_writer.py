@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rhapsode.stack.errors import StartFailed
+from rhapsode.stack.errors import StackStartFailed
 from rhapsode.stack.events import ProcessEnded
-from rhapsode.stack.supervision.child import Child
+from rhapsode.stack.supervision.child import SupervisedChild
 from tests.process_tree import children_of, is_alive
 from tests.rhapsode.stack.supervision.test_supervisor import Recorder, program, recorder, wait_until
 
@@ -45,8 +45,8 @@ LOUD = (
 )
 
 
-def with_writer(child: Child, writer: str = WRITER) -> Child:
-    return Child(replace(child.spec, log_writer=(sys.executable, "-c", writer)), child.log.parent)
+def with_writer(child: SupervisedChild, writer: str = WRITER) -> SupervisedChild:
+    return SupervisedChild(replace(child.spec, log_writer=(sys.executable, "-c", writer)), child.log.parent)
 
 
 def writer_of() -> int:
@@ -54,7 +54,7 @@ def writer_of() -> int:
     return pid
 
 
-def is_told(child: Child, words: str) -> bool:
+def is_told(child: SupervisedChild, words: str) -> bool:
     return words in child.log.read_text()
 
 
@@ -96,7 +96,7 @@ def test_the_last_words_are_in_the_log_before_anybody_asks(recorder: Recorder, t
     child = with_writer(program(tmp_path, "broken", "raise SystemExit('no such data')"), late)
     recorder.supervisor.start([child])
 
-    with pytest.raises(StartFailed, match=r"broken ended with status 1 while starting: no such data \(log"):
+    with pytest.raises(StackStartFailed, match=r"broken ended with status 1 while starting: no such data \(log"):
         wait_until(lambda: False, recorder.supervisor.watch_start)
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rhapsode.stack.errors import StartFailed
+from rhapsode.stack.errors import StackStartFailed
 from rhapsode.stack.events import ProcessEnded, ProcessKilled, ProcessRestarted, StackEvent, Stopping
 from rhapsode.stack.state_file import ProcessRecord
 from rhapsode.stack.supervision import child as child_module
-from rhapsode.stack.supervision.child import Child, ProcessSpec
+from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
 from rhapsode.stack.supervision.orphans import end_orphans
 from rhapsode.stack.supervision.supervisor import Supervisor
 from tests.process_tree import is_alive
@@ -49,8 +49,8 @@ def recorder() -> Iterator[Recorder]:
     recorder.supervisor.stop([[record.name for record in recorder.records]], lambda: True)
 
 
-def program(folder: Path, name: str, code: str, grace_s: float = 5.0) -> Child:
-    return Child(ProcessSpec(name, (sys.executable, "-c", code), os.environ, folder, grace_s), folder)
+def program(folder: Path, name: str, code: str, grace_s: float = 5.0) -> SupervisedChild:
+    return SupervisedChild(ProcessSpec(name, (sys.executable, "-c", code), os.environ, folder, grace_s), folder)
 
 
 def wait_until(is_so: Callable[[], bool], look: Callable[[], None] = lambda: None) -> None:
@@ -115,7 +115,7 @@ def test_a_process_that_will_not_stay_ends_the_start_with_its_last_words(
         [program(tmp_path, "broken", "print('starting'); raise SystemExit('no such checkpoint')")]
     )
 
-    with pytest.raises(StartFailed, match=r"broken ended with status 1 while starting: .*no such checkpoint"):
+    with pytest.raises(StackStartFailed, match=r"broken ended with status 1 while starting: .*no such checkpoint"):
         wait_until(lambda: False, recorder.supervisor.watch_start)
 
 
@@ -186,7 +186,7 @@ def test_a_process_and_what_it_starts_have_the_cores_that_they_were_given(record
         "print('done', flush=True); time.sleep(60)"
     )
     core = min(core_numbers())
-    child = Child(replace(program(tmp_path, "confined", code).spec, cores=(core,)), tmp_path)
+    child = SupervisedChild(replace(program(tmp_path, "confined", code).spec, cores=(core,)), tmp_path)
 
     recorder.supervisor.start([child])
 

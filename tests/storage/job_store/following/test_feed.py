@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.ids import JobId
-from storage.job_store.following.event import JobEvent, order_of
+from storage.job_store.following.event import LoggedEvent, order_of
 from storage.job_store.following.feed import KEPT, JobFeed
 from storage.job_store.following.feeds import Follower, Sleep
 from storage.job_store.following.reads import PAGE, EventReads
@@ -30,7 +30,7 @@ class ScriptedServer:
     """A log, and what is on its way to the feed: a subscription's confirmation, then every event, in order."""
 
     def __init__(self, feed: JobFeed) -> None:
-        self.log: list[JobEvent] = []
+        self.log: list[LoggedEvent] = []
         self.between: list[str] = []
         self._feed = feed
         self._is_subscribed = False
@@ -58,7 +58,7 @@ class ScriptedServer:
             case _:
                 pass
 
-    async def page(self, job_id: JobId, after: str) -> list[JobEvent]:
+    async def page(self, job_id: JobId, after: str) -> list[LoggedEvent]:
         between, self.between = self.between, []
         for step in between[: len(between) // 2]:
             self.do(step)
@@ -68,7 +68,7 @@ class ScriptedServer:
         return page
 
     def _append(self) -> None:
-        event = JobEvent(f"{len(self.log) // 3 + 1}-{len(self.log) % 3}", "job.segment.completed", 0, {})
+        event = LoggedEvent(f"{len(self.log) // 3 + 1}-{len(self.log) % 3}", "job.segment.completed", 0, {})
         self.log.append(event)
         if self._is_subscribed:
             self._on_its_way.append(lambda: self._feed.tell(event))
@@ -81,7 +81,7 @@ class ScriptedReader:
         known: Any = server
         self._follower = Follower(feed, cast("EventReads", known), cast("EventSubscription", known), Sleep())
         feed.followers.add(self._follower)
-        self.seen: list[JobEvent] = []
+        self.seen: list[LoggedEvent] = []
 
     async def look(self) -> None:
         while await self._follower.wait(0):
@@ -117,7 +117,7 @@ def test_a_feed_holds_no_more_than_it_says() -> None:
     feed.begin()
 
     for number in range(1, 3 * KEPT):
-        feed.tell(JobEvent(f"{number}-0", "job.paused", 0, {}))
+        feed.tell(LoggedEvent(f"{number}-0", "job.paused", 0, {}))
 
     assert len(feed.behind("0")) == KEPT
     assert feed.reaches_back_to(f"{2 * KEPT - 1}-0")

@@ -19,7 +19,7 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.database.schema_version import ChannelsRefused, agree_on_layout
 from storage.ids import JobId
 from storage.job_store.events import EventLog
-from storage.job_store.following.event import JobEvent
+from storage.job_store.following.event import LoggedEvent
 from storage.job_store.following.feeds import EventFeeds, open_event_feeds
 from storage.job_store.following.reads import PAGE
 from storage.job_store.following.subscription import EventSubscription
@@ -49,7 +49,7 @@ def run(settings: StorageSettings, story: Callable[[EventFeeds], Awaitable[None]
     asyncio.run(opened())
 
 
-async def hear(feeds: EventFeeds, job_id: JobId, last: str, seen: list[JobEvent] | None = None) -> list[JobEvent]:
+async def hear(feeds: EventFeeds, job_id: JobId, last: str, seen: list[LoggedEvent] | None = None) -> list[LoggedEvent]:
     """The job's events up to one of the type `last`."""
     seen = [] if seen is None else seen
     with feeds.following(job_id) as follower:
@@ -77,7 +77,7 @@ def test_what_is_there_comes_first_and_then_what_happens(
     job = start_job(store, 2)
 
     async def story(feeds: EventFeeds) -> None:
-        seen: list[JobEvent] = []
+        seen: list[LoggedEvent] = []
         hearing = asyncio.create_task(hear(feeds, job.id, "job.succeeded", seen))
         await until(lambda: len(seen) == 2)
         await asyncio.to_thread(finish_segments, store, 2)
@@ -95,7 +95,7 @@ def test_a_long_log_is_read_in_pages(
     finish_segments(store, PAGE + 50)
 
     async def story(feeds: EventFeeds) -> None:
-        pages: list[list[JobEvent]] = []
+        pages: list[list[LoggedEvent]] = []
         with feeds.following(job.id) as follower:
             while not pages or pages[-1]:
                 page = await follower.events(pages[-1][-1].id if pages else "0")
@@ -141,7 +141,7 @@ def test_followers_ask_nothing_while_nothing_happens_and_go_on_where_they_were_a
         with connect_redis(settings) as client:
             store = open_store(client)
             jobs = [start_job(store, 1).id for _ in range(20)]
-            seen: dict[JobId, list[JobEvent]] = {job: [] for job in jobs}
+            seen: dict[JobId, list[LoggedEvent]] = {job: [] for job in jobs}
             hearing = [asyncio.create_task(hear(feeds, job, "job.cancelled", seen[job])) for job in jobs]
             await until(lambda: all(len(each) == 2 for each in seen.values()))
             before = client.info("stats")["total_commands_processed"]

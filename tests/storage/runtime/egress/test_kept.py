@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from storage.runtime.egress import kept
-from storage.runtime.egress.client import Answer, AttemptTimes
+from storage.runtime.egress.client import AttemptTimes, HttpAnswer
 from storage.runtime.egress.connecting import Resolver
 from storage.runtime.egress.errors import AddressBlocked, ConnectionFailed, HostUnresolved, TimedOut
 from storage.runtime.egress.kept import KeptHttp
@@ -48,7 +48,9 @@ def used(
     asyncio.run(run())
 
 
-async def post(client: KeptHttp, port: int, body: bytes = b"{}", party: str = "alice", scheme: str = "http") -> Answer:
+async def post(
+    client: KeptHttp, port: int, body: bytes = b"{}", party: str = "alice", scheme: str = "http"
+) -> HttpAnswer:
     return await client.post(party, f"{scheme}://studio.test:{port}/hook", body, {}, 100)
 
 

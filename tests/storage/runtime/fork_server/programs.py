@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from storage.runtime.fork_server.client import Ended, ForkServer, Reading
+from storage.runtime.fork_server.client import ChildEnd, ChildTask, ForkServer
 
 PRELUDE = """
 import json, os, signal, socket, sys, threading
@@ -31,7 +31,7 @@ def ask(
     data: bytes = b"",
     patience_s: float = 30.0,
     check: Callable[[], None] = lambda: None,
-) -> Ended:
+) -> ChildEnd:
     with tempfile.TemporaryFile() as file:
         file.write(data)
-        return fork_server.run(Reading(arguments, file, 1 << 20, patience_s, check))
+        return fork_server.run(ChildTask(arguments, file, 1 << 20, patience_s, check))

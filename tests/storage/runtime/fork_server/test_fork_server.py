@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.audio.recordings import DECODERS
-from storage.runtime.fork_server.client import Ended, ForkServer
+from storage.runtime.fork_server.client import ChildEnd, ForkServer
 from storage.runtime.fork_server.limits import MOST_DESCRIPTORS
-from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive_order, send_order
+from storage.runtime.fork_server.protocol import ChildOrder, ConnectionEnded, receive_order, send_order
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from tests.process_tree import children_of, is_alive
 from tests.property_tests import examples
@@ -119,13 +119,13 @@ def test_nothing_runs_in_a_fork_server_beside_the_thread_that_forks(real: ForkSe
 def test_many_children_at_once_read_each_its_own_file(fork_server: ForkServer) -> None:
     files = [b"%d" % number for number in range(40)]
 
-    def echo(data: bytes) -> Ended:
+    def echo(data: bytes) -> ChildEnd:
         return ask(fork_server, "echo", data=data)
 
     with BoundedExecutor(8) as pool:
         answers = list(pool.map(echo, files))
 
-    assert answers == [Ended(0, data, "") for data in files]
+    assert answers == [ChildEnd(0, data, "") for data in files]
 
 
 def test_a_child_is_held_to_its_memory_and_its_output(fork_server: ForkServer) -> None:
@@ -197,7 +197,7 @@ def test_a_fork_server_that_was_killed_is_started_again(fork_server: ForkServer)
 
     os.kill(killed, signal.SIGKILL)
 
-    assert ask(fork_server, "echo", data=b"as before") == Ended(0, b"as before", "")
+    assert ask(fork_server, "echo", data=b"as before") == ChildEnd(0, b"as before", "")
     assert fork_server.pid not in (None, killed)
 
 
@@ -258,7 +258,7 @@ def test_orders_arrive_as_they_were_sent(arguments: tuple[str, ...]) -> None:
     with ours, theirs:
         descriptor = ours.fileno()
 
-        send_order(ours, Order(arguments, descriptor, descriptor, descriptor, descriptor))
+        send_order(ours, ChildOrder(arguments, descriptor, descriptor, descriptor, descriptor))
         order = receive_order(theirs)
 
         assert order.arguments == arguments

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.audio.gain import CEILING, amplified
@@ -26,7 +26,7 @@ def spoken(*said: tuple[str, float | None]) -> list[Placed]:
     """Segments of a second by speakers, so loud in LUFS."""
     return [
         Placed(
-            PlannedSegment(index, index, index + 1, "Words.", 0.4, speaker=speaker),
+            PlanSegment(index, index, index + 1, "Words.", 0.4, speaker=speaker),
             SegmentResult(index, 1, RATE_HZ, "", loudness_lufs=loudness),
             index * RATE_HZ,
             0,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.segments.timeline import Span
+from storage.segments.timeline import TimeSpan
 from worker.assembly.timed_text.cues import LEAST_CUE_S, MAX_COLUMNS, MAX_CUE_S, Cue, HeardSentence, columns, cues
-from worker.assembly.timed_text.heard_words import Heard, heard_words
+from worker.assembly.timed_text.heard_words import TimedStretch, heard_words
 
 UNITS_PER_S = 15.0
 
@@ -26,8 +26,8 @@ JAPANESE = (
 
 def said(text: str, start_s: float = 0.0, *, speaker: str = "", pause_s: float = 0.4) -> HeardSentence:
     """A sentence at an even pace."""
-    span = Span(start_s, start_s + columns(text) / UNITS_PER_S)
-    return HeardSentence(heard_words(text, [Heard(0, len(text), span)]), speaker, "english", pause_s)
+    span = TimeSpan(start_s, start_s + columns(text) / UNITS_PER_S)
+    return HeardSentence(heard_words(text, [TimedStretch(0, len(text), span)]), speaker, "english", pause_s)
 
 
 def lines_of(cue: Cue) -> list[str]:
@@ -94,7 +94,7 @@ def test_a_name_takes_room_in_its_line() -> None:
 
 def test_a_cue_stays_until_it_is_read_but_never_over_the_next() -> None:
     alone = [said("Ah.", 3.0, pause_s=1.0)]
-    assert next(cues(alone, names_speakers=False)).span == Span(3.0, 3.0 + LEAST_CUE_S)
+    assert next(cues(alone, names_speakers=False)).span == TimeSpan(3.0, 3.0 + LEAST_CUE_S)
     close = [said("Ah.", 3.0, pause_s=1.0), said("What a day that was, said the old man at last.", 3.5)]
     first, second = cues(close, names_speakers=False)
     assert 3.2 <= first.span.end_s < second.span.start_s == 3.5
@@ -133,8 +133,10 @@ def test_every_word_is_shown_once_in_bounds(
     start_s, sentences = 0.0, list[HeardSentence]()
     for words, speaker, pause_s, pace in spoken:
         text = " ".join(words)
-        span = Span(start_s, start_s + len(text) / pace)
-        sentences.append(HeardSentence(heard_words(text, [Heard(0, len(text), span)]), speaker, "english", pause_s))
+        span = TimeSpan(start_s, start_s + len(text) / pace)
+        sentences.append(
+            HeardSentence(heard_words(text, [TimedStretch(0, len(text), span)]), speaker, "english", pause_s)
+        )
         start_s = span.end_s + pause_s
     found = list(cues(sentences, names_speakers=True))
     wanted = [word.text for sentence in sentences for word in sentence.words]

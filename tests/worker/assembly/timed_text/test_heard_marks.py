@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from reading.script.script import Mark
-from storage.segments.timeline import Span
+from storage.segments.timeline import TimeSpan
 from worker.assembly.timed_text.heard_marks import heard_marks
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence, TimedWord
 from worker.speech.alignment.aligner import Method
@@ -14,18 +14,18 @@ from worker.speech.alignment.written import even_time
 SOURCE = "One two three.\n\nFour five."
 
 
-def segment(planned: PlannedSegment, first_s: float, *, is_gap: bool = False) -> TimedSegment:
+def segment(planned: PlanSegment, first_s: float, *, is_gap: bool = False) -> TimedSegment:
     """Every word takes a second, and between two is one of silence."""
     (sentence,) = planned.sentences
     words = list(words_of(sentence.written))
-    span = Span(first_s, first_s + 2 * len(words) - 1)
+    span = TimeSpan(first_s, first_s + 2 * len(words) - 1)
     if is_gap:
         return TimedSegment(None, (TimedSentence(sentence, span, ()),))
     timed = [TimedWord(word, even_time(word, first_s + 2 * n, first_s + 2 * n + 1)) for n, word in enumerate(words)]
     return TimedSegment(Method.ALIGNED, (TimedSentence(sentence, span, tuple(timed)),))
 
 
-FIRST, SECOND = PlannedSegment(0, 0, 16, SOURCE[:14], 0.5), PlannedSegment(1, 16, 26, SOURCE[16:], 0.0)
+FIRST, SECOND = PlanSegment(0, 0, 16, SOURCE[:14], 0.5), PlanSegment(1, 16, 26, SOURCE[16:], 0.0)
 MARKS = (
     Mark("before", 0),
     Mark("two", 3),
@@ -50,7 +50,7 @@ def test_of_a_gap_the_beginning_is_known_alone() -> None:
 
 
 def test_of_an_edit_the_words_that_stayed_are_known() -> None:
-    edited = PlannedSegment(0, 0, 16, "One or three.", 0.5)
+    edited = PlanSegment(0, 0, 16, "One or three.", 0.5)
 
     assert times(segment(edited, 1.0), segment(SECOND, 10.0))[:3] == [1, 5, 2]
 

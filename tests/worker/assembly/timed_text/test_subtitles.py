@@ -6,11 +6,11 @@ import itertools
 
 import pytest
 
-from reading.plan.plan import Plan, PlannedSegment
+from reading.plan.plan import Plan, PlanSegment
 from rhapsode.contract.jobs.output import SubtitleFormat
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Placed, Span
-from worker.assembly.narration import Narration
+from storage.segments.timeline import Placed, TimeSpan
+from worker.assembly.narration import AssembledNarration
 from worker.assembly.timed_text.subtitles import subtitles
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence, TimedWord, shared
 from worker.speech.alignment.aligner import Method
@@ -23,7 +23,7 @@ BREAKS = (22, 94)
 
 def made(form: SubtitleFormat, *, karaoke: bool) -> str:
     """Each word begins half a second after the one before and lasts 0.4 s."""
-    planned = PlannedSegment(0, 0, len(WRITTEN), WRITTEN, 0.0, breaks=BREAKS)
+    planned = PlanSegment(0, 0, len(WRITTEN), WRITTEN, 0.0, breaks=BREAKS)
     sentences: list[TimedSentence] = []
     at_s = 1.0
     for sentence in planned.sentences:
@@ -31,9 +31,9 @@ def made(form: SubtitleFormat, *, karaoke: bool) -> str:
         for word in words_of(sentence.written):
             words.append(TimedWord(word, even_time(word, at_s, at_s + 0.4)))
             at_s += 0.5
-        sentences.append(TimedSentence(sentence, Span(words[0].time.start_s, words[-1].time.end_s), tuple(words)))
+        sentences.append(TimedSentence(sentence, TimeSpan(words[0].time.start_s, words[-1].time.end_s), tuple(words)))
     placed = Placed(planned, SegmentResult(0, 1, 24_000 * 13, "ab" * 32), 0, 0)
-    narration = Narration(Plan((planned,)), (placed,), 24_000, (), "english")
+    narration = AssembledNarration(Plan((planned,)), (placed,), 24_000, (), "english")
     timed = [TimedSegment(Method.ALIGNED, tuple(sentences))]
     return b"".join(subtitles(form, narration, timed, karaoke=karaoke)).decode()
 
@@ -61,9 +61,9 @@ def test_karaoke_says_when_each_word_but_the_first_is_heard() -> None:
 @pytest.mark.parametrize("number", [1, 3])
 def test_sentences_of_a_gap_share_its_time(number: int) -> None:
     text = " ".join(["Gone."] * number)
-    planned = PlannedSegment(0, 0, len(text), text, 0.0, breaks=tuple(6 * n for n in range(1, number)))
+    planned = PlanSegment(0, 0, len(text), text, 0.0, breaks=tuple(6 * n for n in range(1, number)))
 
-    spans = [each.span for each in shared(planned.sentences, Span(2.0, 5.0))]
+    spans = [each.span for each in shared(planned.sentences, TimeSpan(2.0, 5.0))]
 
     assert len(spans) == number
     assert (spans[0].start_s, spans[-1].end_s) == (2.0, pytest.approx(5.0))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from reading.plan.plan import Plan, PlannedSegment
+from reading.plan.plan import Plan, PlanSegment
 from rhapsode.contract.jobs.output import Timestamps
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Placed, Span
-from worker.assembly.narration import Narration
+from storage.segments.timeline import Placed, TimeSpan
+from worker.assembly.narration import AssembledNarration
 from worker.assembly.timed_text.timestamps import timestamps
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence, TimedWord
 from worker.speech.alignment.aligner import Method
@@ -21,13 +21,13 @@ from worker.speech.alignment.written import even_time
 SOURCE = "“Hi  there.” In 1984 we [p. 3] left."
 SPOKEN = "“Hi there.” In nineteen eighty four we left."
 WRITTEN = "“Hi there.” In 1984 we left."
-PLANNED = PlannedSegment(0, 0, len(SOURCE), SPOKEN, 0.0, written_otherwise=WRITTEN, breaks=((13, 12, 12),))
+PLANNED = PlanSegment(0, 0, len(SOURCE), SPOKEN, 0.0, written_otherwise=WRITTEN, breaks=((13, 12, 12),))
 
 
-def rows(level: Timestamps, planned: PlannedSegment = PLANNED, source: str = SOURCE) -> dict[str, Any]:
+def rows(level: Timestamps, planned: PlanSegment = PLANNED, source: str = SOURCE) -> dict[str, Any]:
     """Every word takes a second, and between two is one of silence."""
     placed = Placed(planned, SegmentResult(0, 1, 240_000, "ab" * 32), 0, 0)
-    narration = Narration(Plan((planned,)), (placed,), 24_000, ())
+    narration = AssembledNarration(Plan((planned,)), (placed,), 24_000, ())
     timed: Sequence[TimedSegment] = ()
     if level is not Timestamps.SEGMENT:
         timed = (TimedSegment(Method.ALIGNED, tuple(sentences(planned))),)
@@ -38,13 +38,13 @@ def rows(level: Timestamps, planned: PlannedSegment = PLANNED, source: str = SOU
     return row
 
 
-def sentences(planned: PlannedSegment) -> Sequence[TimedSentence]:
+def sentences(planned: PlanSegment) -> Sequence[TimedSentence]:
     found: list[TimedSentence] = []
     at = 1
     for sentence in planned.sentences:
         words = list(words_of(sentence.written))
         timed = [TimedWord(word, even_time(word, at + 2 * n, at + 2 * n + 1)) for n, word in enumerate(words)]
-        found.append(TimedSentence(sentence, Span(at, at + 2 * len(words) - 1), tuple(timed)))
+        found.append(TimedSentence(sentence, TimeSpan(at, at + 2 * len(words) - 1), tuple(timed)))
         at += 2 * len(words)
     return found
 
@@ -79,7 +79,7 @@ def test_a_word_of_an_edit_has_no_place_in_the_source() -> None:
 
 @pytest.mark.parametrize("written", [WRITTEN, "春が来た。", "one", "—a—", "a  b"])
 def test_characters_are_three_arrays_without_a_hole(written: str) -> None:
-    planned = PLANNED if written == WRITTEN else PlannedSegment(0, 0, len(written), written, 0.0)
+    planned = PLANNED if written == WRITTEN else PlanSegment(0, 0, len(written), written, 0.0)
 
     row = rows(Timestamps.CHARACTER, planned)
 
@@ -98,10 +98,10 @@ def test_characters_are_three_arrays_without_a_hole(written: str) -> None:
 
 
 def test_a_gap_shares_its_time_among_its_characters() -> None:
-    planned = PlannedSegment(0, 0, 4, "Gone", 0.0)
+    planned = PlanSegment(0, 0, 4, "Gone", 0.0)
     placed = Placed(planned, SegmentResult(0, 1, 48_000, "ab" * 32), 0, 0)
-    gap = TimedSegment(None, (TimedSentence(planned.sentences[0], Span(0.0, 2.0), ()),))
-    narration = Narration(Plan((planned,)), (placed,), 24_000, ())
+    gap = TimedSegment(None, (TimedSentence(planned.sentences[0], TimeSpan(0.0, 2.0), ()),))
+    narration = AssembledNarration(Plan((planned,)), (placed,), 24_000, ())
 
     (row,) = json.loads(b"".join(timestamps(Timestamps.CHARACTER, narration, (gap,), "Gone")))["segments"]
 

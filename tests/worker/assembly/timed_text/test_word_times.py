@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reading.plan.plan import PlannedSegment
+from reading.plan.plan import PlanSegment
 from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.timed_text.kept_times import KeptTimes
@@ -30,7 +30,7 @@ def samples() -> NDArray[np.int16]:
 
 
 def heard(
-    samples: NDArray[np.int16], planned: PlannedSegment, language: str = "english", **result: object
+    samples: NDArray[np.int16], planned: PlanSegment, language: str = "english", **result: object
 ) -> TimedSegment:
     facts = SegmentResult(0, 1, len(samples), "ab" * 32)
     placed = Placed(planned, replace(facts, **result), 2 * RATE_HZ, 0)
@@ -42,7 +42,7 @@ def starts(timed: TimedSegment) -> list[float]:
 
 
 def test_words_are_told_in_the_time_of_the_narration(samples: NDArray[np.int16]) -> None:
-    timed = heard(samples, PlannedSegment(0, 0, len(TEXT), TEXT, 0.0))
+    timed = heard(samples, PlanSegment(0, 0, len(TEXT), TEXT, 0.0))
 
     assert timed.method is Method.ALIGNED
     assert starts(timed) == pytest.approx([2 + start_s for start_s in STARTS_S], abs=0.06)
@@ -52,7 +52,7 @@ def test_words_are_told_in_the_time_of_the_narration(samples: NDArray[np.int16])
 
 
 def test_a_narration_at_another_speed_has_its_words_in_proportion(samples: NDArray[np.int16]) -> None:
-    planned = PlannedSegment(0, 0, len(TEXT), TEXT, 0.0)
+    planned = PlanSegment(0, 0, len(TEXT), TEXT, 0.0)
     usual, half = (
         WordClock("english", RATE_HZ).times(
             Placed(planned, SegmentResult(0, 1, len(samples), "ab" * 32), RATE_HZ, 0, speed), samples
@@ -67,7 +67,7 @@ def test_a_narration_at_another_speed_has_its_words_in_proportion(samples: NDArr
 
 def test_what_is_kept_of_them_until_the_end_says_the_same(samples: NDArray[np.int16]) -> None:
     said = "The moon came up. ... Behind the 春 dark pine trees."
-    planned = PlannedSegment(0, 10, 10 + len(said), said, 0.0, breaks=(18, 22))
+    planned = PlanSegment(0, 10, 10 + len(said), said, 0.0, breaks=(18, 22))
     kept = KeptTimes(RATE_HZ)
     given: list[TimedSegment] = []
     for hours, flags in ((0, ()), (100, ()), (120, (SILENCED,))):
@@ -88,7 +88,7 @@ def test_what_is_kept_of_them_until_the_end_says_the_same(samples: NDArray[np.in
 def test_sentences_of_one_segment_have_their_own_words(samples: NDArray[np.int16]) -> None:
     said = "The moon came up. Behind the dark pine trees."
 
-    timed = heard(samples, PlannedSegment(0, 10, 10 + len(said), said, 0.0, breaks=(18,)))
+    timed = heard(samples, PlanSegment(0, 10, 10 + len(said), said, 0.0, breaks=(18,)))
 
     first, second = timed.sentences
     assert [len(first.words), len(second.words)] == [4, 5]
@@ -97,7 +97,7 @@ def test_sentences_of_one_segment_have_their_own_words(samples: NDArray[np.int16
 
 
 def test_what_is_written_lasts_as_what_was_said_for_it(samples: NDArray[np.int16]) -> None:
-    planned = PlannedSegment(0, 0, 30, TEXT, 0.0, written_otherwise="The moon came up **behind** the dkpt.")
+    planned = PlanSegment(0, 0, 30, TEXT, 0.0, written_otherwise="The moon came up **behind** the dkpt.")
 
     timed = heard(samples, planned)
 
@@ -109,7 +109,7 @@ def test_what_is_written_lasts_as_what_was_said_for_it(samples: NDArray[np.int16
 
 def test_digits_that_a_model_was_given_are_looked_for_as_they_sound(samples: NDArray[np.int16]) -> None:
     """The sample does not say so; the estimate for "nineteen eighty-four" is longer than for four digits."""
-    timed = heard(samples, PlannedSegment(0, 0, 20, "In 1984 he said so.", 0.0))
+    timed = heard(samples, PlanSegment(0, 0, 20, "In 1984 he said so.", 0.0))
 
     assert timed.method is Method.ESTIMATED
     year = timed.sentences[0].words[1]
@@ -118,7 +118,7 @@ def test_digits_that_a_model_was_given_are_looked_for_as_they_sound(samples: NDA
 
 
 def test_another_language_is_estimated_and_a_gap_has_no_words(samples: NDArray[np.int16]) -> None:
-    planned = PlannedSegment(0, 0, len(TEXT), TEXT, 0.0)
+    planned = PlanSegment(0, 0, len(TEXT), TEXT, 0.0)
 
     assert heard(samples, planned, "german").method is Method.ESTIMATED
     assert heard(samples, replace(planned, language="German")).method is Method.ESTIMATED
@@ -129,9 +129,9 @@ def test_another_language_is_estimated_and_a_gap_has_no_words(samples: NDArray[n
 
 
 def test_a_sentence_without_words_lasts_no_time_beside_others(samples: NDArray[np.int16]) -> None:
-    timed = heard(samples, PlannedSegment(0, 0, len(TEXT) + 4, f"{TEXT} ***", 0.0, breaks=(len(TEXT) + 1,)))
+    timed = heard(samples, PlanSegment(0, 0, len(TEXT) + 4, f"{TEXT} ***", 0.0, breaks=(len(TEXT) + 1,)))
 
     moon, stars = timed.sentences
     assert stars.span.start_s == stars.span.end_s == moon.span.end_s
-    alone = heard(samples, PlannedSegment(0, 0, 3, "***", 0.0))
+    alone = heard(samples, PlanSegment(0, 0, 3, "***", 0.0))
     assert alone.sentences[0].span.duration_s > 2

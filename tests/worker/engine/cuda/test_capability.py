@@ -10,7 +10,7 @@ import pytest
 
 from worker.engine.cuda.capability import CudaDevice, DevicePath, path_for, require_plain, require_precisions
 from worker.engine.errors import StartError
-from worker.engine.profiles import Reproducibility
+from worker.engine.profiles import EngineReproducibility
 from worker.engine.settings import NativeEngineSettings, Precision
 
 # As torch 2.11 for CUDA 12.8 says of itself.
@@ -76,5 +76,5 @@ def test_what_only_the_kernels_keep_is_refused_on_the_plain_path() -> None:
     with pytest.raises(StartError, match="no eight bits"):
         require_plain(replace(SETTINGS, mlp_precision=Precision.FLOAT8))
     with pytest.raises(StartError, match="strict"):
-        require_plain(replace(SETTINGS, reproducibility=Reproducibility.STRICT))
+        require_plain(replace(SETTINGS, reproducibility=EngineReproducibility.STRICT))
     require_plain(SETTINGS)

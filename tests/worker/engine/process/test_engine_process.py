@@ -35,7 +35,7 @@ from worker.engine.interface import (
     Urgency,
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
-from worker.engine.process.protocol import RELEASE, Failed
+from worker.engine.process.protocol import RELEASE, CallFailed
 from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 from worker.process.children.channel import Channel
@@ -466,7 +466,7 @@ def _message(value: object) -> bytes:
         (RELEASE + b"GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n", "a message of"),
         (RELEASE + struct.pack("=QQI", 8, 0, 0) + b"no words", "not a message"),
         (RELEASE + _message("ready"), "is said by no host"),
-        (RELEASE + _message(Failed(7, EngineError("why"))), "call 7, which is not in flight"),
+        (RELEASE + _message(CallFailed(7, EngineError("why"))), "call 7, which is not in flight"),
     ],
     ids=["greeting", "lengths", "pickle", "value", "answer"],
 )

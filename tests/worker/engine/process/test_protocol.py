@@ -37,17 +37,17 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.process.protocol import (
-    Cancel,
+    CallFailed,
+    CallSpoken,
+    CancelCall,
     EncodeVoice,
-    Extend,
-    Failed,
+    ExtendCall,
     FromHost,
     Heartbeat,
-    Ready,
-    Spoken,
+    HostReady,
+    HostStartFailed,
     SpokenPart,
-    Start,
-    StartFailed,
+    StartHost,
     Submit,
     ToHost,
     VoiceEncoded,
@@ -71,19 +71,19 @@ REQUEST = SpeechRequest(
     is_opening=True,
 )
 MESSAGES: list[ToHost | FromHost] = [
-    Start(NativeEngineSettings(Path("/a folder/ü"), 3, 2, "cuda:1", 2)),
-    Start(VllmEngineSettings(Path("/a folder/ü"), 3)),
-    Start(FakeEngineSettings(slots=5, step_s=0.25)),
+    StartHost(NativeEngineSettings(Path("/a folder/ü"), 3, 2, "cuda:1", 2)),
+    StartHost(VllmEngineSettings(Path("/a folder/ü"), 3)),
+    StartHost(FakeEngineSettings(slots=5, step_s=0.25)),
     Submit(1, REQUEST, is_streamed=True),
     Submit(2, dataclasses.replace(REQUEST, conditioning=BuiltInSpeaker("ada", "softly"))),
     Submit(3, dataclasses.replace(REQUEST, conditioning=DesignedVoice("old"), max_frames=None)),
     Submit(4, dataclasses.replace(REQUEST, prefix=CODES, text_is_open=True, urgency=Urgency.LIVE)),
-    Extend("r", " and more", is_last=True),
-    Cancel("r"),
+    ExtendCall("r", " and more", is_last=True),
+    CancelCall("r"),
     EncodeVoice(5, ReferenceAudio(PCM, 24_000, None)),
     Heartbeat(EngineStats(1, 2, 3, 4, 5, 6, 7, 8)),
     SpokenPart(6, SpeechChunk(PCM, CODES)),
-    Spoken(7, Speech(PCM, CODES, 24_000, FinishReason.LENGTH, 0.125)),
+    CallSpoken(7, Speech(PCM, CODES, 24_000, FinishReason.LENGTH, 0.125)),
     VoiceEncoded(8, PROMPT),
     VoiceEncoded(9, XVectorPrompt(PCM)),
 ]
@@ -96,7 +96,7 @@ def test_a_message_comes_out_as_it_went_in(message: ToHost | FromHost) -> None:
 
 def test_what_an_engine_says_of_itself_comes_out_as_it_went_in() -> None:
     engine = FakeEngine(FakeEngineSettings())
-    ready = Ready(engine.info)
+    ready = HostReady(engine.info)
     engine.close()
 
     assert _through_a_channel(ready) == ready
@@ -106,18 +106,18 @@ def test_what_an_engine_says_of_itself_comes_out_as_it_went_in() -> None:
     "kind", [EngineError, RequestRejected, RequestCancelled, EngineDied, EngineUnavailable, CheckpointError]
 )
 def test_errors_keep_class_and_words(kind: type[EngineError]) -> None:
-    failed = _through_a_channel(Failed(3, kind("What happened.")))
+    failed = _through_a_channel(CallFailed(3, kind("What happened.")))
 
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, CallFailed)
     assert type(failed.error) is kind
     assert str(failed.error) == "What happened."
 
 
 @pytest.mark.parametrize("kind", [StartError, CheckpointError, EngineNotInstalled])
 def test_what_keeps_an_engine_from_starting_keeps_class_and_words(kind: type[StartError]) -> None:
-    failed = _through_a_channel(StartFailed(kind("What is missing.")))
+    failed = _through_a_channel(HostStartFailed(kind("What is missing.")))
 
-    assert isinstance(failed, StartFailed)
+    assert isinstance(failed, HostStartFailed)
     assert type(failed.error) is kind
     assert str(failed.error) == "What is missing."
 

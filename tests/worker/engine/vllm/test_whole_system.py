@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode import Rhapsode
-from rhapsode.client.request_options import Sampling
+from rhapsode.client.request_options import SamplingFields
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
@@ -22,8 +22,8 @@ TEXT = """The Fox and the Grapes
 A fox saw some grapes on a high vine. He jumped, and he jumped again, but he could not reach them. At last he walked \
 away, and he was sure that they were sour.
 """
-GREEDY: Sampling = {"temperature": 0.0}
-DRAWN: Sampling = {"temperature": 1.2, "top_k": 20}
+GREEDY: SamplingFields = {"temperature": 0.0}
+DRAWN: SamplingFields = {"temperature": 1.2, "top_k": 20}
 
 
 def environment(engine: str) -> dict[str, str]:
@@ -32,7 +32,7 @@ def environment(engine: str) -> dict[str, str]:
     return mine | {"RHAPSODE_ENGINE": engine, "RHAPSODE_ENGINE_THREADS": "1"}
 
 
-def narrate(client: Rhapsode, path: Path, sampling: Sampling) -> bytes:
+def narrate(client: Rhapsode, path: Path, sampling: SamplingFields) -> bytes:
     job = client.submit_job(TEXT, seed=7, quality={"gate": "off"}, sampling=sampling)
     done = client.wait(job, timeout_s=WAIT_S)
     assert done.state == "succeeded", done

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from reading.drafting.draft import Draft
-from reading.drafting.warnings import JobWarning
-from reading.plan.plan import Chapter, Plan, PlannedSegment
+from reading.drafting.warnings import TextWarning
+from reading.plan.plan import Chapter, Plan, PlanSegment
 from reading.spelling.rules import PronunciationRule, encode_rules
 from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration
@@ -67,9 +67,9 @@ def test_the_process_makes_of_every_kind_of_input_what_the_function_does(request
 
 def test_messages_arrive_as_they_were_sent() -> None:
     request = DraftRequest(document(DocumentFormat.EPUB, "3"), b"\n\x00{}\n", (b"", b"\n"))
-    segment = PlannedSegment(0, 0, 3, "Ä\n.", 0.5, "Tom", "german", "calm", 5, 0, "id")
+    segment = PlanSegment(0, 0, 3, "Ä\n.", 0.5, "Tom", "german", "calm", 5, 0, "id")
     plan = Plan((replace(segment, is_last=True),), (Chapter("One\n", 0, "1"),), "T", "A", "de")
-    draft = Draft(plan, "Ä\n.", 7, (JobWarning("foreign_letters", "3", 0),), True, b"\n\x89PNG")
+    draft = Draft(plan, "Ä\n.", 7, (TextWarning("foreign_letters", "3", 0),), True, b"\n\x89PNG")
     file = io.BytesIO()
 
     write_request(request, file)

@@ -14,7 +14,7 @@ from worker.engine.interface import FinishReason, Speech
 from worker.settings import SMALL_VOICE
 from worker.speech.audio.speech_edges import finish_edges
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
-from worker.speech.quality.verdict import Utterance
+from worker.speech.quality.verdict import JudgedUtterance
 
 TEXT = "Rain falls softly on the quiet garden where nobody walks anymore."
 BOUNDS = UNCALIBRATED.bounds("english", "ada")
@@ -44,8 +44,8 @@ def moon_twice(pause_s: float = 0.1) -> Speech:
     return Speech(pcm, np.zeros((1, 16), np.int16), SAMPLE_RATE_HZ, FinishReason.EOS, 0.0)
 
 
-def utterance(text: str = TEXT) -> Utterance:
-    return Utterance(speech(text), text, "ada", "english")
+def utterance(text: str = TEXT) -> JudgedUtterance:
+    return JudgedUtterance(speech(text), text, "ada", "english")
 
 
 def key(name: str) -> str:

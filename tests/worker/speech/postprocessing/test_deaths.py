@@ -27,7 +27,7 @@ from tests.worker.speech.postprocessing.speech_to_finish import HEADER, REST, TE
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import PostProcessorDied, PostProcessorsClosed
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import Spoken, StoredSpeech
+from worker.speech.postprocessing.interface import SpeechToStore, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
 
 STATE_S = 120.0
@@ -149,7 +149,7 @@ def test_packs_are_whole_though_those_who_write_them_are_killed(pool: PostProces
         if number in (10, 25):
             # While others are written.
             os.kill(pool.pids[0], signal.SIGKILL)
-        return pool.store_pack(tenant, [Spoken(header, speech()) for header in headers])
+        return pool.store_pack(tenant, [SpeechToStore(header, speech()) for header in headers])
 
     with BoundedExecutor(6) as threads:
         packs = list(threads.map(store_and_kill, range(40)))

@@ -19,11 +19,11 @@ from storage.segments.packs import MAX_SEGMENTS
 from tests.property_tests import examples
 from tests.threads import BoundedExecutor
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, speech
-from worker.speech.postprocessing.interface import PackPart, Spoken, StoredSpeech
+from worker.speech.postprocessing.interface import PackPart, SpeechToStore, StoredSpeech
 from worker.speech.postprocessing.packing import SegmentPacker
 
 NEVER_S = 3600.0
-PART = Spoken(HEADER, speech("Hm."))
+PART = SpeechToStore(HEADER, speech("Hm."))
 
 
 def lease(index: int, job: str = "job_a") -> Lease:
@@ -69,7 +69,7 @@ class Desk:
         return outcome
 
     def _bring(self, each: Lease, arrived: threading.Event) -> bool:
-        part = Spoken(HEADER, PART.speech)
+        part = SpeechToStore(HEADER, PART.speech)
         arrived.set()
         stored = self.packer.stored_with_others(each, part, self.store)
         assert stored is None or stored.num_samples == id(part)
@@ -201,7 +201,7 @@ def test_whoever_comes_in_whatever_order_is_stored_once_and_nobody_is_left_waiti
     def run(number: int) -> bool:
         each = lease(number, f"job_{number % num_jobs}")
         with packer.under_way(each):
-            part = Spoken(HEADER, PART.speech)
+            part = SpeechToStore(HEADER, PART.speech)
             stored = packer.stored_with_others(each, part, store)
             assert stored is None or stored.num_samples == id(part)
             return stored is not None

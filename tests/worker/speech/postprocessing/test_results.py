@@ -30,7 +30,7 @@ from worker.speech.audio.samples import NotFinite
 from worker.speech.audio.segment_audio import decode_segment
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import Spoken, StoredSpeech
+from worker.speech.postprocessing.interface import SpeechToStore, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.postprocessing.protocol import Raised, Store, answer
 from worker.speech.postprocessing.sentence_ends import SentencePauses
@@ -86,7 +86,7 @@ def test_a_process_stores_the_same_pack_whose_segments_are_those_stored_alone(
 ) -> None:
     texts = {3: "Short.", 1: TEXT, 2: "The moon came up."}
     headers = {index: replace(HEADER, job="there", index=index, fence=10 + index) for index in texts}
-    parts = [Spoken(headers[index], speech(text)) for index, text in texts.items()]
+    parts = [SpeechToStore(headers[index], speech(text)) for index, text in texts.items()]
 
     there, again = pool.store_pack(TenantId("t"), parts), pool.store_pack(TenantId("t"), parts)
     here = own.store_pack(TenantId("t"), [replace(part, header=replace(part.header, job="other")) for part in parts])
@@ -108,7 +108,7 @@ def test_a_pack_with_one_that_cannot_be_finished_is_not_stored(pool: PostProcess
     headers = [replace(HEADER, job="broken", index=index) for index in (1, 2)]
 
     with pytest.raises(NotFinite):
-        pool.store_pack(TenantId("t"), [Spoken(headers[0], speech()), Spoken(headers[1], broken)])
+        pool.store_pack(TenantId("t"), [SpeechToStore(headers[0], speech()), SpeechToStore(headers[1], broken)])
 
     assert not (folder / "objects/jobs/t/broken").exists()
 

@@ -17,7 +17,7 @@ from tests.worker.speech.quality.probes.given import Damage, Given
 from worker.engine.interface import FinishReason, Speech
 from worker.speech.quality.calibration.calibrate import Example
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, SpeechBounds, read_calibration
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.measures import measure
 from worker.speech.quality.sound.measures import measure_sound
 from worker.speech.quality.sound_checks import sound_findings
@@ -42,7 +42,7 @@ def bounds_of(speaker: str) -> SpeechBounds:
     return CALIBRATION.bounds("english", speaker)
 
 
-def findings(example: Example, bounds: SpeechBounds) -> list[Finding]:
+def findings(example: Example, bounds: SpeechBounds) -> list[SpeechFinding]:
     assert bounds.sound is not None
     sound = measure_sound(example.speech, measure(example.speech).loudness_db)
     return list(sound_findings(sound, bounds.sound, bounds.voice))

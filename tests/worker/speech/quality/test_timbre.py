@@ -18,13 +18,13 @@ from worker.engine.interface import Speech
 from worker.speech.quality.findings import Defect
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.sound.timbre import LEAST_UTTERANCES, Timbre, TimbreNorm, timbre_norm
-from worker.speech.quality.verdict import Utterance, Verdict, measured_verdict
+from worker.speech.quality.verdict import JudgedUtterance, Verdict, measured_verdict
 
 CLONE = "a clone"
 
 
 def verdict(speech: Speech, norm: TimbreNorm | None, speaker: str = CLONE) -> Verdict:
-    utterance = Utterance(speech, "The moon rose, and the tide followed it.", speaker, "english")
+    utterance = JudgedUtterance(speech, "The moon rose, and the tide followed it.", speaker, "english")
     unpaced = replace(bounds_of(speaker), duration=None)
     return measured_verdict(utterance, Gate.BASIC, unpaced, JobNorms(1.0, None, norm))
 

@@ -14,7 +14,7 @@ from itertools import cycle
 
 import torch
 
-from worker.engine.cuda.codec.convolution import Convolution
+from worker.engine.cuda.codec.convolution import CausalConvolution
 from worker.engine.cuda.codec.pass_runner import (
     PASSES_UNDER_WAY,
     DevicePasses,
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 class CapturedPasses:
     """Raises whatever CUDA raises when a pass cannot be captured: the engine does not start then."""
 
-    def __init__(self, weights: CodecWeights, plan: CodecPlan, convolve: Convolution, priority: int = 0) -> None:
+    def __init__(self, weights: CodecWeights, plan: CodecPlan, convolve: CausalConvolution, priority: int = 0) -> None:
         """priority: of the CUDA stream, lower goes first."""
         self._device = weights.frame_table.device
         self._stream = torch.cuda.Stream(self._device, priority=priority)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from worker.engine.cuda.codec.convolution import Convolution
+from worker.engine.cuda.codec.convolution import CausalConvolution
 from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs
 from worker.engine.cuda.codec.kernels.depthwise_norm import depthwise_norm
 from worker.engine.cuda.codec.kernels.frame_embedding import embed_frames
@@ -29,9 +29,9 @@ from worker.engine.cuda.codec.kernels.window_attention import (
 from worker.engine.cuda.codec.stream_state import HistoryMoves, Past, StateArena, carve
 from worker.engine.cuda.codec.weights import (
     BlockWeights,
+    CodecTransformerWeights,
     CodecWeights,
     TransformerLayerWeights,
-    TransformerWeights,
     UnitWeights,
     UpsampleWeights,
 )
@@ -79,7 +79,7 @@ class CodecPass:
     def __init__(
         self,
         weights: CodecWeights,
-        convolve: Convolution,
+        convolve: CausalConvolution,
         arena: StateArena,
         workspace: Tensor,
         num_streams: int,
@@ -149,7 +149,7 @@ class CodecPass:
         self,
         normed: Tensor,
         layer: TransformerLayerWeights,
-        weights: TransformerWeights,
+        weights: CodecTransformerWeights,
         starts: Tensor,
         kept: Tensor,
     ) -> Tensor:

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 _HOPPER = 9
 
 
-class Convolution(Protocol):
+class CausalConvolution(Protocol):
     """The contract is `causal_conv`'s."""
 
     def __call__(
@@ -30,7 +30,7 @@ class Convolution(Protocol):
     ) -> None: ...
 
 
-def convolution_for(device: torch.device, dtype: torch.dtype) -> Convolution:
+def convolution_for(device: torch.device, dtype: torch.dtype) -> CausalConvolution:
     """Hopper's own kernels for 16-bit floats on a Hopper GPU; anywhere else those that run on every device."""
     if device.type != "cuda":
         return causal_conv

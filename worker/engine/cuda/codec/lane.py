@@ -15,7 +15,7 @@ from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, within
 from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest, ReferencePass
 from worker.engine.interface import SpeechChunk
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
+from worker.engine.serving.codec_lane import CodecClient, EndedFrames, LaneCounters
 from worker.engine.serving.talker_lane import SpeechPart
 
 
@@ -34,7 +34,7 @@ class _Launched:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class PassTrigger:
     """A pass begins when so many frames are waiting, or the first of them has waited for so long.
 
     Passes over few frames use the device badly, and the device is the talker's as well. Where fewer than
@@ -55,7 +55,7 @@ class BatchedCodecLane:
     """
 
     def __init__(
-        self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: Patience, frames_beside_streams: int
+        self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: PassTrigger, frames_beside_streams: int
     ) -> None:
         """frames_beside_streams: the most frames of a pass, over all utterances, while a stream is heard."""
         self._passes = passes
@@ -64,7 +64,7 @@ class BatchedCodecLane:
         self._plan_beside_streams = within(plan, frames_beside_streams)
         self._samples_per_frame = samples_per_frame
         self._changed = threading.Condition()
-        self._arrivals: list[SpeechPart | Utterance | _Dropped] = []
+        self._arrivals: list[SpeechPart | EndedFrames | _Dropped] = []
         self._closed = False
         self._thread: threading.Thread | None = None
         # Of the lane's thread alone.
@@ -85,7 +85,7 @@ class BatchedCodecLane:
     def put_part(self, part: SpeechPart) -> None:
         self._tell(part)
 
-    def put(self, utterance: Utterance) -> None:
+    def put(self, utterance: EndedFrames) -> None:
         self._tell(utterance)
 
     def drop(self, request: RequestState) -> None:
@@ -101,7 +101,7 @@ class BatchedCodecLane:
         if self._thread is not None:
             self._thread.join()
 
-    def _tell(self, arrival: SpeechPart | Utterance | _Dropped) -> None:
+    def _tell(self, arrival: SpeechPart | EndedFrames | _Dropped) -> None:
         with self._changed:
             self._arrivals.append(arrival)
             self._changed.notify()
@@ -125,13 +125,13 @@ class BatchedCodecLane:
             match arrival:
                 case SpeechPart(request, frames):
                     self._decodes.add_part(request, frames)
-                case Utterance():
+                case EndedFrames():
                     self._add(arrival, client)
                 case _Dropped(request):
                     self._decodes.drop(request)
         return True
 
-    def _add(self, utterance: Utterance, client: CodecClient) -> None:
+    def _add(self, utterance: EndedFrames, client: CodecClient) -> None:
         if not client.is_wanted(utterance.request):
             self._decodes.drop(utterance.request)
             return

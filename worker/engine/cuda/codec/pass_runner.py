@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from worker.engine.cuda.codec.codec_pass import CodecPass, PassInputs, pasts_of, samples_per_frame
-from worker.engine.cuda.codec.convolution import Convolution
+from worker.engine.cuda.codec.convolution import CausalConvolution
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT, StateArena, workspace_size
 from worker.engine.cuda.codec.weights import CodecWeights
@@ -77,7 +77,7 @@ class Passes(Protocol):
 class DevicePasses:
     """Passes kernel by kernel, on any device that the kernels run on. The results are there when `launch` returns."""
 
-    def __init__(self, weights: CodecWeights, plan: CodecPlan, convolve: Convolution) -> None:
+    def __init__(self, weights: CodecWeights, plan: CodecPlan, convolve: CausalConvolution) -> None:
         self.counters = PassCounters()
         self.device = weights.frame_table.device
         self._weights = weights

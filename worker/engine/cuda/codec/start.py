@@ -8,7 +8,7 @@ from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.codec_pass import pasts_of
 from worker.engine.cuda.codec.convolution import convolution_for
 from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
-from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
+from worker.engine.cuda.codec.lane import BatchedCodecLane, PassTrigger
 from worker.engine.cuda.codec.memory import CodecMemory
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.cuda.device_memory import total_and_free_bytes
@@ -32,7 +32,7 @@ def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: Servi
     memory = CodecMemory(pasts_of(weights), _DTYPE.itemsize)
     plan = memory.plan_on(total_bytes)
     parameters = PROFILES[profile]
-    patience = Patience(parameters.codec_enough_frames, parameters.codec_patience_s, _LEAST_COMPANY)
+    patience = PassTrigger(parameters.codec_enough_frames, parameters.codec_patience_s, _LEAST_COMPANY)
     convolution = convolution_for(device, _DTYPE) if parameters.codec_chip_kernels else causal_conv
     passes = CapturedPasses(weights, plan, convolution, parameters.codec_priority)
     beside_streams = parameters.codec_frames_beside_streams

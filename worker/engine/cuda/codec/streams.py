@@ -20,7 +20,7 @@ from worker.engine.interface import CodecFrames, Pcm
 from worker.engine.requests.prompt import PlacedFrames
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.admission_queue import Turns
-from worker.engine.serving.codec_lane import Utterance
+from worker.engine.serving.codec_lane import EndedFrames
 
 # One slot in so many is for the state behind a voice's reference.
 _WARM_SHARE = 8
@@ -56,7 +56,7 @@ class DecodeRequest(_Frames):
     request: RequestState
     num_dropped: int = 0
     begins_behind: WarmState | None = None
-    utterance: Utterance | None = None
+    utterance: EndedFrames | None = None
     parts: list[Pcm] = field(default_factory=list)
     num_parts: int = 0
     is_dropped: bool = False
@@ -75,7 +75,7 @@ class DecodeRequest(_Frames):
         return self.begins_behind is None or self.begins_behind.is_launched
 
     @property
-    def completed(self) -> Utterance | None:
+    def completed(self) -> EndedFrames | None:
         """The utterance, once all of its samples are there."""
         return None if self.num_waiting or len(self.parts) < self.num_parts else self.utterance
 
@@ -147,7 +147,7 @@ class DecodeQueue:
         else:
             self._append(decode, frames)
 
-    def add(self, utterance: Utterance) -> DecodeRequest:
+    def add(self, utterance: EndedFrames) -> DecodeRequest:
         """All frames of an utterance; of a stream the last ones are new. What decodes it, which may be complete."""
         decode = self._streams.pop(utterance.request, None)
         if decode is None:

@@ -46,7 +46,7 @@ class TransformerLayerWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class TransformerWeights:
+class CodecTransformerWeights:
     config: CodecTransformerConfig
     frequencies: Tensor
     input: Tensor
@@ -86,7 +86,7 @@ class CodecWeights:
 
     frame_table: Tensor
     before: ConvWeights
-    transformer: TransformerWeights
+    transformer: CodecTransformerWeights
     upsamples: tuple[UpsampleWeights, ...]
     first: ConvWeights
     blocks: tuple[BlockWeights, ...]
@@ -133,11 +133,11 @@ def _pointwise(layer: PointwiseConv, place: Placement) -> ConvWeights:
     return _linear(layer.weight, layer.bias, place)
 
 
-def _transformer(transformer: CodecTransformer, place: Placement) -> TransformerWeights:
+def _transformer(transformer: CodecTransformer, place: Placement) -> CodecTransformerWeights:
     config = transformer.config
     half = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
     layers = (cast("CodecTransformerLayer", layer) for layer in transformer.layers)
-    return TransformerWeights(
+    return CodecTransformerWeights(
         config=config,
         frequencies=place.vector(1.0 / config.rope_theta**half),
         input=place.matrix(transformer.input_proj.weight),

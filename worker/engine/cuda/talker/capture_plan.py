@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
-from worker.engine.profiles import Reproducibility
+from worker.engine.profiles import EngineReproducibility
 
 _ROW_BUCKETS = (1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 320, 384, 448, 512)
 _TOKEN_STEP = 128
@@ -32,7 +32,7 @@ class PromptGroup:
 class CapturePlan:
     """row_buckets, token_buckets: ascending. captured_tokens: those of the token buckets that are CUDA graphs."""
 
-    reproducibility: Reproducibility
+    reproducibility: EngineReproducibility
     row_buckets: tuple[int, ...]
     token_buckets: tuple[int, ...]
     captured_tokens: tuple[int, ...]
@@ -47,14 +47,14 @@ class CapturePlan:
 
     def groups(self, admissions: Sequence[SlotAdmission]) -> tuple[PromptGroup, ...]:
         match self.reproducibility:
-            case Reproducibility.BEST_EFFORT:
+            case EngineReproducibility.BEST_EFFORT:
                 parts = _filled(admissions, self.token_buckets[-1])
                 sizes = [sum(admission.prefill_rows for admission in part) for part in parts]
                 return tuple(
                     PromptGroup(_smallest(self.token_buckets, size), part)
                     for size, part in zip(sizes, parts, strict=True)
                 )
-            case Reproducibility.STRICT:
+            case EngineReproducibility.STRICT:
                 return tuple(
                     PromptGroup(bucket, part)
                     for bucket in self.token_buckets
@@ -65,14 +65,14 @@ class CapturePlan:
         return _smallest(self.token_buckets, admission.prefill_rows)
 
 
-def capture_plan(num_slots: int, capacity: int, reproducibility: Reproducibility) -> CapturePlan:
+def capture_plan(num_slots: int, capacity: int, reproducibility: EngineReproducibility) -> CapturePlan:
     longest = _round_up(capacity, _TOKEN_STEP)
     match reproducibility:
-        case Reproducibility.BEST_EFFORT:
+        case EngineReproducibility.BEST_EFFORT:
             rows = (*(bucket for bucket in _ROW_BUCKETS if bucket < num_slots), num_slots)
             tokens = tuple(range(_TOKEN_STEP, longest + 1, _TOKEN_STEP))
             return CapturePlan(reproducibility, rows, tokens, tuple(n for n in tokens if n <= _MOST_CAPTURED_TOKENS))
-        case Reproducibility.STRICT:
+        case EngineReproducibility.STRICT:
             ordinary = min(_STRICT_TOKENS, longest)
             # Kernel by kernel, however many prompts there are: nothing about a pass may depend on its company.
             return CapturePlan(reproducibility, (num_slots,), tuple(sorted({ordinary, longest})), ())
@@ -80,7 +80,7 @@ def capture_plan(num_slots: int, capacity: int, reproducibility: Reproducibility
 
 def opening_plan(plan: CapturePlan, most_rows: int) -> CapturePlan | None:
     """Steps of the frames that streams begin with, beside those of `plan`. None: there are no such steps."""
-    if not most_rows or plan.reproducibility is Reproducibility.STRICT:
+    if not most_rows or plan.reproducibility is EngineReproducibility.STRICT:
         return None
     buckets = tuple(bucket for bucket in plan.row_buckets if bucket <= most_rows)
     return replace(plan, row_buckets=buckets or plan.row_buckets[:1], token_buckets=(), captured_tokens=())

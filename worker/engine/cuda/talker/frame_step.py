@@ -15,14 +15,14 @@ from torch import Tensor
 from worker.engine.cuda.slot_state import FrameTables, SlotState
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.stream import TransformerStream
-from worker.engine.cuda.talker.decode.weights import TransformerWeights
+from worker.engine.cuda.talker.decode.weights import TalkerTransformerWeights
 
 
 @dataclass(frozen=True, slots=True)
 class TalkerWeights:
     """head: (L, hidden), L > V: one lane per entry of codebook 0, the end of speech, and rows of zeros up to L."""
 
-    transformer: TransformerWeights
+    transformer: TalkerTransformerWeights
     head: Tensor
 
 
@@ -33,7 +33,7 @@ class PredictorWeights:
     projection: from the talker's hidden state, as (width, hidden) and (width,); None where both are equally wide.
     """
 
-    transformer: TransformerWeights
+    transformer: TalkerTransformerWeights
     inputs: Tensor
     heads: Tensor
     projection: tuple[Tensor, Tensor] | None
@@ -48,7 +48,12 @@ class KvMemory:
 
     @classmethod
     def allocate(
-        cls, weights: TransformerWeights, num_rows: int, num_positions: int, dtype: torch.dtype, device: torch.device
+        cls,
+        weights: TalkerTransformerWeights,
+        num_rows: int,
+        num_positions: int,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> KvMemory:
         heads = weights.layers[0].heads
         shape = (len(weights.layers), num_rows, heads.num_kv_heads, num_positions, heads.head_dim)

@@ -27,7 +27,7 @@ from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
 from worker.engine.errors import CheckpointError
 from worker.engine.model.config import ModelConfig
-from worker.engine.profiles import PROFILES, Reproducibility
+from worker.engine.profiles import PROFILES, EngineReproducibility
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.parts import SlotMemory, StartedTalker
 from worker.engine.settings import NativeEngineSettings, Precision
@@ -178,7 +178,7 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
     arrivals = torch.zeros(plan.max_rows * num_kv_heads, dtype=torch.int32, device=weights.device)
 
     def operations(num_rows: int) -> Operations:
-        rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
+        rows = plan.max_rows if plan.reproducibility is EngineReproducibility.STRICT else num_rows
         return operations_kind(rows)(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from worker.engine.cuda.slot_state import FrameTables
-from worker.engine.cuda.talker.decode.weights import TransformerWeights
+from worker.engine.cuda.talker.decode.weights import TalkerTransformerWeights
 from worker.engine.cuda.talker.frame_step import PredictorWeights, TalkerWeights
 from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import ModelConfig
@@ -58,7 +58,8 @@ class SpeechWeights:
         first, residual = codec_table[: config.predictor.codebook_size], predictor.residual_embeddings.detach()
         return cls(
             talker=TalkerWeights(
-                TransformerWeights.of(talker.model, config.talker.transformer, num_positions), _head(talker, config)
+                TalkerTransformerWeights.of(talker.model, config.talker.transformer, num_positions),
+                _head(talker, config),
             ),
             predictor=_predictor_weights(predictor, first, config),
             tables=FrameTables(first, residual, _text_table(talker)),
@@ -85,7 +86,7 @@ def _predictor_weights(predictor: CodePredictor, first: Tensor, config: ModelCon
     """An input is the projection of a table's row, so the tables are projected once instead of every frame."""
     projection = predictor.small_to_mtp_projection
     return PredictorWeights(
-        transformer=TransformerWeights.of(
+        transformer=TalkerTransformerWeights.of(
             predictor.model, config.predictor.transformer, config.predictor.num_codebooks
         ),
         inputs=torch.stack([predictor.project(table) for table in (first, *predictor.residual_embeddings[:-1])]),

@@ -21,7 +21,7 @@ from pathlib import Path
 import soundfile
 
 from reading.script.script import plain_script
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import segment_script
 from reading.spelling.normalizers import NORMALIZERS
 from reading.spelling.respelling import respelt
@@ -68,7 +68,7 @@ class Example:
     speech: Speech
 
 
-class Unusable(Exception):
+class CheckpointUnmeasurable(Exception):
     """What was asked for cannot be measured; the message is one sentence for who asked."""
 
 
@@ -77,7 +77,7 @@ def main() -> None:
     arguments = _parser().parse_args()
     try:
         _calibrate(arguments)
-    except (Unusable, CalibrationUnreadable, TooFewExamples, EngineError, OSError) as error:
+    except (CheckpointUnmeasurable, CalibrationUnreadable, TooFewExamples, EngineError, OSError) as error:
         sys.exit(f"calibrate: {error}")
 
 
@@ -115,20 +115,22 @@ def _calibrate(arguments: argparse.Namespace) -> None:
 def _text(language: str) -> Path:
     known = {path.stem: path for path in TEXTS.glob("*.txt")}
     if language not in known:
-        raise Unusable(f"no text comes along for {language}, only for {', '.join(sorted(known))}; --text names yours")
+        raise CheckpointUnmeasurable(
+            f"no text comes along for {language}, only for {', '.join(sorted(known))}; --text names yours"
+        )
     return known[language]
 
 
 def _lines(text: Path) -> list[str]:
     if not text.is_file():
-        raise Unusable(f"there is no text {text}")
+        raise CheckpointUnmeasurable(f"there is no text {text}")
     return [line for line in text.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def _language(info: EngineInfo, wanted: str) -> str:
     found = next((language for language in info.languages if language.casefold() == wanted), None)
     if found is None:
-        raise Unusable(f"the checkpoint speaks {', '.join(info.languages)}, not {wanted}")
+        raise CheckpointUnmeasurable(f"the checkpoint speaks {', '.join(info.languages)}, not {wanted}")
     return found
 
 
@@ -136,7 +138,9 @@ def _speakers(engine: Engine, references: Sequence[Path]) -> dict[str, Condition
     """By name: the checkpoint's own, or clones of recordings for one that has none."""
     if not references:
         if not engine.info.speakers:
-            raise Unusable("the checkpoint has no voices of its own; --reference names a recording to clone")
+            raise CheckpointUnmeasurable(
+                "the checkpoint has no voices of its own; --reference names a recording to clone"
+            )
         return {name: BuiltInSpeaker(name) for name in engine.info.speakers}
     return {path.stem: engine.encode_voice(_recording(path)).result() for path in references}
 
@@ -145,7 +149,7 @@ def _recording(path: Path) -> ReferenceAudio:
     try:
         pcm, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
     except soundfile.SoundFileError as error:
-        raise Unusable(f"{path} is no recording: {error}") from error
+        raise CheckpointUnmeasurable(f"{path} is no recording: {error}") from error
     return ReferenceAudio(pcm.mean(axis=1), int(rate_hz))
 
 
@@ -178,12 +182,12 @@ def speak(
 def _texts(lines: Sequence[str], language: str, info: EngineInfo) -> tuple[str, ...]:
     """Each line by itself, and all of them as segments of the length that jobs have."""
     shuffled = random.Random(_SHUFFLE_SEED).sample(lines, len(lines))
-    lengths = Segmentation(max_chars=min(Segmentation().max_chars, info.max_text_chars))
+    lengths = LengthRules(max_chars=min(LengthRules().max_chars, info.max_text_chars))
     alone = [planned for line in lines for planned in as_spoken(line, lengths, language, info.text_front_end)]
     return (*alone, *as_spoken(" ".join(shuffled), lengths, language, info.text_front_end))
 
 
-def as_spoken(text: str, lengths: Segmentation, language: str, front_end: TextFrontEnd) -> list[str]:
+def as_spoken(text: str, lengths: LengthRules, language: str, front_end: TextFrontEnd) -> list[str]:
     """As a job that leaves `normalization` open hands it to a model that learned to read so."""
     script = plain_script(text)
     if front_end is TextFrontEnd.WORDS and language in NORMALIZERS:

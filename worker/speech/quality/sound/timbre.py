@@ -12,7 +12,7 @@ from statistics import median
 
 import numpy as np
 
-from worker.speech.quality.findings import Defect, Finding
+from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.sound.measures import SoundMeasures
 from worker.speech.quality.sound.semitones import semitones_between
 from worker.speech.quality.sound.spectra import AUDIBLE_DB
@@ -68,15 +68,15 @@ def timbre_norm(heard: Sequence[Timbre]) -> TimbreNorm | None:
     return TimbreNorm(pitch, semitones, bands, max(_LEAST_AWAY_DB, _MARGIN * most_away))
 
 
-def unlike_timbre(timbre: Timbre, norm: TimbreNorm) -> Iterator[Finding]:
+def unlike_timbre(timbre: Timbre, norm: TimbreNorm) -> Iterator[SpeechFinding]:
     """What of an utterance is not as its voice's others are."""
     away = _away_db(timbre.bands_db, norm.bands_db)
     if away > norm.away_db:
-        yield Finding(Defect.OTHER_VOICE, away, norm.away_db)
+        yield SpeechFinding(Defect.OTHER_VOICE, away, norm.away_db)
     if timbre.pitch_hz is not None and norm.pitch_hz is not None:
         semitones = semitones_between(timbre.pitch_hz, norm.pitch_hz)
         if abs(semitones) > norm.semitones:
-            yield Finding(Defect.WRONG_PITCH, semitones, norm.semitones if semitones > 0 else -norm.semitones)
+            yield SpeechFinding(Defect.WRONG_PITCH, semitones, norm.semitones if semitones > 0 else -norm.semitones)
 
 
 def _away_db(bands: Sequence[float], others: Sequence[float]) -> float:

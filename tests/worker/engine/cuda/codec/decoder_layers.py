@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from worker.engine.cuda.codec.convolution import Convolution
+from worker.engine.cuda.codec.convolution import CausalConvolution
 from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs
 from worker.engine.cuda.codec.kernels.snake import SnakeTable
 from worker.engine.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
@@ -126,7 +126,7 @@ class Call:
             buffers=tuple(buffers),
         )
 
-    def run(self, convolve: Convolution) -> None:
+    def run(self, convolve: CausalConvolution) -> None:
         convolve(self.inputs, self.weights, self.outputs, residual=self.residual, activation=self.activation)
 
     def expected(self) -> list[Tensor]:
@@ -147,7 +147,7 @@ class Call:
             results.append(total + self.outputs.snake.amplitude.double().repeat(repeats) * sine * sine)
         return results
 
-    def error(self, convolve: Convolution) -> float:
+    def error(self, convolve: CausalConvolution) -> float:
         """The largest relative error of a result against float64. Raises if rows that are no result were written."""
         for buffer in self.buffers:
             buffer[:, :GUARD_ROWS] = POISON

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.engine.cuda.codec.decoder_layers import Layer, decoder_layers
-from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, ConvShape, Cut, Tile, cut, cut_for, tile_for
+from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, ConvShape, Tile, TileCut, cut, cut_for, tile_for
 
 MULTIPROCESSORS = 132
 SHARED_BYTES = 227 * 1024
@@ -93,7 +93,7 @@ def test_the_last_block_of_longer_passes_is_hoppers() -> None:
             assert cut_for(in_pass(layer, streams, frames), MULTIPROCESSORS) is not None
 
 
-def tiles_taken(pieces: Cut) -> list[int]:
+def tiles_taken(pieces: TileCut) -> list[int]:
     """As the kernel's programs and their groups count them."""
     taken: list[int] = []
     for program in range(pieces.num_programs):

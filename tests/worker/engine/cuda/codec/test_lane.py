@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
-from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
+from worker.engine.cuda.codec.lane import BatchedCodecLane, PassTrigger
 from worker.engine.cuda.codec.pass_runner import DevicePasses
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
@@ -19,7 +19,7 @@ from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingPara
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.codec_lane import Utterance
+from worker.engine.serving.codec_lane import EndedFrames
 from worker.engine.serving.talker_lane import SpeechPart
 
 SAMPLES_PER_FRAME = 8
@@ -48,7 +48,7 @@ class Listener:
             self.frames.setdefault(request.request_id, []).append(part.frames)
             self._changed.notify_all()
 
-    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+    def deliver(self, utterance: EndedFrames, pcm: Pcm) -> None:
         with self._changed:
             assert utterance.request.request_id not in self.heard
             self.heard[utterance.request.request_id] = pcm
@@ -80,7 +80,7 @@ def listener() -> Listener:
 def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedCodecLane]:
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
     lane = BatchedCodecLane(
-        DevicePasses(weights, PLAN, causal_conv), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS
+        DevicePasses(weights, PLAN, causal_conv), PLAN, SAMPLES_PER_FRAME, PassTrigger(10, 0.05, 0), BESIDE_STREAMS
     )
     yield lane
     lane.close()
@@ -91,11 +91,11 @@ def random_frames(num_frames: int, seed: int) -> CodecFrames:
     return np.random.default_rng(seed).integers(0, 16, size=(num_frames, 4), dtype=np.int16)
 
 
-def utterance(name: str, frames: CodecFrames, reference: CodecFrames | None = None) -> Utterance:
+def utterance(name: str, frames: CodecFrames, reference: CodecFrames | None = None) -> EndedFrames:
     ids = np.zeros(4, dtype=np.int64)
     placed = None if reference is None else PlacedFrames(0, reference)
     prompt = PromptLayout(ids, ids, ids[:0], 1, reference=placed)
-    return Utterance(RequestState(name, prompt, SamplingParams(), 0, 100), frames, FinishReason.EOS)
+    return EndedFrames(RequestState(name, prompt, SamplingParams(), 0, 100), frames, FinishReason.EOS)
 
 
 def plain_samples(decoder: CodecDecoder, frames: CodecFrames) -> Pcm:
@@ -137,7 +137,7 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
     roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
     passes = DevicePasses(weights, roomy, causal_conv)
-    lane = BatchedCodecLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, 0), BESIDE_STREAMS)
+    lane = BatchedCodecLane(passes, roomy, SAMPLES_PER_FRAME, PassTrigger(1, 0.0, 0), BESIDE_STREAMS)
     references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
     frames = random_frames(2, seed=3)
 
@@ -210,7 +210,7 @@ def test_it_waits_for_company_only_where_there_is_some(
         DevicePasses(weights, PLAN, causal_conv),
         PLAN,
         SAMPLES_PER_FRAME,
-        Patience(1000, 3600.0, least_company=4),
+        PassTrigger(1000, 3600.0, least_company=4),
         BESIDE_STREAMS,
     )
     lane.start(listener)

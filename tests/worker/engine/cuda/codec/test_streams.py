@@ -14,7 +14,7 @@ from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest,
 from worker.engine.interface import CodecFrames, FinishReason, SamplingParams, Urgency
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.codec_lane import Utterance
+from worker.engine.serving.codec_lane import EndedFrames
 
 SLOTS, SCRATCH = range(1, 9), 9
 
@@ -37,8 +37,8 @@ def numbered(count: int, begin: int = 0) -> CodecFrames:
     return np.arange(begin, begin + count, dtype=np.int16)[:, None]
 
 
-def ended(request: RequestState, count: int) -> Utterance:
-    return Utterance(request, numbered(count), FinishReason.EOS)
+def ended(request: RequestState, count: int) -> EndedFrames:
+    return EndedFrames(request, numbered(count), FinishReason.EOS)
 
 
 @dataclass

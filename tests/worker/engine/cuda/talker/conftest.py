@@ -23,7 +23,7 @@ from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
 from worker.engine.interface import CodecFrames, SpeechRequest
 from worker.engine.model.config import read_model_config
-from worker.engine.profiles import AdmissionPolicy, Reproducibility
+from worker.engine.profiles import AdmissionPolicy, EngineReproducibility
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.text_tokenizer import TextTokenizer
@@ -87,15 +87,15 @@ class LaneRig:
     def row_lane(self) -> TalkerLane:
         return EagerTalkerLane(self._runner, SLOTS, 0, CHUNKS)
 
-    def slot_lane(self, reproducibility: Reproducibility = Reproducibility.STRICT) -> SlotTalkerLane:
+    def slot_lane(self, reproducibility: EngineReproducibility = EngineReproducibility.STRICT) -> SlotTalkerLane:
         return self._slot_lane(self._weights, torch.float32, reproducibility)
 
     def float8_lane(self) -> SlotTalkerLane:
         """Strict, its cache and its MLPs in eight bits."""
-        return self._slot_lane(self._weights.with_float8_mlps(), FLOAT8, Reproducibility.STRICT)
+        return self._slot_lane(self._weights.with_float8_mlps(), FLOAT8, EngineReproducibility.STRICT)
 
     def _slot_lane(
-        self, weights: SpeechWeights, cache_dtype: torch.dtype, reproducibility: Reproducibility
+        self, weights: SpeechWeights, cache_dtype: torch.dtype, reproducibility: EngineReproducibility
     ) -> SlotTalkerLane:
         pad_id = self.config.text_control.tts_pad
         plan = capture_plan(SLOTS, CAPACITY, reproducibility)

@@ -21,7 +21,7 @@ from worker.engine.interface import (
     TextMode,
     XVectorPrompt,
 )
-from worker.engine.profiles import Reproducibility
+from worker.engine.profiles import EngineReproducibility
 from worker.engine.requests.request_state import RowEnd
 
 
@@ -88,7 +88,7 @@ def test_every_kind_of_voice_is_prefilled_as_on_the_cpu(rigs: Any, arrive: Any) 
             for mode in TextMode
         ]
 
-        outcomes = rig.run(rig.slot_lane(Reproducibility.BEST_EFFORT), [arrive(request) for request in together])
+        outcomes = rig.run(rig.slot_lane(EngineReproducibility.BEST_EFFORT), [arrive(request) for request in together])
 
         for request in together:
             expected = rig.run(rig.row_lane(), [arrive(request)])[request.request_id]

@@ -14,7 +14,7 @@ from worker.engine.cuda.talker.lane import LaneShape, OpeningFrames, SlotTalkerL
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.scheduler import SlotScheduler
 from worker.engine.interface import SamplingParams, Urgency
-from worker.engine.profiles import AdmissionPolicy, Reproducibility
+from worker.engine.profiles import AdmissionPolicy, EngineReproducibility
 from worker.engine.requests.prompt import NO_ID, PromptLayout
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
@@ -98,7 +98,7 @@ class Rig:
             Prompts(self.device),
             self.frames,
             SlotScheduler(SLOTS, num_live, AdmissionPolicy(max_prefill_rows=256)),
-            capture_plan(SLOTS + num_live, 256, Reproducibility.BEST_EFFORT),
+            capture_plan(SLOTS + num_live, 256, EngineReproducibility.BEST_EFFORT),
             LaneShape(SLOTS + num_live, 256, CODEBOOKS),
             max_in_flight=2,
             chunks=ChunkPlan(1, 4),
@@ -303,10 +303,10 @@ def test_behind_an_opening_whoever_comes_soon_joins_the_others(monkeypatch: pyte
 
 
 def test_the_plan_of_openings_has_the_small_steps_alone_and_strict_has_none() -> None:
-    best_effort = opening_plan(capture_plan(64, 256, Reproducibility.BEST_EFFORT), 4)
+    best_effort = opening_plan(capture_plan(64, 256, EngineReproducibility.BEST_EFFORT), 4)
 
     assert best_effort is not None
     assert best_effort.row_buckets == (1, 2, 4)
-    assert opening_plan(capture_plan(64, 256, Reproducibility.BEST_EFFORT), 0) is None
+    assert opening_plan(capture_plan(64, 256, EngineReproducibility.BEST_EFFORT), 0) is None
     # A first frame in another shape than the others of its speech would round otherwise.
-    assert opening_plan(capture_plan(64, 256, Reproducibility.STRICT), 4) is None
+    assert opening_plan(capture_plan(64, 256, EngineReproducibility.STRICT), 4) is None

@@ -13,7 +13,7 @@ from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission, pack_prompts, padded_places
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import SamplingParams
-from worker.engine.profiles import Reproducibility
+from worker.engine.profiles import EngineReproducibility
 from worker.engine.requests.prompt import PromptLayout
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.parts import DeviceMemory, SlotMemory
@@ -30,8 +30,8 @@ lengths = st.lists(st.integers(1, CAPACITY), min_size=1, max_size=20)
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
-@given(lengths=lengths, reproducibility=st.sampled_from(Reproducibility))
-def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproducibility: Reproducibility) -> None:
+@given(lengths=lengths, reproducibility=st.sampled_from(EngineReproducibility))
+def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproducibility: EngineReproducibility) -> None:
     plan = capture_plan(256, CAPACITY, reproducibility)
     admissions = [admission(slot, rows) for slot, rows in enumerate(lengths)]
 
@@ -46,7 +46,7 @@ def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproduci
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(lengths=lengths, rows=st.integers(1, CAPACITY))
 def test_in_strict_mode_a_prompts_pass_depends_on_its_own_length_alone(lengths: list[int], rows: int) -> None:
-    plan = capture_plan(256, CAPACITY, Reproducibility.STRICT)
+    plan = capture_plan(256, CAPACITY, EngineReproducibility.STRICT)
 
     (alone,) = plan.groups([admission(99, rows)])
     together = plan.groups([admission(99, rows), *[admission(slot, other) for slot, other in enumerate(lengths)]])
@@ -56,23 +56,23 @@ def test_in_strict_mode_a_prompts_pass_depends_on_its_own_length_alone(lengths: 
 
 
 def test_a_step_runs_in_the_smallest_bucket_that_holds_its_rows() -> None:
-    plan = capture_plan(200, CAPACITY, Reproducibility.BEST_EFFORT)
+    plan = capture_plan(200, CAPACITY, EngineReproducibility.BEST_EFFORT)
 
     assert [plan.rows_for(rows) for rows in (1, 3, 65, 192, 193, 200)] == [1, 4, 96, 192, 200, 200]
 
 
 def test_in_strict_mode_there_is_one_bucket() -> None:
-    plan = capture_plan(200, CAPACITY, Reproducibility.STRICT)
+    plan = capture_plan(200, CAPACITY, EngineReproducibility.STRICT)
 
     assert [plan.rows_for(rows) for rows in (1, 200)] == [200, 200]
 
 
 def test_only_passes_beside_running_streams_are_captured_and_in_strict_mode_none() -> None:
-    quick = capture_plan(200, CAPACITY, Reproducibility.BEST_EFFORT)
+    quick = capture_plan(200, CAPACITY, EngineReproducibility.BEST_EFFORT)
 
     assert quick.captured_tokens == tuple(range(128, 1025, 128))
     assert set(quick.captured_tokens) < set(quick.token_buckets)
-    assert capture_plan(200, CAPACITY, Reproducibility.STRICT).captured_tokens == ()
+    assert capture_plan(200, CAPACITY, EngineReproducibility.STRICT).captured_tokens == ()
 
 
 def test_places_of_a_captured_pass_say_what_the_prompts_say_and_nothing_of_the_rest() -> None:

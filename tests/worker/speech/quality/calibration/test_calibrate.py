@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from reading.segmenting.lengths import Segmentation
+from reading.segmenting.lengths import LengthRules
 from training.corpus.sentences import template_sentence
 from worker.engine.interface import TextFrontEnd
 from worker.speech.quality.calibration.calibrate import TEXTS, as_spoken
@@ -39,9 +39,9 @@ def test_every_language_has_short_lines_digits_and_dialogue(path: Path) -> None:
 def test_numbers_are_measured_as_the_model_reads_them() -> None:
     english, russian = "She was born in 1867.", "Она родилась в 1867."
     words = TextFrontEnd.WORDS
-    assert as_spoken(english, Segmentation(), "english", words) == ["She was born in eighteen sixty-seven."]
-    assert as_spoken(russian, Segmentation(), "russian", words) == [russian]
-    assert as_spoken(english, Segmentation(), "english", TextFrontEnd.RAW) == [english]
+    assert as_spoken(english, LengthRules(), "english", words) == ["She was born in eighteen sixty-seven."]
+    assert as_spoken(russian, LengthRules(), "russian", words) == [russian]
+    assert as_spoken(english, LengthRules(), "english", TextFrontEnd.RAW) == [english]
 
 
 def test_a_thousand_lines_that_judge_the_bounds_were_in_no_training_and_no_calibration() -> None:

@@ -29,7 +29,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs
-from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, Cut
+from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, TileCut
 from worker.engine.cuda.codec.kernels.snake import snake
 
 _LARGEST_FLOAT16 = gl.constexpr(65504.0)
@@ -43,7 +43,7 @@ def hopper_conv(
     inputs: Tensor,
     weights: ConvWeights,
     outputs: Outputs,
-    cut: Cut,
+    cut: TileCut,
     *,
     residual: Tensor | None = None,
     activation: Activation = Activation.NONE,
@@ -57,7 +57,7 @@ def _launch_arguments(
     inputs: Tensor,
     weights: ConvWeights,
     outputs: Outputs,
-    cut: Cut,
+    cut: TileCut,
     *,
     residual: Tensor | None,
     activation: Activation,

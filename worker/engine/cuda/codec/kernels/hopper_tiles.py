@@ -62,7 +62,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TileCut:
     """The tiles of one product: `streams` boxes of `box_rows` rows each, in programs of `tiles_per_program`.
 
     Programs that run at the same time, `wave` of them, take neighbouring tiles.
@@ -84,7 +84,7 @@ class Cut:
         return whole * self.wave + min(rest, self.wave)
 
 
-def cut_for(shape: ConvShape, multiprocessors: int) -> Cut | None:
+def cut_for(shape: ConvShape, multiprocessors: int) -> TileCut | None:
     """None where no tile fits the widths, or where the pass is too small to gain by this kernel."""
     tile = tile_for(shape)
     if tile is None:
@@ -117,11 +117,11 @@ def tile_for(shape: ConvShape) -> Tile | None:
             return None
 
 
-def cut(shape: ConvShape, tile: Tile, multiprocessors: int) -> Cut:
+def cut(shape: ConvShape, tile: Tile, multiprocessors: int) -> TileCut:
     box_rows = _box_rows(shape, tile.rows)
     num_boxes = -(-shape.rows // box_rows) * -(-shape.num_streams // (tile.rows // box_rows))
     tiles_per_program = max(_LEAST_TURNS * GROUPS, round(_PROGRAM_S / _tile_s(shape, tile)))
-    return Cut(
+    return TileCut(
         tile=tile,
         box_rows=box_rows,
         num_tiles=num_boxes * (shape.num_outputs // tile.width),

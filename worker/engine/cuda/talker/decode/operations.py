@@ -17,7 +17,7 @@ from torch import Tensor
 from worker.engine.cuda.float8 import Float8Rows
 from worker.engine.cuda.slot_state import FrameTables, SlotState
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
-from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
+from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TalkerTransformerWeights
 
 
 class RowOperations(Protocol):
@@ -57,11 +57,11 @@ class Operations(RowOperations, Protocol):
         """slots int32 (B,) -> the rows' inputs (B, hidden) and positions int32 (B,)."""
         ...
 
-    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         """All layers. The inputs (N, hidden) become the residual stream and are lost."""
         ...
 
-    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TalkerTransformerWeights, head: Tensor) -> Tensor:
         """The last norm and the head (L, hidden) -> float32 (N, L). The stream is used up."""
         ...
 

@@ -10,7 +10,7 @@ from worker.engine.cuda.float8 import Float8Rows, stored_as
 from worker.engine.cuda.slot_state import FrameTables, SlotSampling, SlotState
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
 from worker.engine.cuda.talker.decode.transformer_layers import run_many_rows
-from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
+from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TalkerTransformerWeights
 from worker.engine.requests.request_state import RowEnd
 from worker.engine.requests.sampling import MIN_FRAMES, NoiseTable, StepSampling, TopP, penalise_repetition, sample
 
@@ -24,10 +24,10 @@ class PlainOperations:
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return state.next_input[slots], state.position[slots]
 
-    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         return run_many_rows(weights, inputs, attend, self)
 
-    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TalkerTransformerWeights, head: Tensor) -> Tensor:
         return self.logits(self.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps), head)
 
     def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:

@@ -9,7 +9,7 @@ from worker.engine.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.cuda.kernels.skinny_products import MAX_TOKENS, skinny_gate_up, skinny_linear, skinny_parts
 from worker.engine.cuda.talker.decode.operations import RowOperations
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
-from worker.engine.cuda.talker.decode.weights import LayerWeights, TransformerWeights
+from worker.engine.cuda.talker.decode.weights import LayerWeights, TalkerTransformerWeights
 
 # The predictor's first pass takes two tokens of each row.
 MOST_FEW_ROWS, FEW_TOKENS = MAX_ROWS // 2, MAX_ROWS
@@ -18,7 +18,7 @@ WIDEST_SOME_ROWS = 1024
 """Measured on an H200: 21 against 27 microseconds a layer of width 1024, but 55 against 45 at width 2048."""
 
 
-def run_few_rows(weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+def run_few_rows(weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
     """Inputs (N, hidden), N at most `FEW_TOKENS`, become the residual stream and are lost."""
     eps, residual = weights.eps, inputs
     for index, layer in enumerate(weights.layers):
@@ -30,7 +30,7 @@ def run_few_rows(weights: TransformerWeights, inputs: Tensor, attend: Attend) ->
 
 
 def run_many_rows(
-    weights: TransformerWeights, inputs: Tensor, attend: Attend, operations: RowOperations
+    weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend, operations: RowOperations
 ) -> TransformerStream:
     """Inputs (N, hidden) become the residual stream and are lost."""
     residual, update = inputs, None
@@ -52,7 +52,7 @@ def _mlp(layer: LayerWeights, update: Tensor, residual: Tensor, eps: float, oper
     return operations.linear_float8(operations.silu_multiply_float8(gate_up), layer.float8_mlp.down, residual.dtype)
 
 
-def run_some_rows(weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+def run_some_rows(weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
     """Inputs (N, hidden), N at most `SOME_TOKENS`, become the residual stream and are lost."""
     residual, update = inputs, None
     for index, layer in enumerate(weights.layers):

@@ -30,7 +30,7 @@ from worker.engine.cuda.talker.decode.transformer_layers import (
     run_many_rows,
     run_some_rows,
 )
-from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
+from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TalkerTransformerWeights
 from worker.engine.requests.sampling import MIN_FRAMES
 
 
@@ -49,10 +49,10 @@ class TritonOperations:
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return begin_rows(slots, state)
 
-    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         return run_many_rows(weights, inputs, attend, self)
 
-    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TalkerTransformerWeights, head: Tensor) -> Tensor:
         return self.logits(self.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps), head)
 
     def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -145,12 +145,12 @@ class FewRowOperations(TritonOperations):
     Whatever has more rows than these products take, which prompts do, goes as in every other frame.
     """
 
-    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         if inputs.shape[0] > FEW_TOKENS:
             return super().run_transformer(weights, inputs, attend)
         return run_few_rows(weights, inputs, attend)
 
-    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TalkerTransformerWeights, head: Tensor) -> Tensor:
         if stream.update is not None:
             return super().norm_logits(stream, weights, head)
         return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32)
@@ -165,7 +165,7 @@ class FewRowOperations(TritonOperations):
 class SomeRowOperations(TritonOperations):
     """The same for frames of at most `MOST_SOME_ROWS` rows: our own products where they are the faster ones."""
 
-    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         if inputs.shape[0] > SOME_TOKENS or inputs.shape[1] > WIDEST_SOME_ROWS:
             return super().run_transformer(weights, inputs, attend)
         return run_some_rows(weights, inputs, attend)

@@ -65,14 +65,14 @@ class LayerWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class TransformerWeights:
+class TalkerTransformerWeights:
     layers: tuple[LayerWeights, ...]
     norm: Tensor
     eps: float
     rotary: RotaryFactors
 
     @classmethod
-    def of(cls, stack: TransformerStack, config: TransformerConfig, num_positions: int) -> TransformerWeights:
+    def of(cls, stack: TransformerStack, config: TransformerConfig, num_positions: int) -> TalkerTransformerWeights:
         """Shares the stack's storage. num_positions: how many the rotary factors are made for."""
         return cls(
             layers=tuple(_layer(layer, config) for layer in stack.layers if isinstance(layer, TransformerLayer)),
@@ -81,7 +81,7 @@ class TransformerWeights:
             rotary=RotaryFactors.compute(config, num_positions, stack.norm.weight.device),
         )
 
-    def with_float8_mlps(self) -> TransformerWeights:
+    def with_float8_mlps(self) -> TalkerTransformerWeights:
         """The same layers; what many rows go through is rounded to eight bits."""
         return replace(self, layers=tuple(replace(layer, float8_mlp=_float8_mlp(layer)) for layer in self.layers))
 

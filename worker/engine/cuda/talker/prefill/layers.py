@@ -8,7 +8,7 @@ from typing import Protocol
 from torch import Tensor
 
 from worker.engine.cuda.talker.decode.operations import Operations
-from worker.engine.cuda.talker.decode.weights import TransformerWeights
+from worker.engine.cuda.talker.decode.weights import TalkerTransformerWeights
 from worker.engine.cuda.talker.frame_step import KvMemory
 from worker.engine.cuda.talker.host_to_device import sent
 from worker.engine.cuda.talker.prefill.pack import PackedPrompts
@@ -40,7 +40,7 @@ class PromptLayers(Protocol):
 class EagerPromptLayers:
     """Kernel by kernel, for any number of tokens."""
 
-    def __init__(self, weights: TransformerWeights, memory: KvMemory, operations: Operations) -> None:
+    def __init__(self, weights: TalkerTransformerWeights, memory: KvMemory, operations: Operations) -> None:
         self._weights = weights
         self._memory = memory
         self._operations = operations
