@@ -69,9 +69,7 @@ class Caller:
 
 
 async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
-    """Whose request this is, counted once. Raises the `HttpProblem` that it is nobody's, that they may not do this, or that
-    it is one too many.
-    """
+    """The caller, counted once. Raises an `HttpProblem`: no valid key, not allowed, or too many requests."""
     known = request.scope.get(_SCOPE_KEY)
     if known is not None:
         return known

@@ -76,8 +76,8 @@ class LiveSpeech:
     async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> HeardStream:
         """A stream that a worker has taken; leave it as a context manager. key: the caller's API key, for its usage.
 
-        Raises the `HttpProblem` that every place is taken (429), that no worker speaks this model live, Redis is away or
-        this process stops (503), or what is wrong with the order; or a `StorageError`, such as `QuotaExceeded`.
+        Raises an `HttpProblem`: every place is taken (429), no worker speaks this model live, Redis is away or this
+        process stops (503), or the order is wrong. Raises a `StorageError` too, such as `QuotaExceeded`.
         """
         asked_s = asyncio.get_running_loop().time()
         self.refuse_in_vain()
@@ -134,8 +134,10 @@ class LiveSpeech:
             raise storage_unavailable()
 
     def refuse_newcomers(self) -> None:
-        """As `refuse_in_vain`, and the `HttpProblem` that this process cannot keep up with those whom it has taken. Asked
-        of a connection and of an order before anything is promised: who was taken is served. From any thread."""
+        """As `refuse_in_vain`; raises an `HttpProblem` too while this process is late with its present streams.
+
+        Call it for a connection or an order before it is accepted. From any thread.
+        """
         self.refuse_in_vain()
         if self._lateness.is_late:
             raise server_late()

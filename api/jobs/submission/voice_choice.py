@@ -41,7 +41,7 @@ class ChosenVoice:
 
 
 def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId) -> ChosenVoice:
-    """The model, and the caller's voice if `voice` is none of the model's. Raises a `HttpProblem` or a `StorageError`."""
+    """The model, and the caller's own voice if no model has the name. Raises `HttpProblem` and `StorageError`."""
     if (brought := brought_voice(services, tenant, request, job)) is not None:
         if reference_room(brought.reference, brought.card) > brought.card.max_text_tokens // 2:
             detail = f"the recording is too long for {brought.card.name}; use a shorter one, or `x_vector_only`"
