@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from reading.plan.plan import Chapter, PlanSegment
 from reading.plan.sentences import SentenceBreak, sentence_break
@@ -22,7 +23,6 @@ from reading.segmenting.opening import opened
 from reading.segmenting.pieces import Piece, StretchEnd
 from reading.segmenting.sentences import sentences
 from reading.segmenting.stretches import Stretch, join_short
-from reading.segmenting.verse import verse_lines
 from reading.spelling.spoken import SpokenText, written_text
 from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
@@ -264,3 +264,34 @@ def _chapters(script: Script, firsts: Sequence[int]) -> tuple[Chapter, ...]:
 
 def _chapter_end(chapters: Sequence[ScriptChapter], number: int, length: int) -> int:
     return chapters[number + 1].start if number + 1 < len(chapters) else length
+
+
+LONGEST = 60
+"""Code points of a line of verse; a typewriter wraps prose later."""
+
+FEWEST = 3
+"""Lines of a stanza that is not set in: two that begin with a capital are a chance."""
+
+FEWEST_SET_IN = 2
+
+_LINE_END = re.compile(r"\n")
+_OPENING = "\"'“‘«„(—–_ \t"
+
+
+def verse_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The lines of the paragraph [start, end) if it is a stanza, else the whole; each with the line's end behind it."""
+    content = start + len(text[start:end].rstrip())
+    inner = [match.end() for match in _LINE_END.finditer(text, start, content)]
+    bounds = list(pairwise((start, *inner, end)))
+    if _is_stanza([text[first:last] for first, last in bounds]):
+        yield from bounds
+    else:
+        yield start, end
+
+
+def _is_stanza(lines: Sequence[str]) -> bool:
+    """What the first line is set in by went with the blank line before it."""
+    is_set_in = all(line.startswith(("  ", "\t")) for line in lines[1:])
+    if len(lines) < (FEWEST_SET_IN if is_set_in else FEWEST):
+        return False
+    return all(len(line.strip()) <= LONGEST and line.strip().lstrip(_OPENING)[:1].isupper() for line in lines)

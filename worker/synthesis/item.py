@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from reading.estimates import expected_audio_ms
-from reading.plan.plan import Plan, PlanFormatError
+from reading.plan.plan import Plan, PlanFormatError, PlanSegment
 from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactMissing
 from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.objects import keys
+from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
+from storage.segments.edited import edited
 from storage.segments.results import SegmentReport
 from worker import metrics
 from worker.engine.interface import Conditioning, Speech, SpeechRequest
@@ -22,13 +25,11 @@ from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
-from worker.speech.postprocessing.interface import PackPart, SpeechToStore, StoredSpeech
+from worker.speech.postprocessing.interface import PackPart, Sequel, SpeechToStore, StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
 from worker.speech.quality.verdict import JudgedUtterance, Verdict
 from worker.synthesis.attempts import AttemptSpeaker, Judge, SegmentOutcome, SegmentRejected, settle_attempts
-from worker.synthesis.edited_text import as_edited
-from worker.synthesis.ending import SegmentEnding
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.rejected_takes import store_rejected
 from worker.synthesis.segment_header import segment_header
@@ -206,3 +207,43 @@ def _norms(
 
 def _timbre_name(item: ClaimedItem, segment: SpokenSegment) -> Voice:
     return (item.lease.job, segment.speaker, segment.instructions)
+
+
+class SegmentEnding(Protocol):
+    def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> Sequel[WholeResult]:
+        """What the post-processor does with speech of this manner: it stores the segment and makes the job's files.
+
+        reuse_id: of the content, "" if no other job may have it.
+        """
+        ...
+
+    def finish(self, made: WholeResult) -> Tickets:
+        """The job has succeeded. Returns the tickets to send; raises as a commit does."""
+        ...
+
+
+def as_edited(item: ClaimedItem, planned: PlanSegment, held: HeldLease, artifacts: ArtifactStore) -> PlanSegment:
+    """Raises `PermanentItemError` if the store has lost or damaged a dictionary of the job."""
+    edit = item.edit
+    if edit.text is None and edit.sentences is None:
+        return edited(planned, edit)
+    # Rules of languages take memory that a worker of GPUs spares until somebody edits a text.
+    from reading.spelling.job_spelling import DictionaryDamaged, spelled
+
+    request = item.narration.request
+    language = edit.language or planned.language or request.language
+    dictionaries = [
+        _dictionary(item, number, held, artifacts) for number in range(len(request.pronunciation_dictionaries))
+    ]
+    try:
+        return edited(planned, edit, lambda text: spelled(text, language, request, dictionaries))
+    except DictionaryDamaged as error:
+        raise unusable("internal", str(error)) from error
+
+
+def _dictionary(item: ClaimedItem, number: int, held: HeldLease, artifacts: ArtifactStore) -> bytes:
+    key = keys.job_dictionary(item.lease.tenant, item.lease.job, number)
+    try:
+        return until_available(lambda: artifacts.get(key), held)
+    except ArtifactMissing as error:
+        raise unusable("internal", "a pronunciation dictionary of the job is not in the store any more") from error

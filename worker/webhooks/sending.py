@@ -18,12 +18,12 @@ from storage.errors import StoreUnavailable
 from storage.jobs.work_items import WorkerIdentity
 from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import delivery_fields
+from storage.runtime.observability.metrics import counter, histogram
 from storage.runtime.observability.tracing import span
 from storage.webhooks.deliveries import CLAIM_BATCH, LEASE_S, WebhookQueue
 from storage.webhooks.records import ClaimedDelivery, DeliveryClaim, DeliveryVerdict
 from worker.items.leases.persistence import settle
 from worker.webhooks.attempts import Sender, made_body
-from worker.webhooks.metrics import attempted
 
 logger = logging.getLogger(__name__)
 
@@ -244,3 +244,17 @@ def _log(ended: EndedAttempt, state: DeliveryState | None) -> None:
                 "retry_ms": verdict.retry_ms,
             },
         )
+
+
+_ATTEMPTS = counter("rhapsode_webhook_attempts")
+_DURATION = histogram("rhapsode_webhook_attempt_duration_seconds")
+
+
+def attempted(verdict: DeliveryVerdict, state: DeliveryState | None) -> None:
+    """state: the delivery's after it; None when the lease was over. The reason is one of a few words, never a text."""
+    outcome = "lost" if state is None else "retried" if state is DeliveryState.PENDING else state.value
+    reason = verdict.attempt.reason
+    if reason == "status":
+        reason = f"status_{(verdict.attempt.status or 0) // 100}xx"
+    _ATTEMPTS.labels(outcome, reason).inc()
+    _DURATION.observe(verdict.attempt.duration_ms / 1000)

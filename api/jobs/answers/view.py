@@ -14,7 +14,7 @@ from api.http.links import URL_TTL_S, LinkBuilder
 from api.http.times import audio_s, moment, optional_moment
 from api.jobs.answers.failure_view import job_problem
 from api.jobs.answers.progress import JobWaiting, time_left
-from api.jobs.answers.quality_view import job_quality, job_warnings
+from api.jobs.answers.segment_ids import segment_id
 from api.webhooks.view import job_receiver
 from rhapsode.contract.jobs.answer import (
     Artifact,
@@ -27,10 +27,12 @@ from rhapsode.contract.jobs.answer import (
     Usage,
 )
 from rhapsode.contract.jobs.narration import ShownNarration, ShownVoice
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, JobQuality, JobWarning
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import BatchSpec
 from storage.jobs.chapter_files import ListedFile
 from storage.jobs.record import ArtifactRecord, JobRecord
+from storage.jobs.warnings import SEGMENT_GAP
 from storage.narration.audio_formats import FORMATS
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
@@ -258,3 +260,24 @@ def _engine(record: JobRecord) -> SpokenWith:
         voice_cache=by.voice_cache,
         config_sha256=by.config_sha256,
     )
+
+
+def job_quality(record: JobRecord) -> JobQuality | None:
+    """None for a job that speaks nothing."""
+    if not isinstance(record.spec, NarrationSpec):
+        return None
+    return JobQuality(
+        gate=record.spec.request.quality.gate,
+        retries=record.rerolls,
+        flagged_segments=_warned_of(record, SEGMENT_QUALITY),
+        gaps=_warned_of(record, SEGMENT_GAP),
+    )
+
+
+def _warned_of(record: JobRecord, code: str) -> tuple[str, ...]:
+    segments = sorted(each.segment for each in record.warnings if each.code == code and each.segment is not None)
+    return tuple(segment_id(index) for index in segments)
+
+
+def job_warnings(record: JobRecord) -> tuple[JobWarning, ...]:
+    return tuple(JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, WebSocket, WebSocketDisconnect
@@ -21,18 +22,17 @@ from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import TENANT_FRAMES
 from api.http.open_sockets import OpenSocket
 from api.http.problems.handlers import storage_problem
-from api.http.problems.problem import HttpProblem, internal, problem_response, upgrade_required
+from api.http.problems.problem import HttpProblem, internal, invalid_header, problem_response, upgrade_required
 from api.live.errors import server_stopping
 from api.openai.socket.actions import ProtocolMachine
 from api.openai.socket.asked_speech import Orders
-from api.openai.socket.handshake import chosen_protocol
 from api.openai.socket.nari import NariMachine
 from api.openai.socket.session import Session
 from api.openai.socket.streaming_text import StreamingTextMachine
 from api.openai.socket.waits import MessageTimeouts
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
-from rhapsode.contract.speech_socket import NARI, SOCKET_PATH, STREAMING_TEXT_PATH
+from rhapsode.contract.speech_socket import KEY_SUBPROTOCOL, NARI, PROTOCOLS, SOCKET_PATH, STREAMING_TEXT_PATH
 from storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
@@ -128,3 +128,16 @@ async def _deny(socket: WebSocket, problem: HttpProblem) -> None:
     response = problem_response(problem, socket.url.path, request_id)
     response.headers.update({**HEADERS, "X-Request-ID": request_id})
     await socket.send_denial_response(response)
+
+
+HEADER = "Sec-WebSocket-Protocol"
+
+
+def chosen_protocol(offered: Sequence[str]) -> str | None:
+    """The first that is spoken here; None if none was offered at all. Raises the `Problem` of none that is known."""
+    names = [name for name in offered if not name.startswith(KEY_SUBPROTOCOL)]
+    known = next((name for name in names if name in PROTOCOLS), None)
+    if known is None and offered:
+        # Browsers end a connection for which none of those that it offered was chosen.
+        raise invalid_header(HEADER, "not_supported", f"offer one of: {', '.join(PROTOCOLS)}")
+    return known

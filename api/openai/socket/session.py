@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -45,7 +46,6 @@ from api.openai.socket.actions import (
     Stop,
     UtteranceOutcome,
 )
-from api.openai.socket.sent_json import as_json
 from api.openai.socket.waits import MessageTimeouts, Waits
 from rhapsode.contract.speech_socket import MAX_PIECE_BYTES, MAX_START_BYTES
 from storage.errors import StorageError
@@ -344,3 +344,8 @@ def _read_text(text: str) -> _Event:
     except HttpProblem as problem:
         return _Wrong(problem)
     return _Came(message, num_bytes)
+
+
+def as_json(message: Message) -> str:
+    """In ASCII: a quoted text may hold half a surrogate pair, which JSON can spell and UTF-8 cannot."""
+    return json.dumps(message, separators=(",", ":"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,9 +14,8 @@ from reading.documents.plain.contents import find_contents
 from reading.documents.plain.edits import Edit, edited
 from reading.documents.plain.gutenberg import unframed
 from reading.documents.plain.headings import Heading, find_headings
-from reading.documents.plain.notes import find_notes
 from reading.documents.plain.page_numbers import find_page_numbers
-from reading.documents.plain.paragraphs import is_unwrapped, read_lines, read_paragraphs
+from reading.documents.plain.paragraphs import TextParagraph, is_unwrapped, read_lines, read_paragraphs
 from reading.documents.plain.plays import play_script
 from reading.documents.plain.transcribers import find_transcribers_notes
 from reading.script.dialogue import dialogue_script
@@ -131,3 +131,26 @@ def _divided(blocks: Sequence[Block], headings: Sequence[_Piece]) -> Iterator[Bl
             heading = next(cuts)
         if start < block.end:
             yield Block(block.kind, (replace(block.spans[0], start=start, end=block.end),))
+
+
+_NOTE = re.compile(r"(\[(?:\d{1,3}|[*†‡§]{1,3}|[A-Z])\])(?:[ \t]|:)")
+_MARK = re.compile(r"(?<=[^\s\[(])\[(?:\d{1,3}|[*†‡§]{1,3}|[A-Z])\]")
+_HEADINGS = frozenset({"footnotes", "notes", "endnotes", "footnote"})
+
+
+def find_notes(text: str, paragraphs: Sequence[TextParagraph]) -> list[Edit]:
+    marks = {match[0] for match in _MARK.finditer(text)}
+    if not marks:
+        return []
+    notes = [index for index, each in enumerate(paragraphs) if _is_note(each, marks)]
+    headed = {index - 1 for index in notes if index and _is_heading(paragraphs[index - 1])}
+    return [(paragraphs[index].start, paragraphs[index].end, "") for index in sorted({*notes, *headed})]
+
+
+def _is_note(paragraph: TextParagraph, marks: set[str]) -> bool:
+    found = _NOTE.match(paragraph.lines[0].text)
+    return found is not None and found[1] in marks
+
+
+def _is_heading(paragraph: TextParagraph) -> bool:
+    return paragraph.text.rstrip(".: ").casefold() in _HEADINGS

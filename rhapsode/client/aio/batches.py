@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
 
-from rhapsode.client.aio.batch_results import read_results
 from rhapsode.client.aio.sending import AsyncSend, each_of
+from rhapsode.client.aio.streaming import stream
 from rhapsode.client.batches import calls as batch_calls
-from rhapsode.client.batches.calls import BatchResult
+from rhapsode.client.batches.calls import BatchResult, results_path
 from rhapsode.client.batches.pauses import PollPauses
+from rhapsode.client.batches.results import ResultCursor
 from rhapsode.client.connection import Connection
+from rhapsode.client.retries import Attempts
 from rhapsode.contract.batches import Batch
 from rhapsode.contract.uploads import Upload
 
@@ -82,3 +85,19 @@ class AsyncBatches:
 
 def _id(batch: Batch | str) -> str:
     return batch if isinstance(batch, str) else batch.id
+
+
+def read_results(http: httpx.AsyncClient, connection: Connection, batch_id: str) -> AsyncIterator[BatchResult]:
+    """In the order of the file, as they stand when they are read. A broken connection loses and repeats none."""
+    attempts = Attempts(connection.retries, connection.server_url)
+    place = ResultCursor(attempts)
+
+    def ask() -> AbstractAsyncContextManager[httpx.Response]:
+        return http.stream("GET", results_path(batch_id), params=place.params(), timeout=connection.timeout(0.0))
+
+    return stream(ask, lambda response: _results(response, place), attempts)
+
+
+async def _results(response: httpx.Response, place: ResultCursor) -> AsyncIterator[BatchResult]:
+    async for line in response.aiter_lines():
+        yield place.take(line)

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 
 from rhapsode.client.batches import calls as batch_calls
-from rhapsode.client.batches.calls import BatchResult
+from rhapsode.client.batches.calls import BatchResult, results_path
 from rhapsode.client.batches.pauses import PollPauses
+from rhapsode.client.batches.results import ResultCursor
 from rhapsode.client.connection import Connection
-from rhapsode.client.sync.batch_results import read_results
+from rhapsode.client.retries import Attempts
 from rhapsode.client.sync.sending import Send, each_of
+from rhapsode.client.sync.streaming import stream
 from rhapsode.contract.batches import Batch
 from rhapsode.contract.uploads import Upload
 
@@ -83,3 +86,19 @@ class Batches:
 
 def _id(batch: Batch | str) -> str:
     return batch if isinstance(batch, str) else batch.id
+
+
+def read_results(http: httpx.Client, connection: Connection, batch_id: str) -> Iterator[BatchResult]:
+    """In the order of the file, as they stand when they are read. A broken connection loses and repeats none."""
+    attempts = Attempts(connection.retries, connection.server_url)
+    place = ResultCursor(attempts)
+
+    def ask() -> AbstractContextManager[httpx.Response]:
+        return http.stream("GET", results_path(batch_id), params=place.params(), timeout=connection.timeout(0.0))
+
+    return stream(ask, lambda response: _results(response, place), attempts)
+
+
+def _results(response: httpx.Response, place: ResultCursor) -> Iterator[BatchResult]:
+    for line in response.iter_lines():
+        yield place.take(line)
