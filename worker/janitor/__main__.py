@@ -117,10 +117,6 @@ def main() -> None:
         metrics.close()
 
 
-if __name__ == "__main__":
-    main()
-
-
 def leave_on_signals(stop: threading.Event, patience_s: float) -> None:
     """SIGTERM and SIGINT set `stop`; a process that has not ended `patience_s` later is ended where it stands.
 
@@ -146,3 +142,7 @@ def _leave(stop: threading.Event, patience_s: float, heard: socket.socket, _told
     threading.Event().wait(patience_s)
     logger.warning("left without a goodbye", extra={"after_s": patience_s})
     os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
