@@ -16,7 +16,7 @@ SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
 MOST_LINES = 111_200
-MOST_SMALL_FILES = 48
+MOST_SMALL_FILES = 51
 SMALL_LINES = 45
 MOST_ENTRIES = 15
 MOST_LARGE_FOLDERS = 18

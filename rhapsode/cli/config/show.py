@@ -9,18 +9,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
-from pydantic import BaseModel
 
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.options import DataDirOption, JsonOption, choose_data_dir, read_settings
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
-from storage.runtime.config.setting_files import SUFFIX
-from storage.runtime.config.settings import ENV_PREFIX, shown_value
 
 if TYPE_CHECKING:
     from rhapsode.stack.layout import DataDir
     from storage.runtime.config.settings import StorageSettings
+    from storage.runtime.config.sources import SettingInEffect
 
 app = typer.Typer(help="Which settings are in effect, and where from.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -108,6 +106,7 @@ def _merged(read: list[_Read]) -> Iterator[_Row]:
 def _read(process: ProcessName, folder: DataDir) -> _Read:
     from rhapsode.cli.local.requirements import require_packages
     from storage.runtime.config.settings import SettingsError, load_settings
+    from storage.runtime.config.sources import settings_in_effect
 
     if process == "command-line":
         return _Read(process, tuple(settings_in_effect(read_settings(), os.environ, {}, UP)))
@@ -178,37 +177,3 @@ def _is_given(field: str) -> bool:
     names = {name.upper() for name, value in os.environ.items() if value}
     name = f"{ENV_PREFIX}{field.upper()}"
     return name in names or f"{name}{SUFFIX}" in names
-
-
-DEFAULT = "default"
-ENVIRONMENT = "environment"
-
-
-@dataclass(frozen=True, slots=True)
-class SettingInEffect:
-    """value: without what is a secret of it; empty for none.
-
-    source: `environment`, `file PATH`, `default`, or who supplies it.
-    """
-
-    name: str
-    value: str
-    source: str
-
-
-def settings_in_effect(
-    settings: BaseModel, environ: Mapping[str, str], supplied: Mapping[str, str], supplier: str
-) -> Iterator[SettingInEffect]:
-    """supplied: field -> what is said of it in place of its value, as whoever starts the process decides it."""
-    given = {name.upper(): value for name, value in environ.items()}
-    for field in type(settings).model_fields:
-        name = f"{ENV_PREFIX}{field.upper()}"
-        value = "" if getattr(settings, field) is None else shown_value(settings, field)
-        if path := given.get(f"{name}{SUFFIX}"):
-            yield SettingInEffect(name, value, f"file {path}")
-        elif name in given:
-            yield SettingInEffect(name, value, ENVIRONMENT)
-        elif field in supplied:
-            yield SettingInEffect(name, supplied[field], supplier)
-        else:
-            yield SettingInEffect(name, value, DEFAULT)
