@@ -9,6 +9,9 @@ from rhapsode.errors import BadAnswer
 UNCOMPRESSED = {"Accept-Encoding": "identity"}
 """A header of every request: a compressed answer could grow a thousand times in memory."""
 
+PLAIN = {"", "identity", "aws-chunked"}
+"""Encodings of bytes as they are. Some S3 servers repeat the last one from the upload."""
+
 MAX_ERROR_BYTES = 1 << 20
 MAX_JSON_BYTES = 1 << 28
 """The plan of a book of 24 hours has a tenth of that."""
@@ -16,8 +19,8 @@ MAX_JSON_BYTES = 1 << 28
 
 def limit_of(response: httpx.Response) -> int | None:
     """Bytes that its body may have; None for a body that is read in pieces. Raises `BadAnswer` for a compressed one."""
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding != "identity":
+    encoding = response.headers.get("content-encoding", "").lower()
+    if not {each.strip() for each in encoding.split(",")} <= PLAIN:
         raise BadAnswer(f"{_asked(response)} answered with a compressed body ({encoding[:40]!r}), without being asked")
     if not response.is_success:
         return MAX_ERROR_BYTES

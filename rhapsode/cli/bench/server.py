@@ -443,7 +443,7 @@ def _names(option: str, given: str | None, known: tuple[str, ...], otherwise: tu
 def show_comparison(first: Path, second: Path) -> None:
     from rhapsode.bench.server.compare import compare, text_comparison
 
-    typer.echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
+    echo(text_comparison(compare(read_report("--compare", first), read_report("--compare", second))), nl=False)
 
 
 def read_report(option: str, path: Path) -> ServerReport:

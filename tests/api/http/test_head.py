@@ -15,7 +15,7 @@ def test_head_says_what_get_says_and_has_no_body(api: ServedApi) -> None:
     job = api.submit()
     finish_job(api)
     names = {"job_id": job["id"], "segment": "seg_000000", "name": "narration.wav", "model_name": "small"}
-    assert len(READ) > 50
+    assert len(READ) >= 50
 
     answered = set[int]()
     for template in READ:

@@ -81,3 +81,12 @@ def test_a_server_that_compresses_its_readiness_is_none_of_ours(script: Scripted
     script.replies.append(Reply(200, gzip.compress(b" " * MANY), {**JSON, "Content-Encoding": "gzip"}))
 
     assert read_readiness(script.url) is None
+
+
+@pytest.mark.parametrize("encoding", ["identity", "aws-chunked", "Identity, aws-chunked"])
+def test_bytes_as_they_are_have_other_names_too(script: ScriptedServer, encoding: str) -> None:
+    """An S3 server may name how the bytes were once uploaded."""
+    script.replies += [Reply(200, json.dumps(job()).encode(), {**JSON, "Content-Encoding": encoding})]
+
+    with Rhapsode(script.url) as client:
+        assert client.job("job_01").id

@@ -31,7 +31,7 @@ def test_no_code_stands_twice() -> None:
 
 
 def test_every_refusal_has_a_documented_code_and_status() -> None:
-    refusals = [call for call in calls("api") if name_of(call) == "Problem" and len(call.args) >= 2]
+    refusals = [call for call in calls("api") if name_of(call) == "HttpProblem" and len(call.args) >= 2]
 
     # Those that pass on another one's code are not made here.
     used = {(constant(call.args[0]), constant(call.args[1])) for call in refusals if constant(call.args[1])}

@@ -231,7 +231,7 @@ def test_waiting_is_told_before_the_first_segment(api: ServedApi) -> None:
 
 
 def test_a_deadline_that_cannot_be_kept_is_refused(api: ServedApi) -> None:
-    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 4)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 1)
     api.submit()
     finish_job(api)
     soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat()

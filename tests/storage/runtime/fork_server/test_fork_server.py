@@ -220,13 +220,13 @@ def test_a_file_whose_fork_server_is_killed_goes_to_another_once(fork_server: Fo
 def test_nothing_outlives_the_process_that_asked() -> None:
     program = """
 import sys, tempfile
-from storage.runtime.fork_server.client import Reading, ForkServer
+from storage.runtime.fork_server.client import ChildTask, ForkServer
 fork_server = ForkServer(tuple(sys.argv[1:]))
 def look():
     print(fork_server.pid, flush=True)
     sys.stdin.read()
 with tempfile.TemporaryFile() as file:
-    fork_server.run(Reading((), file, 100, 60.0, look))
+    fork_server.run(ChildTask((), file, 100, 60.0, look))
 """
     hang = f"{PRELUDE}\ndef task(_):\n  signal.pause()\nserve(task, ChildLimits(1 << 30, 5, 1 << 20))"
     command = [sys.executable, "-c", program, sys.executable, "-I", "-B", "-c", hang]
