@@ -175,7 +175,7 @@ def _secret_of_page(request: HTTPConnection) -> bytes | None:
 
 
 def _own_user(request: HTTPConnection, services: ApiServices) -> Caller:
-    """This machine's own user. Raises the `HttpProblem` that it is somebody else."""
+    """The user of this machine. Raises an `HttpProblem` for any other caller."""
     _require_local(request)
     _require_own_page(request, parse_origins(services.settings.cors_origins))
     return Caller(LOCAL_TENANT, ALL_SCOPES, is_this_machine=True)

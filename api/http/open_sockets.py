@@ -23,7 +23,7 @@ EMPTY_LOOK_S = 0.02
 
 
 class OpenSocket:
-    """One of them, which may say what is to happen when the process is told to stop.
+    """An open WebSocket. Its session may register what to do when the process stops.
 
     frames: what all sockets of its tenant may send together.
     """
