@@ -21,8 +21,6 @@ from uvicorn.server import ServerState
 
 from api.http.middleware.budget import Budget
 from api.http.middleware.framing import StrictConnection, TwoEnds
-from api.http.middleware.lean_waiting import LeanEvent, LeanFlowControl
-from api.http.middleware.one_write import OneWrite
 from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import SOCKET_PATHS, is_handshake
 from api.http.problems.problem import (
@@ -88,7 +86,6 @@ class HttpProtocol(H11Protocol):
     # A class with more attributes than Python shares the names of (30) costs each connection a dictionary of its own,
     # 1.3 KiB.
     __slots__ = (
-        "_answers",
         "_arrival",
         "_has_received",
         "_held",
@@ -122,9 +119,7 @@ class HttpProtocol(H11Protocol):
         self._write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        self._answers = OneWrite(transport, self.loop)
-        super().connection_made(self._answers)
-        self.flow = LeanFlowControl(self._answers)
+        super().connection_made(transport)
         if len(self.connections) > self._limits.max_connections:
             self._end_with(too_many_connections(self._limits.max_connections))
         else:
@@ -159,7 +154,6 @@ class HttpProtocol(H11Protocol):
             self._end_with(malformed(f"this is not HTTP/1.1: {error or msg}"), is_head=is_head)
 
     def on_response_complete(self) -> None:
-        self._answers.flush()
         super().on_response_complete()
         if not self._is_over and self._is_body_arriving():
             # It was answered before it was whole. What still comes is thrown away, but not for ever.
@@ -179,7 +173,6 @@ class HttpProtocol(H11Protocol):
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._is_over = True
         self._cancel_timers()
-        self.transport = self._answers.plain
         super().handle_websocket_upgrade(event)
 
     def _should_upgrade(self) -> bool:
@@ -189,7 +182,7 @@ class HttpProtocol(H11Protocol):
     def _take(self, data: bytes) -> None:
         """As much of it as a turn may have; the rest is held."""
         # A head is bounded by what h11 holds of one that is not complete, so it is shown no more than that at once.
-        start = chunks = 0
+        start, chunks = 0, MANY_CHUNKS + 1
         while start < len(data) and not self._is_over:
             if self._chunks is not None and (wait_s := self._chunks.wait_s()) > 0:
                 self._hold(data[start:], wait_s)
@@ -200,7 +193,6 @@ class HttpProtocol(H11Protocol):
                 size = CHUNKED_BYTES if chunks <= MANY_CHUNKS else SMALL_CHUNKS_BYTES
             before = self.conn.num_chunks
             super().data_received(data[start : start + size])
-            self._make_lean()
             start += size
             chunks = max(0, self.conn.num_chunks - before)
             self._charge(chunks)
@@ -224,12 +216,6 @@ class HttpProtocol(H11Protocol):
         self._take(held)
         if self._turn is None and not self.flow.read_paused and not self.transport.is_closing():
             self.transport.resume_reading()
-
-    def _make_lean(self) -> None:
-        """A request that has just come: nothing of it runs or waits before the event loop's next turn."""
-        request = self._request()
-        if request is not None and not isinstance(request.message_event, LeanEvent):
-            request.message_event = LeanEvent(is_set=request.message_event.is_set())
 
     def _watch_arrival(self, num_bytes: int) -> None:
         """Count the time for what is still missing of a request; nothing is counted between two."""

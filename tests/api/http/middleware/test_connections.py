@@ -22,7 +22,6 @@ from uvicorn.server import ServerState
 
 from api.http.middleware.connections import CHUNKED_BYTES, CHUNKS_AT_ONCE, ConnectionLimits, HttpProtocol
 from api.http.middleware.framing import MOST_SMALL_CHUNKS
-from api.http.middleware.one_write import OneWrite
 from api.settings import ApiSettings
 from tests.api.harness import ServedApi, serve
 from tests.threads import BoundedExecutor
@@ -371,49 +370,6 @@ def _first_answer(api: ServedApi, request: bytes) -> bytes:
             return connection.recv(4096)
         except ConnectionResetError:
             return b""
-
-
-def test_an_answer_leaves_in_one_piece_and_a_stream_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its head alone would wake the client for nothing. A piece of a stream waits for no other."""
-    calls: list[list[bytes]] = []
-    hand_over = OneWrite.flush
-
-    def noted(connection: OneWrite) -> None:
-        before = connection.waiting
-        hand_over(connection)
-        if before:
-            calls.append(before)
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        fields = [(b"content-length", b"4")]
-        await send({"type": "http.response.start", "status": 200, "headers": fields})
-        await send({"type": "http.response.body", "body": b"ab", "more_body": True})
-        if scope["path"] == "/stream":
-            while len(calls) < 1:
-                await asyncio.sleep(0.01)
-        await send({"type": "http.response.body", "body": b"cd"})
-
-    async def answered(path: bytes) -> bytes:
-        config = uvicorn.Config(answer, lifespan="off", log_level="critical")
-        limits = ConnectionLimits(max_connections=8, request_timeout_s=60)
-        loop, state = asyncio.get_running_loop(), ServerState()
-        server = await loop.create_server(lambda: HttpProtocol(config, state, {}, limits=limits), "127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        writer.write(b"GET " + path + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n")
-        whole = await reader.read()
-        writer.close()
-        server.close()
-        return whole
-
-    monkeypatch.setattr(OneWrite, "flush", noted)
-    whole = asyncio.run(answered(b"/"))
-    assert whole.endswith(b"\r\n\r\nabcd")
-    assert [b"".join(pieces) for pieces in calls] == [whole]
-
-    calls.clear()
-    streamed = asyncio.run(answered(b"/stream"))
-    assert streamed.endswith(b"\r\n\r\nabcd")
-    assert [b"".join(pieces)[-2:] for pieces in calls] == [b"ab", b"cd"]
 
 
 def test_a_body_of_many_small_chunks_comes_whole_and_leaves_turns_to_others() -> None:
