@@ -45,7 +45,7 @@ SMALL_CHUNKS_BYTES = 1024
 MANY_CHUNKS = 16
 """Of a body in chunks, what is looked at together; and after so many chunks in that, which are small ones."""
 
-CHUNKS_PER_S, CHUNKS_AT_ONCE = 2_000.0, 500
+CHUNKS_PER_S, CHUNKS_AT_ONCE = 1_000.0, 200
 """Of one body in more than `MANY_CHUNKS`; the rest waits in the connection."""
 
 STOP_WAITING = "stop_waiting"

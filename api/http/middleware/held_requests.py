@@ -1,9 +1,9 @@
 """Requests that wait leave the layers of the application, and come back to them with their answer.
 
-A request that waits inside its route keeps every layer's frame, the framework's stacks and what was parsed: 28 KiB
-for an event stream, half of which is saved out here. It is one coroutine and what its route has left (`hold`). An answer that
-was waited for goes through the layers as any does: they add their fields to it, and see to its errors. What has begun
-to be answered, as an event stream, is written on from out here: no layer looks at more than an answer's beginning.
+A request that waits inside its route keeps every layer's frame, the framework's stacks and what was parsed. An event
+stream then takes 28 KiB; out here it takes half of that: one coroutine and what its route has left (`hold`). An answer
+that was waited for goes through the layers as any does: they add their fields and handle its errors. An event stream
+is written from out here: no layer looks at more than an answer's beginning.
 """
 
 from __future__ import annotations
