@@ -104,7 +104,7 @@ _LIVE = (
         *("tenant_class", "outcome"),
     ),
     _counter(
-        *("live_underruns", Source.API, "buffer underruns of clients without a buffer, text complete"),
+        *("live_underruns", Source.API, "underruns for clients without a buffer while the text was complete"),
         "tenant_class",
     ),
     _counter("live_audio_seconds", Source.API, "audio of ended live streams", "tenant_class"),
@@ -199,7 +199,7 @@ _LIVE_WORKER = (
         *("live_worker_streams", Source.GPU, "ended live streams: `done`, `found` (by the live gate) or an error code"),
         "outcome",
     ),
-    _counter("live_worker_underruns", Source.GPU, "buffer underruns of clients without a buffer, text available"),
+    _counter("live_worker_underruns", Source.GPU, "underruns for clients without a buffer while text was available"),
 )
 
 _HOOKS = (

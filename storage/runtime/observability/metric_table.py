@@ -22,14 +22,14 @@ def metric_table() -> str:
 
 
 def _section(source: Source) -> Iterator[str]:
-    yield from (f"## From {source}", "", "| metric | type | labels | meaning |", "|---|---|---|---|")
+    yield from (f"## From {source}", "", "| metric, labels | type | meaning |", "|---|---|---|")
     yield from (_row(spec) for spec in CATALOGUE.values() if spec.source is source)
     yield ""
 
 
 def _row(spec: MetricSpec) -> str:
-    labels = ", ".join(f"`{label}`" for label in spec.labels)
-    return f"| `{spec.sample}` | {spec.kind} | {labels} | {spec.meaning} |"
+    labels = f"{{{', '.join(spec.labels)}}}" if spec.labels else ""
+    return f"| `{spec.sample}{labels}` | {spec.kind} | {spec.meaning} |"
 
 
 if __name__ == "__main__":
