@@ -39,14 +39,13 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
     yield "<!-- made by `make generated` from benchmarks/results/; change those, never this -->"
     yield "# Results"
     yield ""
-    yield "Each is of one run, with its commit (a `+` says that files differed from it), its machine and its command."
-    yield "The load is what the machine had to do when it began: above one for each core, believe shares and no times."
-    yield "[What the words mean, and what was measured on other machines](README.md)."
+    yield "Each result is one run. A `+` behind the commit means uncommitted changes."
+    yield "At a load above one for each core, trust ratios, not times. [Terms and other figures](README.md)."
     yield ""
     if servers:
         yield "## Servers"
         yield ""
-        yield "By `rhapsode bench --url`, kept by `results.py`."
+        yield "From `rhapsode bench --url`, kept by `results.py`."
         yield ""
     for name, report in servers.items():
         yield f"### {name}"
@@ -57,7 +56,7 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
     if components:
         yield "## Components"
         yield ""
-        yield "By `make bench`, or `python benchmarks/run_all.py NAME`."
+        yield "From `make bench` or `python benchmarks/run_all.py NAME`."
         yield ""
     for result in components:
         load = "" if result.load is None else f", load {result.load:g}"
@@ -72,7 +71,7 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
     if findings:
         yield "## Findings"
         yield ""
-        yield "Of scripts that were removed once their question was answered. Commit `8ffd358c` has them."
+        yield "From scripts that were removed once their question was answered; commit `8ffd358c` has them."
         yield ""
         yield from (f"- `{script}`: {finding}" for script, finding in findings.items())
         yield ""

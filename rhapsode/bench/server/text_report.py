@@ -105,25 +105,23 @@ def length_rows(report: ServerReport) -> list[list[str]]:
 
 def verdicts(report: ServerReport) -> Iterator[str]:
     """What the figures mean, and how far they can be trusted."""
-    yield "Times are in ms, medians but for p95, from the request's first byte on a connection that stands."
+    yield "Times in ms, medians and p95, start at the first byte of the request on an open connection."
     buffer_s = report.asked.listener_buffer_s
-    begins = f"{1000 * buffer_s:.0f} ms behind the first sample" if buffer_s else "with the first sample"
-    yield f"Holes are counted for one who begins to play {begins}; the buffer is what would have avoided them."
+    begins = f"{1000 * buffer_s:.0f} ms after the first sample" if buffer_s else "at the first sample"
+    yield f"Holes are underruns of a client that starts to play {begins}. The buffer would have avoided them."
     if report.carried:
-        many = f"{report.carried} streams at once were spoken faster than they are"
-        one = "One stream at a time was spoken faster than it is"
-        yield f"{many if report.carried > 1 else one} heard, without a hole."
+        streams = "1 stream" if report.carried == 1 else f"{report.carried} streams"
+        yield f"{streams} ran in real time without a hole."
     if report.price_per_hour is not None and report.most_audio_s_per_s:
         cost = cost_of_audio_hour(report.price_per_hour, report.most_audio_s_per_s)
         yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."
     if most := max((stage.devices.devices for stage in report.stages if stage.devices), default=0):
-        yield f"Memory and watts are of all GPUs of this machine ({most}), with what other processes use of them."
+        yield f"Memory and watts are of all GPUs of this machine ({most}), other processes included."
     for stage in report.stages:
         lag = stage.summary.lag
         worst_s = max(stage.stall_s, 0.0 if lag is None else lag.most)
         if worst_s > _NOTICED_S:
-            late = f"the client itself was late by up to {1000 * worst_s:.0f} ms"
-            yield f"At {stage.load.name} {late}: so much may be its own."
+            yield f"At {stage.load.name} the client was up to {1000 * worst_s:.0f} ms late; times include this delay."
 
 
 def failures(stage: StageReport) -> Iterator[str]:
@@ -142,7 +140,7 @@ def quality_rows(quality: JudgedQuality) -> list[list[str]]:
 
 def quality_verdicts(quality: JudgedQuality) -> Iterator[str]:
     """How far the figures can be trusted, and what failed."""
-    yield "A recogniser mishears, too, and loops on its own: compare servers on the same texts, and not with zero."
+    yield "The recogniser makes errors, too: compare servers on the same texts, not with zero."
     yield from (f"Not judged: {each}" for each in quality.not_judged)
     failed = [each.error for each in quality.samples if each.error is not None]
     yield from (f"FAILED  quality: {failed.count(error)} × {error}" for error in dict.fromkeys(failed))

@@ -1,7 +1,7 @@
-"""Every metric of every process: name with its unit, kind, labels, meaning. What is not here cannot be exported.
+"""All metrics: name with its unit, kind, labels and meaning. A process exports no others.
 
-`python -m storage.runtime.observability.metric_table` prints the table of docker/prometheus/METRICS.md from it; alerts
-and dashboards may name nothing else. No label holds a tenant, a job or a text: operators group tenants into classes.
+`python -m storage.runtime.observability.metric_table` makes docker/prometheus/METRICS.md from this file. Alerts and
+dashboards use only these. No label contains a tenant, a job or a text; operators group tenants into classes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Source(enum.StrEnum):
     """Which processes export a metric."""
 
     EVERY = "every process"
-    API = "API"
-    FLEET = "API, about the whole system"
+    API = "the API"
+    FLEET = "the API, for the whole system"
     WORKER = "workers"
     GPU = "GPU workers"
     HOOKS = "webhook workers"
-    JANITOR = "janitor"
+    JANITOR = "the janitor"
 
 
 CALL_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0)
@@ -37,11 +37,10 @@ WORK_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0)
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """name: without `_total`, which a counter's samples get. unit: what one of it is."""
+    """name: without `_total`, which a counter's samples get."""
 
     name: str
     kind: Kind
-    unit: str
     source: Source
     meaning: str
     labels: tuple[str, ...] = ()
@@ -53,208 +52,167 @@ class MetricSpec:
         return f"{self.name}_total" if self.kind is Kind.COUNTER else self.name
 
 
-def _counter(name: str, unit: str, source: Source, meaning: str, *labels: str) -> MetricSpec:
-    return MetricSpec(f"rhapsode_{name}", Kind.COUNTER, unit, source, meaning, labels)
+def _counter(name: str, source: Source, meaning: str, *labels: str) -> MetricSpec:
+    return MetricSpec(f"rhapsode_{name}", Kind.COUNTER, source, meaning, labels)
 
 
-def _gauge(name: str, unit: str, source: Source, meaning: str, *labels: str) -> MetricSpec:
-    return MetricSpec(f"rhapsode_{name}", Kind.GAUGE, unit, source, meaning, labels)
+def _gauge(name: str, source: Source, meaning: str, *labels: str) -> MetricSpec:
+    return MetricSpec(f"rhapsode_{name}", Kind.GAUGE, source, meaning, labels)
 
 
 def _histogram(name: str, source: Source, meaning: str, buckets: tuple[float, ...], *labels: str) -> MetricSpec:
-    return MetricSpec(f"rhapsode_{name}_seconds", Kind.HISTOGRAM, "seconds", source, meaning, labels, buckets)
+    return MetricSpec(f"rhapsode_{name}_seconds", Kind.HISTOGRAM, source, meaning, labels, buckets)
 
 
 _EVERY = (
-    _gauge("process_info", "1", Source.EVERY, "the process is there", "role", "name", "version"),
+    _gauge("process_info", Source.EVERY, "the process exists", "role", "name", "version"),
     _histogram(
-        "redis_call_duration", Source.EVERY, "one function in Redis, as its caller waits", CALL_BUCKETS_S, "script"
+        *("redis_call_duration", Source.EVERY, "time of a Redis function, with its wait"),
+        *(CALL_BUCKETS_S, "script"),
     ),
-    _counter("redis_call_errors", "calls", Source.EVERY, "functions that ended in an error", "script"),
+    _counter("redis_call_errors", Source.EVERY, "Redis functions that failed", "script"),
     _histogram(
-        *("artifact_call_duration", Source.EVERY, "one call of the object store", CALL_BUCKETS_S),
-        *("operation", "store"),
+        *("artifact_call_duration", Source.EVERY, "time of an object store call"),
+        *(CALL_BUCKETS_S, "operation", "store"),
     ),
-    _counter(
-        "artifact_call_errors", "calls", Source.EVERY, "calls of the object store that failed", "operation", "store"
-    ),
-    _counter("artifact_written_bytes", "bytes", Source.EVERY, "bytes of objects written", "store"),
-    _gauge(
-        *("background_tasks_down", "tasks", Source.EVERY),
-        *("background tasks that ended unexpectedly and are not started again yet", "task"),
-    ),
-    _counter(
-        *("background_task_failures", "failures", Source.EVERY),
-        *("times that a background task ended unexpectedly; it is started again after a second", "task"),
-    ),
-    _counter(
-        "tickets_unsent", "tickets", Source.EVERY, "tickets that the broker did not take; the janitor's to replace"
-    ),
+    _counter("artifact_call_errors", Source.EVERY, "object store calls that failed", "operation", "store"),
+    _counter("artifact_written_bytes", Source.EVERY, "bytes written to the store", "store"),
+    _gauge("background_tasks_down", Source.EVERY, "background tasks that failed and have not restarted", "task"),
+    _counter("background_task_failures", Source.EVERY, "failures of background tasks", "task"),
+    _counter("tickets_unsent", Source.EVERY, "tickets that the broker rejected; the janitor replaces them"),
 )
 
 _API = (
-    _counter("http_requests", "requests", Source.API, "requests answered", "method", "route", "status"),
-    _histogram("http_request_duration", Source.API, "from a request to its answer's head", REQUEST_BUCKETS_S, "route"),
-    _gauge("http_requests_in_progress", "requests", Source.API, "requests under way, streams too"),
-    _counter("journal_dropped_jobs", "jobs", Source.API, "accepted jobs that the journal had no room for"),
-    _gauge("live_sockets", "connections", Source.API, "WebSockets of `/v1/audio/speech/ws` that are open"),
-    _gauge("followers", "clients", Source.API, "clients that wait for a job's end or hear of its events"),
-    _counter("follow_losses", "losses", Source.API, "times that the connection that tells of events was lost"),
-    _counter("http_refusals", "requests", Source.API, "requests refused for now (429, 503), by problem code", "code"),
+    _counter("http_requests", Source.API, "answered requests", "method", "route", "status"),
+    _histogram("http_request_duration", Source.API, "time until the answer's headers", REQUEST_BUCKETS_S, "route"),
+    _gauge("http_requests_in_progress", Source.API, "active requests and streams"),
+    _counter("journal_dropped_jobs", Source.API, "accepted jobs missing in the journal because it was full"),
+    _gauge("live_sockets", Source.API, "open WebSockets of `/v1/audio/speech/ws`"),
+    _gauge("followers", Source.API, "clients that wait for a job or its events"),
+    _counter("follow_losses", Source.API, "lost connections for events"),
+    _counter("http_refusals", Source.API, "requests refused with 429 or 503", "code"),
 )
 
 _LIVE = (
-    _gauge("live_streams", "streams", Source.API, "live streams that are open", "tenant_class"),
+    _gauge("live_streams", Source.API, "open live streams", "tenant_class"),
     _histogram(
-        *("live_first_audio", Source.API, "from an accepted call to its first audio in this process"),
+        *("live_first_audio", Source.API, "time from an accepted request to its first audio"),
         *(FIRST_AUDIO_BUCKETS_S, "tenant_class"),
     ),
     _counter(
-        *("live_ended_streams", "streams", Source.API),
-        *("live streams that ended: `done`, `cancelled`, or the code with which they broke", "tenant_class", "outcome"),
+        *("live_ended_streams", Source.API, "ended live streams: `done`, `cancelled` or an error code"),
+        *("tenant_class", "outcome"),
     ),
     _counter(
-        *("live_underruns", "gaps", Source.API),
-        *("times that a listener without a buffer ran dry while the text was complete", "tenant_class"),
+        *("live_underruns", Source.API, "underruns for clients without a buffer while the text was complete"),
+        "tenant_class",
     ),
-    _counter("live_audio_seconds", "seconds of audio", Source.API, "audio of ended live streams", "tenant_class"),
-    _counter("live_lost_workers", "streams", Source.API, "times that a live stream lost its worker", "reason"),
-    _counter("live_resumed_streams", "streams", Source.API, "times that such a stream went on at another", "reason"),
+    _counter("live_audio_seconds", Source.API, "audio of ended live streams", "tenant_class"),
+    _counter("live_lost_workers", Source.API, "live streams that lost their worker", "reason"),
+    _counter("live_resumed_streams", Source.API, "live streams that continued on another worker", "reason"),
     _gauge(
-        *("live_lateness_seconds", "seconds", Source.API),
-        "how late the event loop is on average; beyond `RHAPSODE_LIVE_LATENESS_S` no live speech is taken",
+        "live_lateness_seconds",
+        Source.API,
+        "mean delay of the event loop; above `RHAPSODE_LIVE_LATENESS_S` live requests are refused",
     ),
 )
 
 _FLEET = (
-    _gauge("fleet_up", "0 or 1", Source.FLEET, "whether Redis answered this scrape"),
+    _gauge("fleet_up", Source.FLEET, "Redis answered this scrape (0 or 1)"),
     _gauge(
-        *("backlog_audio_seconds", "seconds of expected audio", Source.FLEET, "accepted and not spoken yet"),
+        *("backlog_audio_seconds", Source.FLEET, "expected audio of accepted, unspoken text"),
         *("queue", "lane", "class"),
     ),
-    _gauge("queue_ready_items", "items", Source.FLEET, "items that could be claimed now", "queue", "lane"),
+    _gauge("queue_ready_items", Source.FLEET, "claimable items", "queue", "lane"),
+    _gauge("queue_waiting_jobs", Source.FLEET, "jobs with claimable items", "queue", "lane", "class"),
+    _gauge("queue_oldest_wait_seconds", Source.FLEET, "longest wait of such a job", "queue", "lane", "class"),
+    _gauge("queue_pace_ratio", Source.FLEET, "audio seconds committed per second", "queue", "lane"),
+    _gauge("worker_slots", Source.FLEET, "items that live workers process in parallel", "queue", "lane"),
+    _gauge("workers", Source.FLEET, "worker processes that reported in the last minute", "role", "state"),
     _gauge(
-        *("queue_waiting_jobs", "jobs", Source.FLEET, "jobs with items that could be claimed now"),
-        *("queue", "lane", "class"),
-    ),
-    _gauge(
-        *("queue_oldest_wait_seconds", "seconds", Source.FLEET, "the longest that such a job has gone without a turn"),
-        *("queue", "lane", "class"),
-    ),
-    _gauge(
-        "queue_pace_ratio", "audio seconds per second", Source.FLEET, "speed as measured at commits", "queue", "lane"
-    ),
-    _gauge(
-        "worker_slots",
-        "slots",
-        Source.FLEET,
-        "segments, plans and files that live workers make at a time",
-        "queue",
-        "lane",
-    ),
-    _gauge("workers", "processes", Source.FLEET, "worker processes heard of in the last minute", "role", "state"),
-    _gauge(
-        *("tenant_class_backlog_audio_seconds", "seconds of expected audio", Source.FLEET),
-        *("of unfinished jobs of tenants with claimable items", "tenant_class"),
-    ),
-    _gauge(
-        *("tenant_class_jobs", "jobs", Source.FLEET, "unfinished jobs of tenants with claimable items"),
+        *("tenant_class_backlog_audio_seconds", Source.FLEET, "expected audio of unfinished jobs with claimable items"),
         "tenant_class",
     ),
+    _gauge("tenant_class_jobs", Source.FLEET, "unfinished jobs of tenants with claimable items", "tenant_class"),
     _gauge(
-        *("tenant_class_oldest_wait_seconds", "seconds", Source.FLEET),
-        "the longest wait among the hundred longest of the queue",
+        *("tenant_class_oldest_wait_seconds", Source.FLEET, "longest wait among the queue's hundred longest"),
         *("queue", "lane", "class", "tenant_class"),
     ),
-    _gauge("leases", "items", Source.FLEET, "items under lease"),
-    _gauge("retries_waiting", "items", Source.FLEET, "items that wait for their next try"),
-    _gauge("unfinished_jobs", "jobs", Source.FLEET, "jobs that have not ended"),
-    _gauge("scheduled_jobs", "jobs", Source.FLEET, "of these, jobs that wait for the time they were given"),
-    _gauge("dead_letters", "items", Source.FLEET, "items that were given up and nobody has seen to"),
-    _gauge("claims_held", "0 or 1", Source.FLEET, "whether nothing is claimed until Redis was reconciled"),
-    _gauge("counter_drift", "counters", Source.FLEET, "counters that the last audit found wrong; must be 0"),
-    _gauge("audit_age_seconds", "seconds", Source.FLEET, "since the last complete audit"),
+    _gauge("leases", Source.FLEET, "items under lease"),
+    _gauge("retries_waiting", Source.FLEET, "items that wait for a retry"),
+    _gauge("unfinished_jobs", Source.FLEET, "unfinished jobs"),
+    _gauge("scheduled_jobs", Source.FLEET, "unfinished jobs that wait for their start time"),
+    _gauge("dead_letters", Source.FLEET, "failed items that no operator has removed"),
+    _gauge("claims_held", Source.FLEET, "claims are stopped until Redis is reconciled (0 or 1)"),
+    _gauge("counter_drift", Source.FLEET, "wrong counters in the last audit; must be 0"),
+    _gauge("audit_age_seconds", Source.FLEET, "time since the last complete audit"),
 )
 
 _WORKER = (
-    _counter("items", "items", Source.WORKER, "claimed items and what became of them", "kind", "outcome"),
-    _histogram("item_duration", Source.WORKER, "from the claim to the outcome", WORK_BUCKETS_S, "kind"),
-    _histogram(
-        "claim_wait", Source.WORKER, "how long a job had waited for the turn it got", WORK_BUCKETS_S, "lane", "class"
-    ),
-    _gauge("leases_held", "items", Source.WORKER, "items under way in this process"),
-    _gauge("draining", "0 or 1", Source.WORKER, "whether this process claims nothing, as an operator wished"),
+    _counter("items", Source.WORKER, "claimed items by outcome", "kind", "outcome"),
+    _histogram("item_duration", Source.WORKER, "time from claim to outcome", WORK_BUCKETS_S, "kind"),
+    _histogram("claim_wait", Source.WORKER, "time that a job waited for its turn", WORK_BUCKETS_S, "lane", "class"),
+    _gauge("leases_held", Source.WORKER, "items in this process"),
+    _gauge("draining", Source.WORKER, "an operator drains this process (0 or 1)"),
+    _gauge("longest_pause_seconds", Source.WORKER, "longest garbage collection pause since start", "process"),
 )
 
 _GPU = (
-    _gauge(
-        "longest_pause_seconds",
-        "seconds",
-        Source.WORKER,
-        "longest stop by the garbage collector since start",
-        "process",
-    ),
-    _counter("audio_seconds", "seconds of audio", Source.GPU, "audio of committed segments", "origin"),
-    _counter("segments", "segments", Source.GPU, "committed segments", "origin"),
-    _counter("segment_packs", "packs", Source.GPU, "objects of several segments of a job, and tries at one", "outcome"),
-    _counter("packed_segments", "segments", Source.GPU, "segments that lie in such an object"),
-    _gauge("engine_slots", "slots", Source.GPU, "requests the engine speaks at a time"),
-    _gauge("engine_active_requests", "requests", Source.GPU, "requests in slots"),
-    _gauge("engine_waiting_requests", "requests", Source.GPU, "requests that wait for a slot"),
-    _gauge("engine_batch_fill_ratio", "0 to 1", Source.GPU, "frames per step and slot, over the last two seconds"),
-    _gauge("engine_step_seconds", "seconds", Source.GPU, "mean step over the last two seconds in which it was busy"),
-    _counter("engine_steps", "steps", Source.GPU, "steps, each a codec frame of every request in a slot"),
-    _counter("engine_frames", "codec frames", Source.GPU, "frames made, of 80 ms in the published models"),
-    _counter("engine_finished_requests", "requests", Source.GPU, "requests that were spoken to their end"),
-    _counter("engine_deaths", "processes", Source.GPU, "engine processes that ended without being asked to"),
-    _gauge("postprocessors", "processes", Source.GPU, "processes beside the worker that judge and store speech"),
-    _counter("postprocessor_deaths", "processes", Source.GPU, "such processes that ended without being asked to"),
-    _counter("engine_codec_passes", "passes", Source.GPU, "codec passes on a GPU", "path"),
-    _counter("gate_attempts", "attempts", Source.GPU, "utterances judged by the quality gate", "verdict"),
-    _counter("gate_defects", "attempts", Source.GPU, "what the gate found", "defect"),
-    _counter("gate_rerolls", "attempts", Source.GPU, "attempts made because another did not pass", "reason"),
-    _counter("gate_exhausted", "segments", Source.GPU, "segments of which no attempt passed"),
-    _counter("gate_judging_seconds", "seconds", Source.GPU, "wall time spent in judging"),
-    _counter("voice_memory_lookups", "lookups", Source.GPU, "voices wanted by segments", "outcome"),
-    _counter("voice_memory_loads", "voices", Source.GPU, "voices read from the store"),
-    _counter("voice_memory_load_seconds", "seconds", Source.GPU, "time these reads took"),
-    _counter("voice_memory_evictions", "voices", Source.GPU, "voices dropped for room"),
-    _gauge("voice_memory_voices", "voices", Source.GPU, "voices in memory"),
-    _gauge("voice_memory_bytes", "bytes", Source.GPU, "memory they take"),
+    _counter("audio_seconds", Source.GPU, "audio of committed segments", "origin"),
+    _counter("segments", Source.GPU, "committed segments", "origin"),
+    _counter("segment_packs", Source.GPU, "objects with several segments, by outcome", "outcome"),
+    _counter("packed_segments", Source.GPU, "segments in such objects"),
+    _gauge("engine_slots", Source.GPU, "requests that the engine serves in parallel"),
+    _gauge("engine_active_requests", Source.GPU, "requests in slots"),
+    _gauge("engine_waiting_requests", Source.GPU, "requests that wait for a slot"),
+    _gauge("engine_batch_fill_ratio", Source.GPU, "share of slots in use, last two seconds (0 to 1)"),
+    _gauge("engine_step_seconds", Source.GPU, "mean busy step, last two seconds"),
+    _counter("engine_steps", Source.GPU, "steps: one codec frame for each active request"),
+    _counter("engine_frames", Source.GPU, "codec frames (80 ms in published models)"),
+    _counter("engine_finished_requests", Source.GPU, "completed requests"),
+    _counter("engine_deaths", Source.GPU, "engine processes that crashed"),
+    _gauge("postprocessors", Source.GPU, "processes that check and store speech"),
+    _counter("postprocessor_deaths", Source.GPU, "such processes that crashed"),
+    _counter("engine_codec_passes", Source.GPU, "codec passes on a GPU", "path"),
+    _counter("gate_attempts", Source.GPU, "utterances judged by the quality gate", "verdict"),
+    _counter("gate_defects", Source.GPU, "attempts with a defect", "defect"),
+    _counter("gate_rerolls", Source.GPU, "retries after a failed attempt", "reason"),
+    _counter("gate_exhausted", Source.GPU, "segments without a passing attempt"),
+    _counter("gate_judging_seconds", Source.GPU, "wall time of judging"),
+    _counter("voice_memory_lookups", Source.GPU, "voices requested by segments", "outcome"),
+    _counter("voice_memory_loads", Source.GPU, "voices loaded from the store"),
+    _counter("voice_memory_load_seconds", Source.GPU, "time of these loads"),
+    _counter("voice_memory_evictions", Source.GPU, "voices evicted from memory"),
+    _gauge("voice_memory_voices", Source.GPU, "voices in memory"),
+    _gauge("voice_memory_bytes", Source.GPU, "memory of voices"),
 )
 
 _LIVE_WORKER = (
-    _gauge("live_places", "streams", Source.GPU, "live streams that this worker speaks at a time"),
-    _gauge("live_places_taken", "streams", Source.GPU, "of these places, those that are taken"),
+    _gauge("live_places", Source.GPU, "live streams that this worker serves in parallel"),
+    _gauge("live_places_taken", Source.GPU, "live places in use"),
     _histogram(
-        *("live_worker_first_audio", Source.GPU, "from a stream's order to its first audio at this worker"),
+        *("live_worker_first_audio", Source.GPU, "time from order to first audio in this worker"),
         *(FIRST_AUDIO_BUCKETS_S, "start"),
     ),
-    _histogram(
-        *("live_worker_frame", Source.GPU, "what the engine took for a frame of a live stream whose text was there"),
-        FRAME_BUCKETS_S,
-    ),
+    _histogram("live_worker_frame", Source.GPU, "engine time for a live frame with text available", FRAME_BUCKETS_S),
     _counter(
-        *("live_worker_streams", "streams", Source.GPU),
-        *("live streams that ended here: `done`, `found` by the live gate, or the code of what ended them", "outcome"),
+        *("live_worker_streams", Source.GPU, "ended live streams: `done`, `found` (by the live gate) or an error code"),
+        "outcome",
     ),
-    _counter(
-        *("live_worker_underruns", "gaps", Source.GPU),
-        "times that a listener without a buffer would have run dry while the text was there",
-    ),
+    _counter("live_worker_underruns", Source.GPU, "underruns for clients without a buffer while text was available"),
 )
 
 _HOOKS = (
-    _counter("webhook_attempts", "attempts", Source.HOOKS, "attempts at deliveries", "outcome", "reason"),
-    _histogram("webhook_attempt_duration", Source.HOOKS, "one attempt, connect to answer", REQUEST_BUCKETS_S),
-    _gauge("webhook_attempts_in_progress", "attempts", Source.HOOKS, "attempts under way in this process"),
+    _counter("webhook_attempts", Source.HOOKS, "delivery attempts", "outcome", "reason"),
+    _histogram("webhook_attempt_duration", Source.HOOKS, "time from connect to answer", REQUEST_BUCKETS_S),
+    _gauge("webhook_attempts_in_progress", Source.HOOKS, "active attempts"),
 )
 
 _JANITOR = (
-    _gauge("janitor_leader", "0 or 1", Source.JANITOR, "whether this janitor holds the lock and works"),
-    _counter("janitor_swept", "items or jobs", Source.JANITOR, "what the clock decided", "kind"),
-    _counter("tickets_topped_up", "tickets", Source.JANITOR, "tickets replaced from the counts", "queue"),
-    _counter("janitor_chore_failures", "runs", Source.JANITOR, "chores that failed or were put off", "chore"),
+    _gauge("janitor_leader", Source.JANITOR, "this janitor holds the lock (0 or 1)"),
+    _counter("janitor_swept", Source.JANITOR, "items or jobs whose time expired", "kind"),
+    _counter("tickets_topped_up", Source.JANITOR, "replaced tickets", "queue"),
+    _counter("janitor_chore_failures", Source.JANITOR, "chores that failed or were postponed", "chore"),
 )
 
 CATALOGUE = {

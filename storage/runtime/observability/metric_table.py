@@ -1,4 +1,4 @@
-"""The table of all metrics as Markdown.
+"""All metrics as Markdown, in a table for each kind of process.
 
 python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS.md
 """
@@ -6,27 +6,30 @@ python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
-from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec
+from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec, Source
 
 _HEAD = """# Metrics
 
-Every process exports them: the API at `/metrics`, the others where `RHAPSODE_METRICS_PORT` says. Generated from
-`storage/runtime/observability/metric_catalogue.py` by `python -m storage.runtime.observability.metric_table`; a test
-holds this file to it, and the rules and dashboards to this file. No label names a tenant, a job or a text.
-
-| metric | kind | unit | labels | exported by | means |
-|---|---|---|---|---|---|
+The API exports metrics at `/metrics`, other processes at `RHAPSODE_METRICS_PORT`. Labels never contain tenants, jobs or
+texts. `python -m storage.runtime.observability.metric_table` makes this page.
 """
 
 
 def metric_table() -> str:
-    return _HEAD + "".join(_row(spec) for spec in CATALOGUE.values())
+    return "\n".join([_HEAD, *(line for source in Source for line in _section(source))])
+
+
+def _section(source: Source) -> Iterator[str]:
+    yield from (f"## From {source}", "", "| metric, labels | type | meaning |", "|---|---|---|")
+    yield from (_row(spec) for spec in CATALOGUE.values() if spec.source is source)
+    yield ""
 
 
 def _row(spec: MetricSpec) -> str:
-    labels = ", ".join(f"`{label}`" for label in spec.labels)
-    return f"| `{spec.sample}` | {spec.kind} | {spec.unit} | {labels} | {spec.source} | {spec.meaning} |\n"
+    labels = f"{{{', '.join(spec.labels)}}}" if spec.labels else ""
+    return f"| `{spec.sample}{labels}` | {spec.kind} | {spec.meaning} |"
 
 
 if __name__ == "__main__":
