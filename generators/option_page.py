@@ -18,8 +18,8 @@ _HEAD = """\
 
 Made from `rhapsode/contract/jobs/` by `make generated`; change that, not this page.
 
-The fields of `POST /v1/jobs`. `null` means absent. A number after `text` is the maximum of characters. The
-[HTTP API](../docs/reference/api.md#text) explains the larger parts.
+The fields of `POST /v1/jobs`. `null` means absent. The [HTTP API](../docs/reference/api.md#text) explains the
+larger parts, OpenAPI the maximum lengths.
 
 | option | value | default | means |
 |---|---|---|---|"""
@@ -78,14 +78,14 @@ def _bounds(given: dict[str, Any]) -> str:
     least, most = given.get("minimum", given.get("exclusiveMinimum")), given.get("maximum")
     if least is not None and most is not None:
         return f", {'above ' if 'exclusiveMinimum' in given else ''}{least} to {most}"
-    return f" ({given['maxLength']:,})" if "maxLength" in given else ""
+    return ""
 
 
 def _default(field: dict[str, Any], model: dict[str, Any], name: str, *, is_nested: bool) -> str:
     if name in model.get("required", []):
         return "required"
     default = field.get("default")
-    return "" if default is None or is_nested else f"`{json.dumps(default)}`"
+    return "" if default in (None, "", [], {}) or is_nested else f"`{json.dumps(default)}`"
 
 
 def _one_line(text: str) -> str:
