@@ -46,7 +46,7 @@ def _page(code: ProblemCode) -> str:
 
 **What to do:** {code.remedy}.
 
-**Where it is met:** {met(code)}.
+**Where you see it:** {met(code)}.
 """
 
 
