@@ -16,14 +16,12 @@ _HEAD = """\
 
 Made from `api/http/problems/codes.py` by `make generated`; change that, not this page.
 
-A refusal is `application/problem+json` (RFC 9457) with `code`, `detail`, `errors` (each with a JSON pointer, a
-parameter or a header), `request_id` and `retryable`. Its `type` is `/errors/` and the code: a reference to a page about
-it, which every server has (`http://127.0.0.1:8765/errors/voice_not_found`), without a key and without another host. A
-program that looks at `type` compares it as it stands; one that shows it resolves it against the address that it asked.
+An error is `application/problem+json` (RFC 9457) with `code`, `detail`, `errors`, `request_id` and `retryable`.
+`errors` names the fields, parameters or headers. `type` is a path on your server: `/errors/voice_not_found` is a page
+about the code.
 
-Under `/v1/audio/` a refusal has the shape of OpenAI's API, with the same codes. What happens after a job was accepted
-is in the job's `error`, in the shape of a refusal and with the same codes; `retryable` says there whether
-`POST …/retry` may help with nothing changed.
+Under `/v1/audio/`, errors have OpenAI's shape and the same codes. An accepted job has its failure in `error`. There,
+`retryable` says whether `POST …/retry` may help without changes. The status `job` marks the codes of jobs.
 
 | code | status | means | do |
 |---|---|---|---|"""
@@ -48,7 +46,7 @@ def _page(code: ProblemCode) -> str:
 
 **What to do:** {code.remedy}.
 
-**Where it is met:** {met(code)}.
+**Where you see it:** {met(code)}.
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ _HEAD = """\
 
 Made from `rhapsode/contract/jobs/` by `make generated`; change that, not this page.
 
-What `POST /v1/jobs` takes, a line for each field. `null` is the same as leaving it out. How the larger parts behave
-is in [README.md](README.md#what-is-spoken).
+The fields of `POST /v1/jobs`. `null` means absent. The [HTTP API](../docs/reference/api.md#text) explains the
+larger parts, OpenAPI the maximum lengths.
 
 | option | value | default | means |
 |---|---|---|---|"""
@@ -77,15 +78,19 @@ def _bounds(given: dict[str, Any]) -> str:
     least, most = given.get("minimum", given.get("exclusiveMinimum")), given.get("maximum")
     if least is not None and most is not None:
         return f", {'above ' if 'exclusiveMinimum' in given else ''}{least} to {most}"
-    return f", at most {given['maxLength']:,} characters" if "maxLength" in given else ""
+    return ""
 
 
 def _default(field: dict[str, Any], model: dict[str, Any], name: str, *, is_nested: bool) -> str:
     if name in model.get("required", []):
         return "required"
     default = field.get("default")
-    return "" if default is None or is_nested else f"`{json.dumps(default)}`"
+    return "" if default in (None, "", [], {}) or is_nested else f"`{json.dumps(default)}`"
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return _OUTSIDE_CODE.sub(lambda found: _ESCAPED.get(found[0], found[0]), " ".join(text.split()))
+
+
+_ESCAPED = {"|": "\\|", "<": "&lt;"}
+_OUTSIDE_CODE = re.compile("`[^`]*`|[|<]")

@@ -162,7 +162,7 @@ def test_every_file_that_the_pages_link_to_exists() -> None:
 
 
 def test_the_settings_page_lists_every_setting_and_no_other() -> None:
-    named = set(re.findall(r"`(RHAPSODE_[A-Z0-9_]+)`", (ROOT / "storage" / "README.md").read_text()))
+    named = set(re.findall(r"`(RHAPSODE_[A-Z0-9_]+)`", (ROOT / "docs" / "reference" / "settings.md").read_text()))
 
     assert named == SETTING_NAMES
 

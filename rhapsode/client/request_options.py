@@ -15,13 +15,13 @@ OnExhausted = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
 
 
 class SegmentEntryFields(TypedDict, total=False):
-    """One entry of a list: what is absent is as the job has it.
+    """One entry of a list; absent fields are the job's.
 
-    voice: one of the model's, or one of yours by name or id
-    speaker: a name of `speakers`; not beside `voice`
-    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
-    speed: how much faster than it is spoken, beside `output.speed`
-    gain_db: how much louder than it is spoken, in dB, in the finished files
+    voice: a voice of the model, or your own by name or id
+    speaker: a name of `speakers`, instead of `voice`
+    instructions: how to speak, in your words; for a voice design model: who speaks
+    speed: speed factor, on top of `output.speed`
+    gain_db: gain in the files, in dB
     """
 
     text: Required[str]
@@ -37,10 +37,7 @@ class SegmentEntryFields(TypedDict, total=False):
 
 
 class DocumentFields(TypedDict, total=False):
-    """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all.
-
-    `images`: `alt` says what the alternative text of a picture says. Notes and their marks are not spoken.
-    """
+    """A file of `/v1/uploads`. `include`: chapter ids from a plan; absent: all."""
 
     upload_id: Required[str]
     format: Required[DocumentFormat]
@@ -49,9 +46,9 @@ class DocumentFields(TypedDict, total=False):
 
 
 class JobInputFields(TypedDict, total=False):
-    """Exactly one of the four.
+    """Exactly one of `text`, `ssml`, `segments`, `document`.
 
-    ssml: an SSML document; `/v1/capabilities` lists the elements that are understood
+    ssml: an SSML document; `/v1/capabilities` lists its elements
     """
 
     text: str
@@ -62,14 +59,8 @@ class JobInputFields(TypedDict, total=False):
 
 
 class SegmentationFields(TypedDict, total=False):
-    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
-    named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
-
-    mode: `sentence` speaks each sentence by itself, `packed` those of a paragraph together, towards `target_chars`;
-    absent: `packed` where `target_chars` is named, else as the model's `segmentation` wants it. min_chars: a line,
-    sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes over; 0 leaves
-    each alone. What is above the model's `max_text_chars` is lowered to it, with the warning `segments_shortened`
-    where it was asked for.
+    """How to cut the text, in characters. `packed` aims at `target_chars`; `min_chars` joins shorter lines with others.
+    Values above the model's `max_text_chars` are lowered with a warning.
     """
 
     mode: Literal["sentence", "packed"]
@@ -79,16 +70,15 @@ class SegmentationFields(TypedDict, total=False):
 
 
 class PausesFields(TypedDict, total=False):
-    """Silence that is heard after what ends there, in seconds; of several, the longest.
+    """Seconds of silence; where several apply, the longest.
 
-    sentence_s: silence after a sentence that is a segment's last, in seconds
+    sentence_s: silence after the last sentence of a segment
     paragraph_s: silence after a paragraph
     heading_s: silence after a heading
-    chapter_s: the least silence before a chapter
+    chapter_s: minimum silence before a chapter
     line_s: silence after a line of verse, `<br>` or a hard break
-    cut_s: silence where a sentence goes on that is too long, or that another voice goes on with
-    inside: between sentences that are spoken in one piece (`segmentation: packed`): `asked` makes them `sentence_s`
-        long, in English, where a silence is found at the end of a sentence
+    cut_s: silence where a sentence is cut, or its voice changes
+    inside: inside packed segments: `asked` stretches English sentence ends to `sentence_s`
     """
 
     sentence_s: float
@@ -101,19 +91,17 @@ class PausesFields(TypedDict, total=False):
 
 
 class SamplingFields(TypedDict, total=False):
-    """How speech is drawn. What is absent stays as the checkpoint has it.
+    """Sampling parameters; absent ones are the checkpoint's. `subtalker_…` apply to codebooks 1 and up.
 
-    The fields of `subtalker` are of the codes that refine each frame, the others of the code that leads it.
-
-    do_sample: `false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws
-    temperature: how freely it is drawn; 0 always takes the likeliest
-    top_p: draw among the likeliest of this share
-    top_k: draw among so many
-    repetition_penalty: how much less likely what was drawn before becomes
-    subtalker_temperature: `temperature` of the codes that refine a frame
-    subtalker_top_p: `top_p` of the codes that refine a frame
-    subtalker_top_k: `top_k` of the codes that refine a frame
-    max_new_tokens: no more frames of 80 ms for one segment: speech is cut there; absent: as its text suggests
+    do_sample: `false` is greedy, as `temperature` 0
+    temperature: 0 is greedy
+    top_p: nucleus sampling
+    top_k: number of candidates
+    repetition_penalty: penalty on earlier codes
+    subtalker_temperature: `temperature` of the other codebooks
+    subtalker_top_p: `top_p` of the other codebooks
+    subtalker_top_k: `top_k` of the other codebooks
+    max_new_tokens: maximum frames of 80 ms in a segment; absent: from its text
     """
 
     do_sample: bool
@@ -128,15 +116,13 @@ class SamplingFields(TypedDict, total=False):
 
 
 class QualityFields(TypedDict, total=False):
-    """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
-    seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
+    """The check of each segment. A rejected segment is retried with another seed, at last in two halves.
 
-    gate: `basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back and needs a
-        recogniser for the language (see `/v1/models`); `off` checks nothing
-    max_attempts: times a segment is spoken at most
-    on_exhausted: of a segment that never passes: `keep_best`: the least bad attempt is kept, flagged and warned of,
-        and the job fails where nothing can be heard in any; `keep_best_or_gap`: there, a gap of silence is left and
-        listed; `silence`: a gap, whatever was found; `fail`: the job fails, whatever was found
+    gate: `basic` finds silence, loops, cuts, wrong lengths and levels; `asr` also transcribes, with a recogniser for
+        the language; `off` checks nothing
+    max_attempts: maximum attempts at a segment
+    on_exhausted: `keep_best` keeps the best attempt, and fails the job if all are silent; `keep_best_or_gap` leaves
+        a gap then; `silence` always does; `fail` fails the job
     """
 
     gate: Literal["off", "basic", "asr"]
@@ -147,8 +133,8 @@ class QualityFields(TypedDict, total=False):
 class FormatFields(TypedDict, total=False):
     """One file, as players know it, or one for each chapter of the document.
 
-    files: `chapters`: a file for each chapter, numbered and named by its title; of a text without any, one
-    bitrate_kbps: of mp3, opus, m4b and aac; absent: 96, of opus 48, or the most that the sample rate allows
+    files: `chapters`: one numbered file for each chapter
+    bitrate_kbps: for mp3, opus, m4b, aac; absent: 96, opus 48, or the sample rate's maximum
     """
 
     type: Required[AudioType]
@@ -163,7 +149,7 @@ class LoudnessFields(TypedDict, total=False):
     for it. If that took more than 6 dB off for more than 1 % of the time, the gain is smaller, and a warning says
     so.
 
-    target_lufs: bring the whole to this loudness (EBU R128)
+    target_lufs: integrated loudness (EBU R128)
     """
 
     target_lufs: float
@@ -172,21 +158,21 @@ class LoudnessFields(TypedDict, total=False):
 
 
 class TagsFields(TypedDict, total=False):
-    """What the files say of themselves; absent: what the document says, else nothing. WAV has none.
+    """Tags of the files; absent ones come from the document. WAV has none.
 
-    title: what the book is called
-    author: who wrote it
-    narrator: who reads it
-    album: what the files belong to; absent: the title
-    genre: a word, such as Fiction
-    date: a year or a day
-    publisher: who publishes it
-    copyright: who has which rights
-    isbn: the book's number, of 10 or 13 digits
-    language: what is spoken, such as en-GB; absent: the document's, or the job's
-    series: what the book is a part of
-    series_part: which part of the series it is
-    description: what it is about
+    title: title
+    author: author
+    narrator: narrator
+    album: album; absent: the title
+    genre: genre
+    date: year or date
+    publisher: publisher
+    copyright: copyright
+    isbn: 10 or 13 digits
+    language: such as en-GB; absent: the document's, or the job's
+    series: series
+    series_part: part of the series
+    description: summary
     """
 
     title: str
@@ -210,30 +196,28 @@ class DestinationFields(TypedDict, total=False):
     downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
     that need not exist and that other jobs may name too. A job stays with its destination.
 
-    prefix: keep the files under these folders of the service's bucket, such as `books/42`
+    prefix: folders in the service's bucket, such as `books/42`
     """
 
     prefix: Required[str]
 
 
 class OutputFields(TypedDict, total=False):
-    """What the audio is delivered as. All formats are made in one pass over the same samples.
+    """The delivered files.
 
-    preset: whose demands the files meet: stands for values of the fields below, where these are left out
-    formats: each type once as a whole and once in chapters
-    sample_rate: resample, in Hz; absent: the model's own
-    speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
-    loudness: absent: as the model speaks
-    head_s: seconds before the first word of the whole, and of each chapter where these are files; 0: none
-    tail_s: seconds behind the last word, likewise, in place of the pause there; 0: that pause
-    room_tone_db: a very quiet noise under everything, of this level (RMS, dB of full scale), so that no pause is
-        digital silence; absent: none
-    chapters: `auto`: marks in every format that has them, from the document's chapters
-    timestamps: timestamps.json says when what is heard, down to this level
-    karaoke: subtitles of type `vtt` say when each word is heard
-    cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
-        own
-    destination: absent: among the job's other objects
+    preset: a publisher's values for the absent fields below
+    formats: each type once whole and once in chapters
+    sample_rate: in Hz; absent: the model's
+    speed: speed factor at constant pitch, pauses included
+    loudness: absent: unchanged
+    head_s: seconds before the first word of each file
+    tail_s: seconds after the last word of each file; 0: the usual pause
+    room_tone_db: background noise level (RMS, dBFS); absent: digital silence
+    chapters: chapter marks from the document
+    timestamps: level of detail of timestamps.json
+    karaoke: word times in `vtt` subtitles
+    cover: an upload with a JPEG or PNG, at most 8 MiB and 10,000 pixels a side; absent: the document's
+    destination: absent: the job's folder
     """
 
     preset: Literal["acx", "podcast", "audiobook", "broadcast"]
@@ -254,10 +238,7 @@ class OutputFields(TypedDict, total=False):
 
 
 class JobWebhookFields(TypedDict, total=False):
-    """Who is told of this job, beside the endpoints that want such events anyway.
-
-    `url`: signed with the secret at `/v1/webhook-secret`. `endpoint_id`: `events` count in place of what it chose.
-    """
+    """A receiver for this job, beside the endpoints. `url` is signed with the secret of `/v1/webhook-secret`."""
 
     url: str
     endpoint_id: str
@@ -268,30 +249,27 @@ class JobOptions(TypedDict, total=False):
     """Everything of a job but its input; what is left out, or None, is the server's default. Times need a zone.
 
     model: a model of the server; absent: its only one
-    voice: a voice of the model, or one of yours by name or id; absent: the model's first
-    ref_text: with a voice of yours: what its recording says, in place of what is known of it; with `ref_audio`: what
-        that says
-    x_vector_only: with a voice of yours or `ref_audio`: speak from its embedding alone
-    if_cache_missing: with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job
+    voice: a voice of the model, or your own by name or id; absent: the model's first
+    ref_text: the words of the voice's recording, or of `ref_audio`
+    x_vector_only: with your voice or `ref_audio`: use its embedding only
+    if_cache_missing: if your voice is not ready: build it, wait, or reject the job
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
-    ref_audio: in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address
-    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees
-    language: a language of the model, or `auto`, the model's choice
-    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
-    speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
-    normalization: `basic`: numbers, dates, money and units as words, in English all that is not read as it is
-        written; the plan shows them; absent: as the model's `text_front_end` wants it
-    pronunciation_dictionaries: how words are respelt: `pd_…@3`, or `pd_…` for its newest version now
-    seed: the same text and seed give the same speech; absent: drawn at random and told in the job
-    reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time
-    reuse: `false`: every segment is spoken, also one that an earlier job of yours has spoken
-    emoji: `named`: emoji are said by their names where `normalization` is `basic` and the language English, not
-        passed over
-    priority: who goes first
-    not_before: nothing of the job is done before this time, 90 days away at most
-    deadline: a job that is not done by then fails, one that has not started expires
-    retention_s: how long the result is kept after the job's end, in seconds
+    ref_audio: instead of `voice`: a recording, as an upload's id, a data URL or an https address
+    consent: with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees
+    language: a language of the model, or `auto`
+    instructions: how to speak, in your words; for a voice design model: who speaks
+    speakers: a cast: name to voice, for lines `NAME: text`, segments and <voice> of SSML
+    normalization: `basic` writes numbers, dates, money and units as words; absent: the model's `text_front_end`
+    pronunciation_dictionaries: `pd_…@3`, or `pd_…` for the newest version
+    seed: the same text and seed give the same speech; absent: random, shown in the job
+    reproducibility: `strict`: equal requests give equal speech in any batch
+    reuse: `false`: generate segments again that your earlier jobs have
+    emoji: `named` speaks emoji names, in English with `normalization: basic`
+    priority: high goes first
+    not_before: start after this time, at most 90 days ahead
+    deadline: a running job fails then; a waiting job expires
+    retention_s: seconds to keep the result after the end
     """
 
     model: str | None
@@ -357,7 +335,7 @@ class SegmentChanges(TypedDict, total=False):
     voice: a voice of the model, or one of yours by name or id
     speaker: a name of the job's cast; "" is the job's own voice
     language: a language of the model, or `auto`
-    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
+    instructions: how to speak, in your words; for a voice design model: who speaks
     seed: of the first attempt, exactly as it is
     """
 
@@ -372,29 +350,29 @@ class SegmentChanges(TypedDict, total=False):
 class StreamOptions(TypedDict, total=False):
     """How a text is spoken while somebody listens; what is left out, or None, is the server's choice.
 
-    reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time
-    do_sample: `false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws
-    temperature: how freely it is drawn; 0 always takes the likeliest
-    top_p: draw among the likeliest of this share
-    top_k: draw among so many
-    repetition_penalty: how much less likely what was drawn before becomes
-    subtalker_temperature: `temperature` of the codes that refine a frame
-    subtalker_top_p: `top_p` of the codes that refine a frame
-    subtalker_top_k: `top_k` of the codes that refine a frame
-    max_new_tokens: no more frames of 80 ms for one segment: speech is cut there; absent: as its text suggests
+    reproducibility: `strict`: equal requests give equal speech in any batch
+    do_sample: `false` is greedy, as `temperature` 0
+    temperature: 0 is greedy
+    top_p: nucleus sampling
+    top_k: number of candidates
+    repetition_penalty: penalty on earlier codes
+    subtalker_temperature: `temperature` of the other codebooks
+    subtalker_top_p: `top_p` of the other codebooks
+    subtalker_top_k: `top_k` of the other codebooks
+    max_new_tokens: maximum frames of 80 ms in a segment; absent: from its text
     model: a model of the server, or a name that stands for one; absent: as the task wants it
     voice: a voice of the model, one of yours by name or id, or a name that stands for one; absent: the model's
         first; may be `design` or `auto` where the model makes it or the request brings it
     task_type: what the model has to be made for
-    ref_audio: in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address
+    ref_audio: instead of `voice`: a recording, as an upload's id, a data URL or an https address
     ref_text: what `ref_audio`, or a voice of yours, says
     x_vector_only_mode: speak from the embedding of `ref_audio`, or of a voice of yours, alone
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
-    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees
+    consent: with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees
     language: a language of the model, by name or tag; absent: `auto`
-    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
-    speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
+    instructions: how to speak, in your words; for a voice design model: who speaks
+    speed: speed factor at constant pitch, pauses included
     non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; `false`: as it
         speaks. Absent: whole, as all speech, but on a socket, where text is still being written
     seed: the same text and seed give the same speech; absent: at random

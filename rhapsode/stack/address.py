@@ -22,8 +22,8 @@ def listen(host: str, port: int, known: str) -> socket.socket:
     """
     if not is_loopback(host) and known.strip() in ("", "{}"):
         raise AddressRefused(
-            f"refusing to listen on {host} without API keys: everybody who reaches it could use it. "
-            "Set RHAPSODE_API_KEYS (see the README) or RHAPSODE_OIDC_ISSUER, or listen on 127.0.0.1"
+            f"refusing to listen on {host} without API keys: everyone who reaches it could use it. "
+            "Set RHAPSODE_API_KEYS (`rhapsode keys draw` makes one) or RHAPSODE_OIDC_ISSUER, or listen on 127.0.0.1"
         )
     return bound(host, port)
 

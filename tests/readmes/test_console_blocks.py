@@ -27,7 +27,7 @@ PAGES = [
 WITH_PROGRAMS = [
     ROOT / "README.md",
     ROOT / "docs" / "first-steps.md",
-    *(ROOT / "docs" / "tutorials" / f"from-{origin}.md" for origin in ("openai", "elevenlabs")),
+    *(ROOT / "docs" / "tutorials" / f"from-{origin}.md" for origin in ("openai", "elevenlabs", "kokoro-fastapi")),
 ]
 BIN = Path(sys.executable).parent
 

@@ -42,7 +42,7 @@ def page_of(code: ProblemCode) -> str:
 <p>{_sentence(code.meaning)}</p>
 <h2>What to do</h2>
 <p>{_sentence(code.remedy)}</p>
-<h2>Where it is met</h2>
+<h2>Where you see it</h2>
 <p>{_sentence(met(code))}</p>
 """,
     )
@@ -66,13 +66,13 @@ def list_of_pages() -> str:
 
 
 def met(code: ProblemCode) -> str:
-    """In which answers a caller meets the code, and whether asking again helps."""
+    """Which responses have the code, and whether a retry helps."""
     places: list[str] = []
     if code.statuses:
-        places.append(f"in answers with the status {_listed([str(status) for status in code.statuses])}")
+        places.append(f"in responses with status {_listed([str(status) for status in code.statuses])}")
     if code.in_jobs:
-        again = "may help with nothing changed" if code.retry_helps else "does not help with nothing changed"
-        places.append(f"in the `error` of a job, whose `retry` {again}")
+        again = "may help" if code.retry_helps else "does not help"
+        places.append(f"in the `error` of a job, where a retry without changes {again}")
     return ", and ".join(places)
 
 

@@ -352,7 +352,7 @@ def too_many_connections(limit: int) -> HttpProblem:
 
 
 def upgrade_required() -> HttpProblem:
-    detail = "this address speaks WebSocket (RFC 6455, version 13); see api/README.md"
+    detail = "this address speaks WebSocket (RFC 6455, version 13); see docs/reference/api.md"
     headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
     return HttpProblem(426, "upgrade_required", "WebSocket is spoken here", detail, headers=headers)
 

@@ -42,12 +42,11 @@ router = APIRouter(tags=["audio"])
 
 @router.get(SOCKET_PATH, status_code=101, response_class=Response, response_description="WebSocket is spoken from here")
 async def open_speech_socket(request: Request, tenant: Tenant) -> Response:
-    """WebSocket: text in while it is written, speech out while it is made; begun by a handshake (RFC 6455).
+    """WebSocket: send text while you write it, receive audio while it is generated.
 
-    The subprotocol `nari.speech.v1` is the public benchmark's, `streaming-text.v1` is vLLM-Omni's; the messages of both
-    are in api/README.md. A page of a browser, which can send no header here, names its API key as another subprotocol:
-    `rhapsode.key.` and the key in base64url. Refusals of the handshake are those of `POST /v1/audio/speech`; a GET that
-    is none is 426.
+    Subprotocols: `nari.speech.v1`, and `streaming-text.v1` for vLLM-Omni's clients. docs/reference/api.md has the
+    messages. A browser sends its API key as a second subprotocol: `rhapsode.key.` and the key in base64url. The
+    handshake fails with the errors of `POST /v1/audio/speech`. A GET without a handshake is 426.
     """
     raise upgrade_required()
 

@@ -30,7 +30,7 @@ Instructions = Annotated[
     str,
     Field(
         max_length=2_000,
-        description="how it is spoken, or with a model that designs voices who speaks, in your words",
+        description="how to speak, in your words; for a voice design model: who speaks",
     ),
     AfterValidator(check_prose),
 ]
@@ -67,7 +67,7 @@ class DocumentFormat(enum.StrEnum):
 
 
 class Images(enum.StrEnum):
-    """What is said where a document has a picture."""
+    """`alt` speaks the alternative text of pictures."""
 
     SKIP = "skip"
     ALT = "alt"
@@ -75,7 +75,7 @@ class Images(enum.StrEnum):
 
 
 class SsmlMode(enum.StrEnum):
-    """What becomes of SSML that is not understood."""
+    """Whether to reject unsupported SSML, or to read its text."""
 
     STRICT = "strict"
     """It is refused with its place."""
@@ -103,7 +103,7 @@ class Emoji(enum.StrEnum):
 
 
 class SegmentationMode(enum.StrEnum):
-    """What is spoken in one piece."""
+    """`sentence` speaks each sentence alone; `packed` joins them."""
 
     SENTENCE = "sentence"
     """Every sentence by itself, so that all of them have the pause asked for."""
@@ -112,12 +112,8 @@ class SegmentationMode(enum.StrEnum):
     """Sentences of a paragraph together, towards `target_chars`; between them the model pauses as it reads."""
 
 
-EntrySpeed = Annotated[
-    float, Field(ge=0.5, le=2, description="how much faster than it is spoken, beside `output.speed`")
-]
-EntryGain = Annotated[
-    float, Field(ge=-40, le=12, description="how much louder than it is spoken, in dB, in the finished files")
-]
+EntrySpeed = Annotated[float, Field(ge=0.5, le=2, description="speed factor, on top of `output.speed`")]
+EntryGain = Annotated[float, Field(ge=-40, le=12, description="gain in the files, in dB")]
 
 
 class InnerPauses(enum.StrEnum):
@@ -131,12 +127,12 @@ class InnerPauses(enum.StrEnum):
 
 
 class SegmentInput(RequestBody):
-    """One entry of a list: what is absent is as the job has it."""
+    """One entry of a list; absent fields are the job's."""
 
     text: Annotated[str, AfterValidator(check_spoken_text)]
     id: EntryId | None = None
-    voice: Name | None = Field(default=None, description="one of the model's, or one of yours by name or id")
-    speaker: Name | None = Field(default=None, description="a name of `speakers`; not beside `voice`")
+    voice: Name | None = Field(default=None, description="a voice of the model, or your own by name or id")
+    speaker: Name | None = Field(default=None, description="a name of `speakers`, instead of `voice`")
     language: Name | None = None
     instructions: Instructions | None = None
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
@@ -152,10 +148,7 @@ class SegmentInput(RequestBody):
 
 
 class DocumentInput(RequestBody):
-    """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all.
-
-    `images`: `alt` says what the alternative text of a picture says. Notes and their marks are not spoken.
-    """
+    """A file of `/v1/uploads`. `include`: chapter ids from a plan; absent: all."""
 
     upload_id: Name
     format: Choice[DocumentFormat]
@@ -164,7 +157,7 @@ class DocumentInput(RequestBody):
 
 
 class JobInput(RequestBody):
-    """Exactly one of the four."""
+    """Exactly one of `text`, `ssml`, `segments`, `document`."""
 
     model_config = ConfigDict(
         json_schema_extra=exactly_one(text="string", ssml="string", segments="array", document="object")
@@ -172,7 +165,7 @@ class JobInput(RequestBody):
 
     text: Annotated[str, AfterValidator(check_spoken_text)] | None = None
     ssml: Annotated[str, AfterValidator(check_prose)] | None = Field(
-        default=None, description="an SSML document; `/v1/capabilities` lists the elements that are understood"
+        default=None, description="an SSML document; `/v1/capabilities` lists its elements"
     )
     ssml_mode: Choice[SsmlMode] = SsmlMode.STRICT
     segments: list[SegmentInput] | None = Field(
@@ -196,23 +189,17 @@ Seconds = Annotated[float, Field(ge=0, le=MAX_PAUSE_S)]
 
 
 class Pauses(RequestBody):
-    """Silence that is heard after what ends there, in seconds; of several, the longest."""
+    """Seconds of silence; where several apply, the longest."""
 
-    sentence_s: Seconds = Field(
-        default=0.45, description="silence after a sentence that is a segment's last, in seconds"
-    )
+    sentence_s: Seconds = Field(default=0.45, description="silence after the last sentence of a segment")
     paragraph_s: Seconds = Field(default=0.8, description="silence after a paragraph")
     heading_s: Seconds = Field(default=0.9, description="silence after a heading")
-    chapter_s: Seconds = Field(default=2.0, description="the least silence before a chapter")
+    chapter_s: Seconds = Field(default=2.0, description="minimum silence before a chapter")
     line_s: Seconds = Field(default=0.35, description="silence after a line of verse, `<br>` or a hard break")
-    cut_s: Seconds = Field(
-        default=0.12,
-        description="silence where a sentence goes on that is too long, or that another voice goes on with",
-    )
+    cut_s: Seconds = Field(default=0.12, description="silence where a sentence is cut, or its voice changes")
     inside: Choice[InnerPauses] = Field(
         default=InnerPauses.SPOKEN,
-        description="between sentences that are spoken in one piece (`segmentation: packed`): `asked` makes them "
-        "`sentence_s` long, in English, where a silence is found at the end of a sentence",
+        description="inside packed segments: `asked` stretches English sentence ends to `sentence_s`",
     )
 
 
@@ -220,25 +207,18 @@ Speakers = Annotated[
     dict[Name, Name],
     Field(
         max_length=MAX_SPEAKERS,
-        description="a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML",
+        description="a cast: name to voice, for lines `NAME: text`, segments and <voice> of SSML",
     ),
 ]
 Normalizing = Annotated[
     Choice[Normalization],
-    Field(
-        description="`basic`: numbers, dates, money and units as words, in English all that is not read as it is "
-        "written; the plan shows them; absent: as the model's `text_front_end` wants it"
-    ),
+    Field(description="`basic` writes numbers, dates, money and units as words; absent: the model's `text_front_end`"),
 ]
 Dictionaries = Annotated[
     list[DictionaryReference],
-    Field(
-        max_length=MAX_DICTIONARIES, description="how words are respelt: `pd_…@3`, or `pd_…` for its newest version now"
-    ),
+    Field(max_length=MAX_DICTIONARIES, description="`pd_…@3`, or `pd_…` for the newest version"),
 ]
-ValidateOnly = Annotated[
-    bool, Field(description="plan and price, and speak nothing; the answer is the plan if it takes less than 30 s")
-]
+ValidateOnly = Annotated[bool, Field(description="only plan; the answer is the plan if that takes less than 30 s")]
 
 
 class NarrationInput(RequestBody):

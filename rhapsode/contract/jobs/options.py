@@ -39,36 +39,21 @@ MAX_NEW_TOKENS = 8_192
 
 
 class Sampling(RequestBody):
-    """How speech is drawn. What is absent stays as the checkpoint has it.
+    """Sampling parameters; absent ones are the checkpoint's. `subtalker_…` apply to codebooks 1 and up."""
 
-    The fields of `subtalker` are of the codes that refine each frame, the others of the code that leads it.
-    """
-
-    do_sample: bool | None = Field(
-        default=None, description="`false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws"
-    )
-    temperature: Temperature | None = Field(
-        default=None, description="how freely it is drawn; 0 always takes the likeliest"
-    )
-    top_p: float | None = Field(default=None, gt=0, le=1, description="draw among the likeliest of this share")
-    top_k: int | None = Field(default=None, ge=1, le=1000, description="draw among so many")
-    repetition_penalty: float | None = Field(
-        default=None, ge=1, le=2, description="how much less likely what was drawn before becomes"
-    )
-    subtalker_temperature: Temperature | None = Field(
-        default=None, description="`temperature` of the codes that refine a frame"
-    )
-    subtalker_top_p: float | None = Field(
-        default=None, gt=0, le=1, description="`top_p` of the codes that refine a frame"
-    )
-    subtalker_top_k: int | None = Field(
-        default=None, ge=1, le=1000, description="`top_k` of the codes that refine a frame"
-    )
+    do_sample: bool | None = Field(default=None, description="`false` is greedy, as `temperature` 0")
+    temperature: Temperature | None = Field(default=None, description="0 is greedy")
+    top_p: float | None = Field(default=None, gt=0, le=1, description="nucleus sampling")
+    top_k: int | None = Field(default=None, ge=1, le=1000, description="number of candidates")
+    repetition_penalty: float | None = Field(default=None, ge=1, le=2, description="penalty on earlier codes")
+    subtalker_temperature: Temperature | None = Field(default=None, description="`temperature` of the other codebooks")
+    subtalker_top_p: float | None = Field(default=None, gt=0, le=1, description="`top_p` of the other codebooks")
+    subtalker_top_k: int | None = Field(default=None, ge=1, le=1000, description="`top_k` of the other codebooks")
     max_new_tokens: int | None = Field(
         default=None,
         ge=1,
         le=MAX_NEW_TOKENS,
-        description="no more frames of 80 ms for one segment: speech is cut there; absent: as its text suggests",
+        description="maximum frames of 80 ms in a segment; absent: from its text",
     )
 
     @model_validator(mode="after")
@@ -90,7 +75,7 @@ class Repeatability(RequestBody):
 
     reproducibility: Choice[Reproducibility] = Field(
         default=Reproducibility.BEST_EFFORT,
-        description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
+        description="`strict`: equal requests give equal speech in any batch",
     )
 
     @property
@@ -104,13 +89,10 @@ class SpeechOptions(Repeatability):
 
     pauses: Pauses = Pauses()
     sampling: Sampling = Sampling()
-    reuse: bool = Field(
-        default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
-    )
+    reuse: bool = Field(default=True, description="`false`: generate segments again that your earlier jobs have")
     emoji: Choice[Emoji] = Field(
         default=Emoji.DROPPED,
-        description="`named`: emoji are said by their names where `normalization` is `basic` and the language English, "
-        "not passed over",
+        description="`named` speaks emoji names, in English with `normalization: basic`",
     )
     quality: Quality = Quality()
     output: Output = Output()

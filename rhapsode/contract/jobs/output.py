@@ -15,7 +15,7 @@ from rhapsode.contract.speakable_text import check_label, check_prose
 
 
 class AudioFormat(enum.StrEnum):
-    """By the usual name of the file."""
+    """Named like the file."""
 
     WAV = "wav"
     FLAC = "flac"
@@ -34,7 +34,7 @@ class Files(enum.StrEnum):
 
 
 class LoudnessScope(enum.StrEnum):
-    """Over what loudness is measured and one gain is set."""
+    """Where one gain applies."""
 
     JOB = "job"
     CHAPTER = "chapter"
@@ -84,7 +84,7 @@ Folders = Annotated[
         "folders of lower-case letters, digits, `_`, `-` and `.` with slashes between them, such as books/42",
         max_length=MAX_PREFIX_CHARS,
     ),
-    Field(description="keep the files under these folders of the service's bucket, such as `books/42`"),
+    Field(description="folders in the service's bucket, such as `books/42`"),
     AfterValidator(_folders),
 ]
 
@@ -95,17 +95,17 @@ class OutputFormat(RequestBody):
     type: Choice[AudioFormat]
     files: Choice[Files] = Field(
         default=Files.WHOLE,
-        description="`chapters`: a file for each chapter, numbered and named by its title; of a text without any, one",
+        description="`chapters`: one numbered file for each chapter",
     )
     bitrate_kbps: int | None = Field(
         default=None,
         ge=1,
         le=320,
-        description="of mp3, opus, m4b and aac; absent: 96, of opus 48, or the most that the sample rate allows",
+        description="for mp3, opus, m4b, aac; absent: 96, opus 48, or the sample rate's maximum",
     )
 
 
-TargetLufs = Annotated[float, Field(ge=-40, le=-8, description="bring the whole to this loudness (EBU R128)")]
+TargetLufs = Annotated[float, Field(ge=-40, le=-8, description="integrated loudness (EBU R128)")]
 TruePeakDb = Annotated[float, Field(ge=-20, le=0)]
 
 
@@ -158,25 +158,25 @@ def _is_empty(tag: str) -> bool:
 
 
 class Tags(RequestBody):
-    """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
+    """Tags of the files; absent ones come from the document. WAV has none."""
 
-    title: Tag = Field(default="", exclude_if=_is_empty, description="what the book is called")
-    author: Tag = Field(default="", exclude_if=_is_empty, description="who wrote it")
-    narrator: Tag = Field(default="", exclude_if=_is_empty, description="who reads it")
-    album: Tag = Field(default="", exclude_if=_is_empty, description="what the files belong to; absent: the title")
-    genre: Tag = Field(default="", exclude_if=_is_empty, description="a word, such as Fiction")
-    date: Tag = Field(default="", exclude_if=_is_empty, description="a year or a day")
-    publisher: Tag = Field(default="", exclude_if=_is_empty, description="who publishes it")
-    copyright: Tag = Field(default="", exclude_if=_is_empty, description="who has which rights")
-    isbn: Isbn = Field(default="", exclude_if=_is_empty, description="the book's number, of 10 or 13 digits")
+    title: Tag = Field(default="", exclude_if=_is_empty, description="title")
+    author: Tag = Field(default="", exclude_if=_is_empty, description="author")
+    narrator: Tag = Field(default="", exclude_if=_is_empty, description="narrator")
+    album: Tag = Field(default="", exclude_if=_is_empty, description="album; absent: the title")
+    genre: Tag = Field(default="", exclude_if=_is_empty, description="genre")
+    date: Tag = Field(default="", exclude_if=_is_empty, description="year or date")
+    publisher: Tag = Field(default="", exclude_if=_is_empty, description="publisher")
+    copyright: Tag = Field(default="", exclude_if=_is_empty, description="copyright")
+    isbn: Isbn = Field(default="", exclude_if=_is_empty, description="10 or 13 digits")
     language: LanguageTag = Field(
         default="",
         exclude_if=_is_empty,
-        description="what is spoken, such as en-GB; absent: the document's, or the job's",
+        description="such as en-GB; absent: the document's, or the job's",
     )
-    series: Tag = Field(default="", exclude_if=_is_empty, description="what the book is a part of")
-    series_part: Tag = Field(default="", exclude_if=_is_empty, description="which part of the series it is")
-    description: Description = Field(default="", exclude_if=_is_empty, description="what it is about")
+    series: Tag = Field(default="", exclude_if=_is_empty, description="series")
+    series_part: Tag = Field(default="", exclude_if=_is_empty, description="part of the series")
+    description: Description = Field(default="", exclude_if=_is_empty, description="summary")
 
 
 class Destination(RequestBody):
@@ -194,59 +194,57 @@ Speed = Annotated[
     Field(
         ge=0.5,
         le=2,
-        description="how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion",
+        description="speed factor at constant pitch, pauses included",
     ),
 ]
 EdgeSeconds = Annotated[float, Field(ge=0, le=10)]
 RoomToneDb = Annotated[float, Field(ge=-90, le=-55)]
 Formats = Annotated[
     Listed[OutputFormat],
-    Field(min_length=1, max_length=10, description="each type once as a whole and once in chapters"),
+    Field(min_length=1, max_length=10, description="each type once whole and once in chapters"),
 ]
 Subtitles = Annotated[Listed[Choice[SubtitleFormat]], Field(max_length=2)]
 
 
 class Output(RequestBody):
-    """What the audio is delivered as. All formats are made in one pass over the same samples."""
+    """The delivered files."""
 
     preset: Choice[OutputPreset] | None = Field(
         default=None,
-        description="whose demands the files meet: stands for values of the fields below, where these are left out",
+        description="a publisher's values for the absent fields below",
     )
     formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
-    sample_rate: SampleRate | None = Field(default=None, description="resample, in Hz; absent: the model's own")
+    sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's")
     speed: Speed = 1.0
-    loudness: Loudness | None = Field(default=None, description="absent: as the model speaks")
+    loudness: Loudness | None = Field(default=None, description="absent: unchanged")
     head_s: EdgeSeconds = Field(
         default=0.0,
-        description="seconds before the first word of the whole, and of each chapter where these are files; 0: none",
+        description="seconds before the first word of each file",
     )
     tail_s: EdgeSeconds = Field(
         default=0.0,
-        description="seconds behind the last word, likewise, in place of the pause there; 0: that pause",
+        description="seconds after the last word of each file; 0: the usual pause",
     )
     room_tone_db: RoomToneDb | None = Field(
         default=None,
-        description="a very quiet noise under everything, of this level (RMS, dB of full scale), so that no pause is "
-        "digital silence; absent: none",
+        description="background noise level (RMS, dBFS); absent: digital silence",
     )
     chapters: Choice[ChapterMarks] = Field(
         default=ChapterMarks.AUTO,
-        description="`auto`: marks in every format that has them, from the document's chapters",
+        description="chapter marks from the document",
     )
     timestamps: Choice[Timestamps] = Field(
         default=Timestamps.OFF,
-        description="timestamps.json says when what is heard, down to this level",
+        description="level of detail of timestamps.json",
     )
     subtitles: Subtitles = ()
-    karaoke: bool = Field(default=False, description="subtitles of type `vtt` say when each word is heard")
+    karaoke: bool = Field(default=False, description="word times in `vtt` subtitles")
     tags: Tags = Tags()
     cover: Name | None = Field(
         default=None,
-        description="an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the "
-        "document's own",
+        description="an upload with a JPEG or PNG, at most 8 MiB and 10,000 pixels a side; absent: the document's",
     )
-    destination: Destination | None = Field(default=None, description="absent: among the job's other objects")
+    destination: Destination | None = Field(default=None, description="absent: the job's folder")
 
 
 class LoudnessChange(RequestBody):

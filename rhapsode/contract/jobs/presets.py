@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 
 class OutputPreset(enum.StrEnum):
-    """Whose demands the files meet."""
+    """A publisher's requirements."""
 
     ACX = "acx"
     PODCAST = "podcast"

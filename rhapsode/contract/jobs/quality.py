@@ -45,21 +45,18 @@ class OnExhausted(enum.StrEnum):
 
 
 class Quality(RequestBody):
-    """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
-    seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
-    """
+    """The check of each segment. A rejected segment is retried with another seed, at last in two halves."""
 
     gate: Choice[Gate] = Field(
         default=Gate.BASIC,
-        description="`basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back "
-        "and needs a recogniser for the language (see `/v1/models`); `off` checks nothing",
+        description="`basic` finds silence, loops, cuts, wrong lengths and levels; `asr` also transcribes, with a "
+        "recogniser for the language; `off` checks nothing",
     )
-    max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS, description="times a segment is spoken at most")
+    max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS, description="maximum attempts at a segment")
     on_exhausted: Choice[OnExhausted] = Field(
         default=OnExhausted.KEEP_BEST,
-        description="of a segment that never passes: `keep_best`: the least bad attempt is kept, flagged and warned "
-        "of, and the job fails where nothing can be heard in any; `keep_best_or_gap`: there, a gap of silence is left "
-        "and listed; `silence`: a gap, whatever was found; `fail`: the job fails, whatever was found",
+        description="`keep_best` keeps the best attempt, and fails the job if all are silent; "
+        "`keep_best_or_gap` leaves a gap then; `silence` always does; `fail` fails the job",
     )
 
 

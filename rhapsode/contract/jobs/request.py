@@ -36,14 +36,8 @@ OPENING_CHARS = 90
 
 
 class SegmentationRequest(RequestBody):
-    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
-    named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
-
-    mode: `sentence` speaks each sentence by itself, `packed` those of a paragraph together, towards `target_chars`;
-    absent: `packed` where `target_chars` is named, else as the model's `segmentation` wants it.
-    min_chars: a line, sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes
-    over; 0 leaves each alone. What is above the model's `max_text_chars` is lowered to it, with the warning
-    `segments_shortened` where it was asked for.
+    """How to cut the text, in characters. `packed` aims at `target_chars`; `min_chars` joins shorter lines with others.
+    Values above the model's `max_text_chars` are lowered with a warning.
     """
 
     mode: Choice[SegmentationMode] | None = None
@@ -105,7 +99,7 @@ ReferenceAudio = Annotated[
     Field(
         min_length=1,
         max_length=MAX_REFERENCE_CHARS,
-        description="in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address",
+        description="instead of `voice`: a recording, as an upload's id, a data URL or an https address",
     ),
     AfterValidator(check_label),
 ]
@@ -113,7 +107,7 @@ Consent = Annotated[
     str,
     Field(
         max_length=1_000,
-        description="with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees",
+        description="with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees",
     ),
     AfterValidator(check_prose),
 ]
@@ -125,28 +119,24 @@ class WhatToSpeak(RequestBody):
     input: JobInput
     model: Name | None = Field(default=None, description="a model of the server; absent: its only one")
     voice: Name | None = Field(
-        default=None, description="a voice of the model, or one of yours by name or id; absent: the model's first"
+        default=None, description="a voice of the model, or your own by name or id; absent: the model's first"
     )
     ref_text: RefText | None = Field(
         default=None,
-        description="with a voice of yours: what its recording says, in place of what is known of it; with "
-        "`ref_audio`: what that says",
+        description="the words of the voice's recording, or of `ref_audio`",
     )
-    x_vector_only: bool = Field(
-        default=False, description="with a voice of yours or `ref_audio`: speak from its embedding alone"
-    )
+    x_vector_only: bool = Field(default=False, description="with your voice or `ref_audio`: use its embedding only")
     if_cache_missing: Choice[IfCacheMissing] = Field(
         default=IfCacheMissing.COMPUTE,
-        description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
+        description="if your voice is not ready: build it, wait, or reject the job",
     )
     speaker_embedding: Embedding | None = Field(
         default=None,
-        description="in place of `voice`: a list of `speaker_dim` numbers, or base64 of so many float32 "
-        "(little-endian) or of an exported voice",
+        description="instead of `voice`: `speaker_dim` numbers, or base64 of float32 or of an exported voice",
     )
     ref_audio: ReferenceAudio | None = None
     consent: Consent | None = None
-    language: Name = Field(default="auto", description="a language of the model, or `auto`, the model's choice")
+    language: Name = Field(default="auto", description="a language of the model, or `auto`")
     instructions: Instructions | None = None
     speakers: Speakers = Field(default={})
     segmentation: SegmentationRequest = SegmentationRequest()
@@ -156,7 +146,7 @@ class WhatToSpeak(RequestBody):
         default=None,
         ge=0,
         le=MAX_SEED,
-        description="the same text and seed give the same speech; absent: drawn at random and told in the job",
+        description="the same text and seed give the same speech; absent: random, shown in the job",
     )
 
     @property

@@ -17,13 +17,7 @@ Retention = Annotated[int, Field(ge=60, le=90 * DAY_S)]
 class Schedule(RequestBody):
     """What functions in Redis decide on: a job's record has each as a field of its own."""
 
-    priority: Choice[Priority] = Field(default=Priority.NORMAL, description="who goes first")
-    not_before: DateTime | None = Field(
-        default=None, description="nothing of the job is done before this time, 90 days away at most"
-    )
-    deadline: DateTime | None = Field(
-        default=None, description="a job that is not done by then fails, one that has not started expires"
-    )
-    retention_s: Retention = Field(
-        default=7 * DAY_S, description="how long the result is kept after the job's end, in seconds"
-    )
+    priority: Choice[Priority] = Field(default=Priority.NORMAL, description="high goes first")
+    not_before: DateTime | None = Field(default=None, description="start after this time, at most 90 days ahead")
+    deadline: DateTime | None = Field(default=None, description="a running job fails then; a waiting job expires")
+    retention_s: Retention = Field(default=7 * DAY_S, description="seconds to keep the result after the end")

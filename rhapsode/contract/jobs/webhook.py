@@ -35,10 +35,7 @@ JobEvents = Annotated[list[str], Field(min_length=1, max_length=len(JOB_EVENTS))
 
 
 class JobWebhookRequest(RequestBody):
-    """Who is told of this job, beside the endpoints that want such events anyway.
-
-    `url`: signed with the secret at `/v1/webhook-secret`. `endpoint_id`: `events` count in place of what it chose.
-    """
+    """A receiver for this job, beside the endpoints. `url` is signed with the secret of `/v1/webhook-secret`."""
 
     url: ReceiverUrl | None = None
     endpoint_id: Name | None = None

@@ -21,7 +21,7 @@ def test_the_type_of_a_refusal_leads_to_its_page(api: ServedApi) -> None:
 
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<h1><code>not_found</code></h1>" in page.text
-    assert "Look at the id." in page.text
+    assert "Check the id." in page.text
     assert "`" not in page.text
 
 

@@ -11,7 +11,7 @@ import rhapsode
 from rhapsode.cli.local import doctor
 from rhapsode.cli.local.requirements import PARTS
 
-PAGE = Path(rhapsode.__file__).parent / "README.md"
+PAGE = Path(rhapsode.__file__).parents[1] / "docs" / "reference" / "cli.md"
 
 
 def test_every_complaint_of_doctor_has_a_row_and_every_row_is_one() -> None:
