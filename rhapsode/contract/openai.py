@@ -90,8 +90,8 @@ class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
     `speed`: from 0.5 to 2; OpenAI's is from 0.25 to 4.
-    `stream`, `stream_format`: either has the audio sent while it is made; without them `pcm` is as well, as it is played
-    at once, and all else is sent whole, and checked.
+    `stream`, `stream_format`: either has the audio sent while it is made. Without them `pcm` is too, as it is played at
+    once; all else is sent whole, and checked.
     """
 
     input: str
