@@ -16,7 +16,7 @@ MOST_WORDS_OF_A_SENTENCE = 30
 MOST_WORDS_OF_A_CELL = 30
 MOST_WORDS_OF_MEDIAN = 15
 MOST_WORDS = 26_900
-"""Of all held pages together, as `wc -w` counts them."""
+"""Of all pages together, as `wc -w` counts them."""
 
 BANNED = (
     "anew",
@@ -35,18 +35,6 @@ BANNED = (
     "whoever",
 )
 
-NOT_YET = (
-    "CHANGELOG.md",
-    "benchmarks/",
-    "docker/",
-    "generators/",
-    "tests/parity/",
-    "training/",
-    "worker/engine/",
-    "worker/small_voice/",
-)
-"""Pages that still have to be rewritten."""
-
 FENCED = re.compile(r"^ *```.*?^ *```\s*$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
@@ -62,10 +50,6 @@ END = re.compile(r"(?<=[.!?:])[)\"]?\s+(?=[A-Z0-9(\"]|code)")
 def pages() -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [Path(line) for line in listed.splitlines() if (ROOT / line).is_file()]
-
-
-def held_pages() -> list[Path]:
-    return [page for page in pages() if not str(page).startswith(NOT_YET)]
 
 
 def without_code(page: str) -> str:
@@ -95,7 +79,7 @@ def too_long(texts: Iterator[str], most: int) -> list[str]:
     return [f"{number} words: {text[:100]}" for text in texts if (number := len(words(text))) > most]
 
 
-@pytest.mark.parametrize("page", held_pages(), ids=str)
+@pytest.mark.parametrize("page", pages(), ids=str)
 def test_a_page_reads_as_the_rules_ask(page: Path) -> None:
     text = (ROOT / page).read_text()
     lengths = [len(words(each)) for each in sentences(text)]
@@ -107,16 +91,10 @@ def test_a_page_reads_as_the_rules_ask(page: Path) -> None:
     assert [banned for banned in BANNED if re.search(rf"\b{banned}\b", spoken)] == []
 
 
-def test_held_pages_together_are_short() -> None:
-    numbers = {str(page): len((ROOT / page).read_text().split()) for page in held_pages()}
+def test_pages_together_are_short() -> None:
+    numbers = {str(page): len((ROOT / page).read_text().split()) for page in pages()}
 
     assert sum(numbers.values()) <= MOST_WORDS, sorted(numbers.items(), key=lambda each: -each[1])[:10]
-
-
-def test_pages_that_are_not_yet_held_are_there() -> None:
-    names = [str(page) for page in pages()]
-
-    assert [each for each in NOT_YET if not any(name.startswith(each) for name in names)] == []
 
 
 @pytest.mark.parametrize(

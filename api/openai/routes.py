@@ -49,7 +49,8 @@ async def speak(
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Response:
     """A text of up to 4,096 characters, spoken: the whole audio, once all of it is there and was checked; or, with
-    `stream` or `stream_format`, while it is made.
+    `stream` or `stream_format`, while it is made. `pcm` is a stream too, unless `stream` is false or the request has an
+    Idempotency-Key or prefers `respond-async`.
 
     Whole speech that did not pass its checks in any attempt is the least bad one, with what was found in
     `X-Quality-Findings`. 422 for a text of which nothing can be heard. It goes before bulk work, and is given up if it
@@ -62,10 +63,11 @@ async def speak(
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
     order = await read_order(body)
-    if order.is_streamed:
-        _refuse_kept(key, prefer)
-        return await stream_speech(services, tenant, order)
     is_async = _ASYNC.search(prefer or "") is not None
+    if order.is_streamed:
+        _refuse_kept(key, is_async=is_async)
+    if order.is_streamed or (order.is_played_at_once and key is None and not is_async):
+        return await stream_speech(services, tenant, order)
     accepted = await run_sync(accept, services, tenant, order, key, links.base, is_async)
     if is_async:
         answer = await run_sync(accepted_answer, services, links, accepted)
@@ -79,9 +81,9 @@ async def speak(
     return await run_sync(whole_answer, services, record, order, accepted.replayed)
 
 
-def _refuse_kept(key: IdempotencyKey | None, prefer: str | None) -> None:
+def _refuse_kept(key: IdempotencyKey | None, *, is_async: bool) -> None:
     """Of a stream nothing is kept, so that nothing of it can be asked for again."""
     if key is not None:
         raise invalid_header("Idempotency-Key", "not_supported", "a stream is not kept; leave out `stream`, or the key")
-    if _ASYNC.search(prefer or ""):
+    if is_async:
         raise invalid_header("Prefer", "not_supported", "a stream is the answer itself; leave out `stream`, or this")

@@ -90,7 +90,8 @@ class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
     `speed`: from 0.5 to 2; OpenAI's is from 0.25 to 4.
-    `stream`, `stream_format`: either has the audio sent while it is made; without them it is sent whole, and checked.
+    `stream`, `stream_format`: either has the audio sent while it is made. Without them `pcm` is too, as it is played at
+    once; all else is sent whole, and checked.
     """
 
     input: str
@@ -123,6 +124,11 @@ class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
     @property
     def is_streamed(self) -> bool:
         return self.stream_format is not None if self.stream is None else self.stream
+
+    @property
+    def is_played_at_once(self) -> bool:
+        """Samples without a header, of a caller who does not say whether they come as a stream."""
+        return self.response_format == "pcm" and self.stream is None
 
     @property
     def repeatability(self) -> Repeatability:

@@ -145,12 +145,6 @@ def upload(tenant: TenantId, upload_id: UploadId) -> str:
     return f"{UPLOADS}{tenant}/{upload_id}"
 
 
-def upload_of(key: str) -> tuple[TenantId, UploadId]:
-    """Whose upload lies under a key of `upload`, and which."""
-    _, tenant, upload_id = key.split("/")
-    return TenantId(tenant), UploadId(upload_id)
-
-
 def pronunciations_prefix(tenant: TenantId, dictionary: DictionaryId) -> str:
     return f"pronunciations/{tenant}/{dictionary}/"
 

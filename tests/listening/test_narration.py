@@ -17,8 +17,9 @@ import soundfile
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.listening.conftest import HERE
+from tests.worker.speech.quality.sentence_faults import sentence_faults
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
-from worker.speech.quality.words.word_errors import sentence_faults, word_errors
+from worker.speech.quality.words.word_errors import word_errors
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 MAX_WER_OF_EXCERPT = 0.2

@@ -1,7 +1,7 @@
 """What is noticed of speech while it is made: that it does not end, goes round in a loop, says nothing. Pure.
 
 The quality gate of jobs hears more and has all of a segment; here only what no later sample can mend ends a stream.
-What it hears follows from samples and codes, and not from the chunks they come in.
+A segment ends where its text has to be over. All this follows from samples and codes, not from the chunks they come in.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from reading.estimates import expected_audio_ms
 from worker.engine.interface import SpeechChunk
-from worker.live.edges import AUDIBLE_RMS
+from worker.live.edges import AUDIBLE_RMS, audible_windows
+from worker.speech.audio.decoder_start import without_click
+from worker.speech.audio.speech_edges import FADE_S, WINDOW_S
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.findings import Defect, SpeechFinding
 
@@ -30,6 +32,9 @@ LONGEST_SILENCE_S = 4.0
 
 ENDLESS_SHARE, ENDLESS_S = 2.0, 4.0
 """Speech that lasts so many times as long as its text takes at most, and these seconds more, does not end."""
+
+UNKNOWN_VOICE_SHARE = 1.5
+"""A voice that was not measured, or that is told how to speak, may take so many times as long as others do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class LiveGate:
         self._limits = GateLimits.of(frame_s)
         self._last: dict[bytes, list[int]] = defaultdict(list)
         self._runs: dict[int, int] = {}
-        self._frames = self._silent = 0
+        self._frames = self._silent = self._samples = 0
+        self._begins: int | None = None
         self._was_heard = is_begun
 
     def take(self, chunk: SpeechChunk, text: str) -> SpeechFinding | None:
@@ -64,6 +70,28 @@ class LiveGate:
             if found is not None:
                 return found
         return self._endless(text)
+
+    def cut(self, chunk: SpeechChunk, text: str | None, *, is_measured: bool) -> SpeechChunk | None:
+        """What is heard of the chunk if the segment ends in it, as its text has to be over; else None.
+
+        text: None while more may be written. is_measured: the voice speaks as it did when the bounds were measured.
+        """
+        model, rate = self._bounds.duration, round(len(chunk.pcm) / len(chunk.frames) / self._frame_s)
+        window, start = round(WINDOW_S * rate), self._samples
+        audible = audible_windows(chunk.pcm if start else without_click(chunk.pcm, rate), window)
+        places = start + window * np.flatnonzero(audible)
+        self._samples += len(chunk.pcm)
+        self._begins = int(places[0]) if self._begins is None and len(places) else self._begins
+        if model is None or self._begins is None or text is None:
+            return None
+        longest_s = model.longest_s(text) * (1 if is_measured else UNKNOWN_VOICE_SHARE)
+        late = places[places >= self._begins + longest_s * rate]
+        if not len(late):
+            return None
+        fade = round(FADE_S * rate)
+        pcm = chunk.pcm[: late[0] - start + fade].copy()
+        pcm[-fade:] *= np.linspace(1, 0, fade, dtype=np.float32)
+        return SpeechChunk(pcm, chunk.frames[: 1 + (len(pcm) - 1) * len(chunk.frames) // len(chunk.pcm)])
 
     def end(self) -> SpeechFinding | None:
         """Of a segment that is over."""

@@ -28,6 +28,7 @@ class LiveSegment:
     """text: as far as it is known. num_frames: that were looked at, of what the engine makes.
 
     events: what it has made and was not looked at. num_early: of these, those that came before the segment's turn.
+    found: what is wrong with it, of speech that was judged as a whole.
     """
 
     index: int
@@ -43,6 +44,7 @@ class LiveSegment:
     num_frames: int = 0
     is_under_way: bool = False
     num_early: int = 0
+    found: tuple[str, ...] = ()
     events: SegmentEvents = field(default_factory=asyncio.Queue)
 
     @classmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from storage.live.messages import (
 )
 from storage.runtime.observability.tracing import span
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
-from worker.engine.interface import Conditioning, FinishReason, Speech, SpeechChunk, SpeechRequest, Urgency
+from worker.engine.interface import Conditioning, FinishReason, Speech, SpeechChunk, SpeechRequest, TextMode, Urgency
 from worker.errors import FAULT, PermanentItemError
 from worker.live.errors import StreamRefused
 from worker.live.measures import StreamMeter
@@ -41,6 +41,7 @@ from worker.live.places import LivePlaces
 from worker.live.resuming import ResumeStart, start_of
 from worker.live.segment import LiveSegment, SegmentEvents
 from worker.live.segment_audio import SentAudio
+from worker.live.short_takes import MOST_TAKES, Heard, first_events
 from worker.live.text_source import text_source
 from worker.live.voicing import (
     TEXT_MODES,
@@ -52,6 +53,7 @@ from worker.live.voicing import (
 )
 from worker.speech.audio.samples import to_bytes
 from worker.speech.quality.findings import Defect
+from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.speech_requests import effective_sampling, frame_limit
 from worker.synthesis.spoken_segment import segment_seed
 
@@ -289,17 +291,19 @@ class SpokenStream:
         self._meter.paused()
         return spoken
 
-    def _submit(self, spoken: LiveSegment) -> None:
-        info, order = self._parts.engine.info, self._order
-        seed, most = order.narration.seed, order.narration.sampling.max_new_tokens
+    def _submit(self, spoken: LiveSegment, manner: Manner | None = None) -> None:
+        """manner: of another take than the first."""
+        narration = self._order.narration
+        manner = manner or next(self._takes(spoken))
+        most = narration.sampling.max_new_tokens
         request = SpeechRequest(
             request_id=spoken.request_id,
             text=spoken.text,
             conditioning=spoken.conditioning,
-            language=order.narration.language,
-            text_mode=TEXT_MODES[order.text_mode],
-            sampling=effective_sampling(info.default_sampling, order.narration.sampling),
-            seed=segment_seed(seed, str(spoken.index)) if spoken.index else seed,
+            language=narration.language,
+            text_mode=TEXT_MODES[self._order.text_mode] if manner.number == 1 else TextMode.WHOLE,
+            sampling=manner.sampling,
+            seed=manner.seed,
             max_frames=most if most is None or not spoken.is_whole else frame_limit(spoken.text, most),
             urgency=Urgency.LIVE,
             is_opening=spoken.index == 0,
@@ -309,6 +313,18 @@ class SpokenStream:
         spoken.is_under_way = True
         post = partial(self._post, spoken.events)
         self._parts.engine.submit(request, post).add_done_callback(post)
+
+    def _takes(self, spoken: LiveSegment) -> Iterator[Manner]:
+        """A strict order has one, as what it hears must not follow from how fast the engine is."""
+        sampling, seed = self._order.narration.sampling, self._order.narration.seed
+        most = 1 if self._order.narration.is_strict or sampling.max_new_tokens is not None else 1 + MOST_TAKES
+        default = effective_sampling(self._parts.engine.info.default_sampling, sampling)
+
+        def seed_of(number: int) -> int:
+            is_first = number == 1 and not spoken.index
+            return seed if is_first else segment_seed(seed, str(spoken.index), attempt=number)
+
+        return manners(Tries(spoken.text, default, sampling.is_greedy, drawn=False, first=1, most=most), seed_of)
 
     def _look_ahead(self, spoken: LiveSegment, chunk: SpeechChunk) -> None:
         """Begin the next segment, if this one may end soon, all of the next one's text is known, and a slot is free."""
@@ -359,8 +375,14 @@ class SpokenStream:
 
     async def _hear(self, spoken: LiveSegment) -> bool:
         """Send on what the engine makes of the segment, to its end; whether speech is to go on. Raises its errors."""
+        takes = self._takes(spoken)
+        next(takes)
+        is_measured = spoken.bounds.voice is not None and not self._order.narration.instructions
+        first = await first_events(spoken, takes, partial(self._submit, spoken))
+        self._findings += spoken.found
+        spoken.num_early = max(spoken.num_early, len(first))
         while True:
-            event = await spoken.events.get()
+            event = first.pop(0) if first else await spoken.events.get()
             if isinstance(event, Future):
                 self._current = None
                 return self._settle(spoken, event.result())
@@ -371,9 +393,15 @@ class SpokenStream:
             if finding is not None:
                 self._findings.append(finding.defect.value)
                 logger.info("live speech ended", extra={"stream": self._name, "found": str(finding)})
-                await self._give_up(spoken)
+                self._drop_next()
+                await self._give_up(spoken, first)
                 return False
-            self._send_audio(spoken.index, spoken.audio.take(event))
+            over = spoken.gate.cut(event, spoken.text if spoken.is_whole else None, is_measured=is_measured)
+            self._send_audio(spoken.index, spoken.audio.take(over or event))
+            if over is not None:
+                self._findings.append(Defect.TOO_LONG.value)
+                await self._give_up(spoken, first)
+                return True
             spoken.num_frames += len(event.frames)
             self._look_ahead(spoken, event)
 
@@ -385,12 +413,11 @@ class SpokenStream:
             self._findings.append(silent.defect.value)
         return True
 
-    async def _give_up(self, spoken: LiveSegment) -> None:
-        """The engine's slots are free when this returns."""
-        self._drop_next()
+    async def _give_up(self, spoken: LiveSegment, first: Heard) -> None:
+        """The engine's slot is free when this returns. first: events that were taken and not looked at."""
         self._parts.engine.cancel(spoken.request_id)
         while True:
-            event = await spoken.events.get()
+            event = first.pop(0) if first else await spoken.events.get()
             if isinstance(event, Future):
                 self._current = None
                 event.exception()

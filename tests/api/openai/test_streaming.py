@@ -113,6 +113,25 @@ def decoded(data: bytes) -> float:
         return sum(frame.samples / frame.sample_rate for frame in container.decode(container.streams.audio[0]))
 
 
+def test_samples_are_a_stream_where_nothing_is_said_of_it(api: ServedApi, worker: ScriptedWorker) -> None:
+    answer = speak(api, stream=None)
+
+    assert (answer.status_code, answer.content) == (200, expected(TEXT, seed=3))
+    assert answer.headers["x-stream-id"]
+
+
+def test_samples_are_a_job_for_a_caller_who_comes_back_for_them(api: ServedApi, worker: ScriptedWorker) -> None:
+    order = {name: value for name, value in ORDER.items() if name != "stream"}
+
+    later = api.http.post("/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
+    under_key = api.http.post(
+        "/v1/audio/speech", json=order, headers={"Prefer": "respond-async", "Idempotency-Key": "one"}
+    )
+
+    assert (later.status_code, under_key.status_code) == (202, 202)
+    assert later.json()["id"] != under_key.json()["id"]
+
+
 def test_a_stream_is_what_was_spoken_in_every_format(api: ServedApi, worker: ScriptedWorker) -> None:
     pcm = expected(TEXT, seed=3)
 

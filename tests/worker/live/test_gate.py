@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from worker.engine.fake import SAMPLES_PER_FRAME, fake_speech
 from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
-from worker.live.gate import LiveGate
-from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
+from worker.live.gate import UNKNOWN_VOICE_SHARE, LiveGate
+from worker.speech.quality.calibration.calibration_file import GENERAL_BOUNDS, UNCALIBRATED
+from worker.speech.quality.expectation import DurationModel
 from worker.speech.quality.findings import Defect, SpeechFinding
 
 FRAME_S = 0.08
+SHORT_BOUNDS = replace(GENERAL_BOUNDS, duration=DurationModel(0.3, 0.0, 0.0, 0.0, 0.1, 0.1))
+LONGEST_S = 0.63
 TEXT = "This is a sentence of some words, which takes a while to say. " * 4
 
 
@@ -84,3 +93,38 @@ def test_a_segment_in_which_nothing_was_heard_is_silent() -> None:
 
     assert finding is not None
     assert finding.defect is Defect.SILENT
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=20))
+def test_a_word_is_cut_at_the_same_sample_whatever_the_chunks(sizes: list[int]) -> None:
+    pcm, frames = fake_speech(TEXT, 1)
+
+    def heard(sizes: Iterable[int]) -> Pcm:
+        gate, at, parts = LiveGate(SHORT_BOUNDS, FRAME_S), 0, list[Pcm]()
+        for size in sizes:
+            part = SpeechChunk(pcm[at * SAMPLES_PER_FRAME : (at + size) * SAMPLES_PER_FRAME], frames[at : at + size])
+            over = gate.cut(part, "Yes.", is_measured=True)
+            parts.append((over or part).pcm)
+            if over is not None:
+                assert len(over.frames) * SAMPLES_PER_FRAME >= len(over.pcm)
+                return np.concatenate(parts)
+            at += size
+        raise AssertionError("it was never cut")
+
+    np.testing.assert_array_equal(heard(itertools.chain(sizes, itertools.repeat(4))), heard(itertools.repeat(4)))
+
+
+def test_a_text_that_is_being_written_is_not_cut_and_an_unknown_voice_has_longer() -> None:
+    pcm, frames = fake_speech(TEXT, 1)
+    chunk = SpeechChunk(pcm, frames)
+
+    def cut_s(text: str | None, *, is_measured: bool) -> float | None:
+        over = LiveGate(SHORT_BOUNDS, FRAME_S).cut(chunk, text, is_measured=is_measured)
+        return None if over is None else len(over.pcm) / SAMPLES_PER_FRAME * FRAME_S
+
+    assert cut_s(None, is_measured=True) is None
+    # The first frame is silent, and a fade of 5 ms ends it.
+    assert cut_s("Yes.", is_measured=True) == pytest.approx(FRAME_S + LONGEST_S + 0.005, abs=0.01)
+    assert cut_s("Yes.", is_measured=False) == pytest.approx(
+        FRAME_S + UNKNOWN_VOICE_SHARE * LONGEST_S + 0.005, abs=0.01
+    )

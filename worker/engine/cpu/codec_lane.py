@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from worker.engine.cpu.giving_way import GivingWay
 from worker.engine.cpu.warm_references import WarmReferences
-from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
+from worker.engine.interface import CodecFrames, Pcm, SpeechChunk, Urgency
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
@@ -18,6 +20,9 @@ from worker.engine.stages.codec import CodecStage, DecodeStream
 
 # An utterance is decoded in small passes that do not fill a second core, so two at a time.
 _NUM_THREADS = 2
+
+_LOOK_S = 0.02
+"""Between looks for whether live speech that runs short stands still."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +56,8 @@ class ThreadedCodecLane:
         self._references = WarmReferences(codec)
         self._changed = threading.Condition()
         self._due: AdmissionQueue[_Job] = AdmissionQueue()
+        self._giving_way = GivingWay()
+        self._live: set[RequestState] = set()
         self._closed = False
         self._threads: tuple[threading.Thread, ...] = ()
         # Of the putting thread alone.
@@ -71,6 +78,7 @@ class ThreadedCodecLane:
         if job is None:
             job = self._streamed[part.request] = _Job(part.request, _prefix(part.request, part.frames))
         with self._changed:
+            self._live.add(part.request)
             job.frames = np.concatenate((job.frames, part.frames))
             self._line_up(job)
 
@@ -86,6 +94,7 @@ class ThreadedCodecLane:
         if job is not None:
             with self._changed:
                 job.is_dropped = True
+                self._live.discard(request)
 
     @property
     def counters(self) -> LaneCounters:
@@ -122,9 +131,19 @@ class ThreadedCodecLane:
     def _take(self) -> _Job | None:
         """None: the lane is closed."""
         with self._changed:
-            while not (self._due or self._closed):
-                self._changed.wait()
-            return None if self._closed else self._due.pop()
+            while not self._closed:
+                if not self._due:
+                    self._changed.wait()
+                elif self._waits_for_live():
+                    self._changed.wait(_LOOK_S)
+                else:
+                    return self._due.pop()
+            return None
+
+    def _waits_for_live(self) -> bool:
+        """Whether what is next gives way. The lock is held."""
+        is_live = self._due.peek().request.urgency is Urgency.LIVE
+        return not is_live and self._giving_way.holds(self._live, time.monotonic())
 
     def _decode_next(self, job: _Job, client: CodecClient) -> None:
         start = job.num_decoded
@@ -143,6 +162,8 @@ class ThreadedCodecLane:
         job.parts.append(pcm)
         if job.request.is_streamed:
             client.deliver_part(job.request, SpeechChunk(pcm, new))
+            heard_s = len(pcm) / self._codec.config.sample_rate_hz
+            job.request.heard_until_s = max(job.request.heard_until_s, time.monotonic()) + heard_s
 
     def _give_back(self, job: _Job, client: CodecClient) -> None:
         """Deliver it if it is complete; else its next pass is due at once, later, or never."""
@@ -154,6 +175,7 @@ class ThreadedCodecLane:
                     self._due.put_back(job, job.request.urgency, is_opening=job.request.is_opening)
                     self._changed.notify()
                 return
+            self._live.discard(job.request)
         client.deliver(utterance, np.concatenate(job.parts) if job.parts else np.zeros(0, dtype=np.float32))
 
     def _open_stream(self, request: RequestState) -> DecodeStream:

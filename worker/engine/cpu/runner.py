@@ -84,13 +84,13 @@ class StepRunner:
 
     @torch.inference_mode()
     def run(self, plan: StepPlan) -> tuple[RowEnd, ...]:
-        """What the step did to each row of `plan.rows`, in their order."""
-        for admission in plan.admissions:
-            self._admit(admission)
+        """What the step did to each row of `plan.rows`, in their order; rows that skip their turn are as they were."""
         for move in plan.moves:
             self._move(move)
-        statuses = self._frame_step(plan).tolist()
-        ends = tuple(RowEnd(status) for status in statuses[: len(plan.rows)])
+        for admission in plan.admissions:
+            self._admit(admission)
+        statuses = self._frame_step(plan).tolist()[: plan.num_stepped]
+        ends = tuple(RowEnd(status) for status in statuses + [RowEnd.RUNNING] * (len(plan.rows) - len(statuses)))
         for row, end in enumerate(ends):
             if end is RowEnd.NON_FINITE:
                 self._scrub(row)
@@ -133,17 +133,19 @@ class StepRunner:
 
     def _frame_step(self, plan: StepPlan) -> Tensor:
         """One frame for the first B rows, padding included: int64 (B,) of `RowEnd` values."""
-        num_rows = _round_up(len(plan.rows), _ROW_STEP)
+        num_rows = _round_up(plan.num_stepped, _ROW_STEP)
         length = _round_up(plan.attention_length, LENGTH_STEP)
-        self._rewind(len(plan.rows), num_rows)
+        # Rows that skip their turn may be padding: they make no frame, and what is written at theirs is written again.
+        self._rewind(len(plan.rows), max(num_rows, len(plan.rows)))
         rows, position = self._order[:num_rows], self._position[:num_rows]
         frame = self._rows.frame[rows]
-        draws = FrameDraws.of((request.sampling for request in plan.rows), self._codebook_size)
+        draws = FrameDraws.of((request.sampling for request in plan.stepped), self._codebook_size)
 
         hidden = self.talker.decode(self._next_input[:num_rows], position, length)
         counts = torch.ones(num_rows, dtype=torch.bool, device=rows.device)
-        counts[: len(plan.rows)] = torch.tensor(plan.speaks, device=rows.device)
-        made = self._frame.make(hidden, rows, draws, counts, len(plan.rows))
+        speaks = plan.speaks[:num_rows]
+        counts[: len(speaks)] = torch.tensor(speaks, device=rows.device)
+        made = self._frame.make(hidden, rows, draws, counts, plan.num_stepped)
 
         inputs = self.ends.frame_rows(made.codes) + self._rows.text_rows(rows, frame)
         self._next_input[:num_rows] = torch.where(counts[:, None], inputs, self._next_input[:num_rows])

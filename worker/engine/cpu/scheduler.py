@@ -1,7 +1,8 @@
 """Which requests are in the batch: they join and leave between any two frames. Pure: knows no tensors and no threads.
 
-Running requests are the rows 0 to n - 1 of every device tensor. A row that falls free is given to a waiting request,
-and where none waits, the last row moves into it.
+Running requests are the rows 0 to n - 1 of every device tensor, live speech first. A row that falls free is given to a
+waiting request, and where none waits, the last row moves into it. While live speech would run dry, only its rows take a
+step.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worker.engine.cpu.live_room import LiveRoom
+from worker.engine.cpu.giving_way import GivingWay
 from worker.engine.cpu.opening_quiet import OpeningQuiet
 from worker.engine.interface import Urgency
 from worker.engine.requests.request_state import RequestState, RowEnd
@@ -35,21 +36,27 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """In this order: admissions, moves, one frame for every row of `rows` whose request does not stand still."""
+    """In this order: moves, admissions, one frame for each of the first rows, as many as take the step, that does not
+    stand still."""
 
     admissions: tuple[Admission, ...]
     moves: tuple[Move, ...]
     rows: tuple[RequestState, ...]
+    num_stepped: int
+
+    @property
+    def stepped(self) -> tuple[RequestState, ...]:
+        return self.rows[: self.num_stepped]
 
     @property
     def speaks(self) -> tuple[bool, ...]:
         """Of each row, until `commit`."""
-        return tuple(not request.stands_still for request in self.rows)
+        return tuple(row < self.num_stepped and not each.stands_still for row, each in enumerate(self.rows))
 
     @property
     def attention_length(self) -> int:
-        """The longest history of any row."""
-        return max(request.attention_length for request in self.rows)
+        """The longest history of any row of the step."""
+        return max(request.attention_length for request in self.stepped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Scheduler:
         self._slots = SlotQueue(num_rows, num_spare_rows, num_live_rows)
         self._max_prefill_rows = max_prefill_rows
         self._quiet = OpeningQuiet(self._slots, num_rows)
-        self._live_room = LiveRoom()
+        self._giving_way = GivingWay()
         self._rows: list[RequestState | None] = []
 
     @property
@@ -108,18 +115,17 @@ class Scheduler:
         self._quiet.left(request)
         self._rows = [None if row is request else row for row in self._rows]
 
-    def plan(self) -> StepPlan | None:
-        """The next step, or None when none speaks or may begin to."""
-        admissions = self._admit()
-        moves = self._close_gaps()
+    def plan(self, now_s: float) -> StepPlan | None:
+        """The next step, or None when none speaks or may begin to. now_s: on the monotonic clock."""
+        under_way = (request for request in self._rows if request is not None)
+        gives_way = self._giving_way.holds(under_way, now_s)
+        entered = self._admit(gives_way=gives_way)
+        moves = self._make_room(entered)
+        admissions = tuple(self._place(request) for request in entered)
         rows = tuple(request for request in self._rows if request is not None)
-        plan = StepPlan(admissions, moves, rows)
+        has_live_step = gives_way or any(each.urgency is Urgency.LIVE for each in entered)
+        plan = StepPlan(admissions, moves, rows, self._slots.num_live if has_live_step else len(rows))
         return plan if rows and (admissions or moves or any(plan.speaks)) else None
-
-    def measured(self, plan: StepPlan, step_s: float) -> None:
-        """How long a step without prompts has taken."""
-        if not plan.admissions:
-            self._live_room.measured(step_s, len(plan.rows))
 
     def commit(self, plan: StepPlan, ends: Sequence[RowEnd]) -> tuple[EndedRequest, ...]:
         """Take in what the step did to each row of its plan; requests that have ended leave the batch."""
@@ -134,38 +140,52 @@ class Scheduler:
                 ended.append(EndedRequest(row, request, end))
         return tuple(ended)
 
-    def _admit(self) -> tuple[Admission, ...]:
-        admissions: list[Admission] = []
+    def _admit(self, *, gives_way: bool) -> list[RequestState]:
+        entered: list[RequestState] = []
         prefill_rows = 0
         while (request := self._slots.peek()) is not None and self._may_join(request):
             prefill_rows += request.num_input_rows
-            if admissions and prefill_rows > self._max_prefill_rows:
+            is_too_much = entered and prefill_rows > self._max_prefill_rows
+            if is_too_much or (gives_way and request.urgency is not Urgency.LIVE):
                 break
             self._slots.take()
             self._quiet.entered(request)
-            row = self._rows.index(None) if None in self._rows else len(self._rows)
-            self._rows[row : row + 1] = [request]
-            admissions.append(Admission(row, request))
-        return tuple(admissions)
+            entered.append(request)
+        return entered
 
     def _may_join(self, request: RequestState) -> bool:
-        if request.urgency is Urgency.LIVE:
-            return True
-        num_others = self.num_running - self._slots.num_live
-        return self._quiet.admits(request) and self._live_room.admits(num_others, self._num_live_speaking)
+        return request.urgency is Urgency.LIVE or self._quiet.admits(request)
 
-    @property
-    def _num_live_speaking(self) -> int:
-        running = (request for request in self._rows if request is not None)
-        return sum(request.urgency is Urgency.LIVE and not request.stands_still for request in running)
-
-    def _close_gaps(self) -> tuple[Move, ...]:
+    def _make_room(self, entered: Sequence[RequestState]) -> tuple[Move, ...]:
+        """Afterwards live speech has the first rows, and there are no more gaps than who has entered will fill."""
         moves: list[Move] = []
-        while None in self._rows:
-            last = self._rows.pop()
-            if last is None:
-                continue
-            gap = self._rows.index(None)
-            self._rows[gap] = last
-            moves.append(Move(source=len(self._rows), target=gap, length=last.attention_length))
+        num_live, num_others = self._slots.num_live, sum(each.urgency is not Urgency.LIVE for each in entered)
+
+        def move(source: int, target: int) -> None:
+            request = self._rows[source]
+            assert request is not None  # noqa: S101  (who calls has looked)
+            self._rows[target : target + 1] = [request]
+            self._rows[source] = None
+            moves.append(Move(source, target, request.attention_length))
+
+        def gap(start: int) -> int:
+            return next((row for row in range(start, len(self._rows)) if self._rows[row] is None), len(self._rows))
+
+        self._rows += [None] * (num_live - len(self._rows))
+        for row, request in enumerate(self._rows[:num_live]):
+            if request is not None and request.urgency is not Urgency.LIVE:
+                move(row, gap(num_live))
+        for row, request in enumerate(self._rows[num_live:], num_live):
+            if request is not None and request.urgency is Urgency.LIVE:
+                move(row, gap(0))
+        while self._rows[num_live:].count(None) > num_others:
+            if self._rows[-1] is not None:
+                move(len(self._rows) - 1, gap(num_live))
+            self._rows.pop()
         return tuple(moves)
+
+    def _place(self, request: RequestState) -> Admission:
+        start = 0 if request.urgency is Urgency.LIVE else self._slots.num_live
+        row = next((row for row in range(start, len(self._rows)) if self._rows[row] is None), len(self._rows))
+        self._rows[row : row + 1] = [request]
+        return Admission(row, request)

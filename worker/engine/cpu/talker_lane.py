@@ -49,12 +49,10 @@ class EagerTalkerLane:
         self._scheduler.cancel(request)
 
     def step(self, has_news: Callable[[], bool]) -> LaneStep:
-        plan = self._scheduler.plan()
+        plan = self._scheduler.plan(time.monotonic())
         if plan is None:
             return LaneStep((), (), (), 0)
-        began_s = time.monotonic()
         ends = self._runner.run(plan)
-        self._scheduler.measured(plan, time.monotonic() - began_s)
         num_frames = sum(plan.speaks)
         ended = tuple(
             EndedSpeech(one.request, one.end, self._frames(one.row, one.request, one.request.num_prefix))

@@ -29,6 +29,7 @@ class RequestState:
     its samples are wanted while it speaks; `handed_on` counts the frames, those of the prefix with them, that the
     talker's lane, which alone changes it, has handed on for that before the end. prefix: (P, Q), frames that were made
     elsewhere. `is_open`: more of its text may come; the talker's lane alone changes it, and `prompt` with it.
+    heard_until_s: on the monotonic clock, when what was handed out of a stream is heard; the codec's lane sets it.
     """
 
     request_id: str
@@ -41,6 +42,7 @@ class RequestState:
     is_opening: bool = False
     is_streamed: bool = False
     handed_on: int = 0
+    heard_until_s: float = 0.0
     prefix: CodecFrames | None = None
     is_open: bool = False
 

@@ -58,7 +58,7 @@ class TalkerRig:
                     scheduler.add(states[arrival.request.request_id])
                 if arrival.cancel_step == step:
                     scheduler.cancel(states[arrival.request.request_id])
-            plan = scheduler.plan()
+            plan = scheduler.plan(0.0)
             if plan is None and step > last_arrival:
                 return outcomes
             if plan is not None:

@@ -32,7 +32,7 @@ def scheduler_of(*requests: RequestState) -> Scheduler:
 
 def step(scheduler: Scheduler, ended: str = "") -> set[str]:
     """Who is spoken in the next step; `ended` is over after it."""
-    plan = scheduler.plan()
+    plan = scheduler.plan(0.0)
     assert plan is not None
     names = [row.request_id for row in plan.rows]
     scheduler.commit(plan, [RowEnd.EOS if name == ended else RowEnd.RUNNING for name in names])

@@ -18,12 +18,12 @@ def request(name: str, prompt_rows: int = 4, urgency: Urgency = Urgency.BULK) ->
 
 
 def names(scheduler: Scheduler) -> list[str]:
-    plan = scheduler.plan()
+    plan = scheduler.plan(0.0)
     return [] if plan is None else [row.request_id for row in plan.rows]
 
 
 def test_nothing_to_run_is_no_plan() -> None:
-    assert Scheduler(ROWS, 0, 0, 100).plan() is None
+    assert Scheduler(ROWS, 0, 0, 100).plan(0.0) is None
 
 
 def test_requests_take_free_rows_in_the_order_they_came() -> None:
@@ -47,15 +47,15 @@ def test_spare_rows_are_for_those_somebody_waits_for() -> None:
     scheduler = Scheduler(2, 1, 0, 100)
     for name in "abc":
         scheduler.add(request(name))
-    scheduler.plan()
+    scheduler.plan(0.0)
     for name in "de":
         scheduler.add(request(name, urgency=Urgency.INTERACTIVE))
 
-    plan = scheduler.plan()
+    plan = scheduler.plan(0.0)
     assert plan is not None
     assert [row.request_id for row in plan.rows] == ["a", "b", "d"]
     scheduler.commit(plan, [RowEnd.EOS, RowEnd.RUNNING, RowEnd.RUNNING])
-    plan = scheduler.plan()
+    plan = scheduler.plan(0.0)
     assert plan is not None
     assert [row.request_id for row in plan.rows] == ["e", "b", "d"]
     scheduler.commit(plan, [RowEnd.RUNNING, RowEnd.EOS, RowEnd.RUNNING])
@@ -67,11 +67,11 @@ def test_a_waiting_request_takes_the_row_that_falls_free() -> None:
     scheduler = Scheduler(ROWS, 0, 0, 100)
     for name in "abcd":
         scheduler.add(request(name))
-    plan = scheduler.plan()
+    plan = scheduler.plan(0.0)
     assert plan is not None
     scheduler.commit(plan, [RowEnd.RUNNING, RowEnd.EOS, RowEnd.RUNNING])
 
-    following = scheduler.plan()
+    following = scheduler.plan(0.0)
 
     assert following is not None
     assert [row.request_id for row in following.rows] == ["a", "d", "c"]
@@ -83,11 +83,11 @@ def test_the_last_row_moves_into_a_gap_that_nobody_waits_for() -> None:
     scheduler = Scheduler(ROWS, 0, 0, 100)
     for name in "abc":
         scheduler.add(request(name))
-    plan = scheduler.plan()
+    plan = scheduler.plan(0.0)
     assert plan is not None
     scheduler.commit(plan, [RowEnd.LENGTH, RowEnd.RUNNING, RowEnd.RUNNING])
 
-    following = scheduler.plan()
+    following = scheduler.plan(0.0)
 
     assert following is not None
     assert [row.request_id for row in following.rows] == ["c", "b"]
@@ -108,7 +108,7 @@ def test_a_cancelled_request_is_in_no_later_plan() -> None:
     requests = [request(name) for name in "abc"]
     for one in requests:
         scheduler.add(one)
-    scheduler.plan()
+    scheduler.plan(0.0)
 
     scheduler.cancel(requests[0])
     scheduler.cancel(requests[2])
@@ -139,7 +139,7 @@ def test_rows_stay_dense_and_none_is_lost_or_doubled(steps: list[tuple[list[Urge
         if cancelled < len(alive):
             scheduler.cancel(alive[cancelled])
             del alive[cancelled]
-        plan = scheduler.plan()
+        plan = scheduler.plan(0.0)
         if plan is None:
             assert not alive
             continue

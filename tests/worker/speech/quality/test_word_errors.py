@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.speech.quality.words.word_errors import Edit, WordErrors, align, occurrences, sentence_faults, word_errors
+from tests.worker.speech.quality.sentence_faults import occurrences, sentence_faults
+from worker.speech.quality.words.word_errors import Edit, WordErrors, align, word_errors
 
 WORDS = st.lists(st.sampled_from(["ada", "bob", "cut", "dot", "end"]), max_size=12)
 
