@@ -129,13 +129,14 @@ pictures: browser ## take the pictures of the first page again
 	cp build/page/first-page-dark.png docs/pictures/page-dark.png
 
 $(DOCS_VENV)/.installed: pyproject.toml constraints.txt
-	@echo "Installing MkDocs into $(DOCS_VENV) (once) ..."
+	@echo "Installing Zensical into $(DOCS_VENV) (once) ..."
 	$(PYTHON) -m venv $(DOCS_VENV)
 	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[docs]'
 	@touch $@
 
 docs: $(DOCS_VENV)/.installed ## make the site of documentation in build/docs; a link that leads nowhere is an error
-	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --config-file docs/mkdocs.yml
+	$(DOCS_VENV)/bin/python docs/gather.py
+	NO_COLOR=1 $(DOCS_VENV)/bin/zensical build --strict --clean --config-file build/mkdocs.yml
 
 browser: $(VENV)/.dev-installed ## get the Chromium that page-test drives, if none is here
 	$(BIN)/python tests/tools/get_browser.py

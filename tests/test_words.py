@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-GLOSSARY = Path(".github/ARCHITECTURE.md")
+GLOSSARY = Path("docs/architecture.md")
 
 SUFFIXES = {".py", ".lua", ".js", ".md", ".yaml", ".toml"}
 ABOUT_OLD_NAMES = {GLOSSARY, Path("docker/UPGRADING.md")}
