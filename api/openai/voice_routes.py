@@ -109,7 +109,7 @@ def cache_audio_voice(
 ) -> audio_schemas.AudioVoiceCached:
     """Make the voice ready for every model that clones; 200 if it is already."""
     record = _by_name(services, tenant, name)
-    caches = order_caches(services, tenant, record, CacheOrder(force=force))
+    caches = order_caches(services.intake, tenant, record, CacheOrder(force=force))
     cards = services.models.list()
     # One that was forgotten meanwhile is none yet.
     status = _progress(caches, cards) or "pending"

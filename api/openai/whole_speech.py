@@ -43,13 +43,13 @@ def accept(
     api_url: str,
     is_async: bool,  # noqa: FBT001 - what the header says, passed on
 ) -> Accepted:
-    if replayed := find_response(services, tenant, key):
+    if key and (replayed := find_response(services.jobs, tenant, key)):
         return Accepted(replayed, replayed=True)
-    request = job_request(order, spoken_names(services, tenant, order))
+    request = job_request(order, spoken_names(services, tenant, order, services.models.list()))
     if not is_async:
         request = request.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=PATIENCE_S)})
     try:
-        return accept_narration(services, tenant, request, key, api_url)
+        return accept_narration(services.intake, tenant, request, key, api_url)
     except DeadlineUnreachable as problem:
         detail = f"this would take longer than {PATIENCE_S} s now; a job of /v1/jobs can wait"
         raise backlog_full(detail, problem.late_s) from None

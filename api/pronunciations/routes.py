@@ -102,7 +102,7 @@ def post_dictionary(
     dictionary = new_dictionary_id()
     version = _store(services, tenant, dictionary, order)
     with _discarding(services, tenant, dictionary, version):
-        record, _ = services.pronunciations.create(tenant, dictionary, name, version)
+        record, _ = services.intake.pronunciations.create(tenant, dictionary, name, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary}"
     return _shown(record)
 
@@ -113,7 +113,7 @@ def list_dictionaries(
 ) -> DictionaryList:
     """Oldest first."""
     after = decode_cursor(parameters.cursor, DICTIONARY_ID) or ""
-    found = services.pronunciations.list(tenant, after, parameters.limit + 1)
+    found = services.intake.pronunciations.list(tenant, after, parameters.limit + 1)
     page = found[: parameters.limit]
     has_more = len(found) > parameters.limit
     cursor = encode_cursor(page[-1].id) if has_more else None
@@ -122,13 +122,13 @@ def list_dictionaries(
 
 @router.get("/{dictionary_id}", response_model=Dictionary)
 def get_dictionary(tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId) -> Dictionary:
-    return _shown(services.pronunciations.get(tenant, dictionary_id))
+    return _shown(services.intake.pronunciations.get(tenant, dictionary_id))
 
 
 @router.delete("/{dictionary_id}", status_code=204)
 def delete_dictionary(tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId) -> None:
     """Forget it with all versions; jobs keep what they took from it. Repeating it is no error."""
-    services.pronunciations.delete(tenant, dictionary_id)
+    services.intake.pronunciations.delete(tenant, dictionary_id)
     services.artifacts.delete_prefix(keys.pronunciations_prefix(tenant, dictionary_id))
 
 
@@ -142,11 +142,11 @@ def post_version(
     tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId, body: SentRules, response: Response
 ) -> Version:
     """A further version with all of its rules. Versions never change."""
-    services.pronunciations.get(tenant, dictionary_id)
+    services.intake.pronunciations.get(tenant, dictionary_id)
     order = _from_pls(body.content) if body.is_pls else parse_body(VersionOrder, body.content)
     version = _store(services, tenant, dictionary_id, order)
     with _discarding(services, tenant, dictionary_id, version):
-        record, number = services.pronunciations.add_version(tenant, dictionary_id, version)
+        record, number = services.intake.pronunciations.add_version(tenant, dictionary_id, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary_id}/versions/{number}"
     return _shown_version(record, _known(record, number))
 
@@ -164,7 +164,7 @@ def get_version(
     accept: Annotated[str, Header(description=f"{MEDIA_TYPE} for a PLS file")] = "",
 ) -> Response:
     """One version with its rules."""
-    record = services.pronunciations.get(tenant, dictionary_id)
+    record = services.intake.pronunciations.get(tenant, dictionary_id)
     found = _known(record, version)
     rules = _rules(services, tenant, dictionary_id, found)
     if MEDIA_TYPE in accept.lower():

@@ -39,7 +39,7 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     """Raises a `HttpProblem`, also for embeddings of different sizes, or a `StorageError`."""
     if speaker := built_in_speaker(order.name, services.models.list()):
         raise name_taken(f"{speaker!r} is a built-in voice")
-    card = embedding_model(services, order.model)
+    card = embedding_model(services.models.list(), order.model)
     parts = [_part(services, tenant, part.voice, index, card) for index, part in enumerate(order.voices)]
     vectors = [part.vector for part in parts]
     if unfit := [index for index, vector in enumerate(vectors) if len(vector) != card.speaker_dim]:

@@ -51,7 +51,8 @@ async def put_job(
         return job_answer(await run_sync(shown_job, services, links, record), 200, {"Location": links.job(job_id)})
     try:
         await run_sync(_clear, services, tenant, job_id)
-        accepted = await run_sync(submit_narration, services, SubmissionCall(tenant, body, None, links.base, job_id))
+        call = SubmissionCall(tenant, body, None, links.base, job_id)
+        accepted = await run_sync(submit_narration, services.intake, call)
     except BaseException as error:
         await services.idempotent_responses.free(tenant, key, token)
         if isinstance(error, IdempotencyMismatch):
