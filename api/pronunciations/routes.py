@@ -17,7 +17,7 @@ from api.dependencies import Services, Tenant
 from api.http.bodies import body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
-from api.http.problems.problem import FieldViolation, HttpProblem, invalid, not_found, unsupported_media
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid, problem
 from api.http.times import moment
 from api.services.container import ApiServices
 from reading.spelling.rules import PronunciationRule, decode_rules, encode_rules
@@ -58,7 +58,7 @@ async def _body(request: Request, tenant: Tenant) -> _Body:
     """As sent, for a caller who may send it."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in ("application/json", MEDIA_TYPE):
-        raise unsupported_media(f"the body must be application/json or {MEDIA_TYPE}")
+        raise problem("unsupported_media", f"the body must be application/json or {MEDIA_TYPE}")
     return _Body(await request.body(), is_pls=media_type == MEDIA_TYPE)
 
 
@@ -67,7 +67,7 @@ SentRules = Annotated[_Body, Depends(_body)]
 
 async def _dictionary_id(dictionary_id: str) -> DictionaryId:
     if not DICTIONARY_ID.fullmatch(dictionary_id):
-        raise not_found(f"there is no pronunciation dictionary {dictionary_id[:64]!r}")
+        raise problem("not_found", f"there is no pronunciation dictionary {dictionary_id[:64]!r}")
     return DictionaryId(dictionary_id)
 
 
@@ -244,13 +244,13 @@ def _rules(
         return decode_rules(services.artifacts.get(keys.pronunciations(tenant, dictionary, version.upload)))
     except ArtifactMissing:
         # It was deleted between the look at its record and this one.
-        raise not_found(f"there is no pronunciation dictionary {dictionary}") from None
+        raise problem("not_found", f"there is no pronunciation dictionary {dictionary}") from None
 
 
 def _known(record: DictionaryRecord, number: int) -> VersionRecord:
     version = record.version(number)
     if version is None:
-        raise not_found(f"{record.id} has no version {number}; it has 1 to {len(record.versions)}")
+        raise problem("not_found", f"{record.id} has no version {number}; it has 1 to {len(record.versions)}")
     return version
 
 

@@ -21,6 +21,7 @@ from api.http.problems.problem import (
     model_not_found,
     name_taken,
     no_model,
+    problem,
 )
 from api.services.container import ApiServices
 from api.voices.caches.submission import order_caches
@@ -207,10 +208,5 @@ def _source_key(tenant: TenantId, voice: VoiceId) -> str:
 
 
 def recording_refused(error: RecordingRefused, field: str) -> HttpProblem:
-    return HttpProblem(
-        422,
-        "unsupported_media",
-        "The recording cannot be used",
-        error.detail,
-        (FieldViolation(error.code, error.detail, pointer=f"/{field}"),),
-    )
+    title = "The recording cannot be used"
+    return problem("unsupported_media", error.detail, at=f"/{field}", flaw=error.code, status=422, title=title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from api.http.problems.problem import invalid_field, not_found, unsupported_language, voice_not_found
+from api.http.problems.problem import invalid_field, problem, unsupported_language, voice_not_found
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.view import SegmentViewer
 from api.jobs.submission.languages import refuse_foreign_text
@@ -53,7 +53,7 @@ def change_sentence(
     index, number = place
     now = edited(viewer.segments[index], viewer.states.edit(index))
     if number >= len(now.sentences):
-        raise not_found(f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
+        raise problem("not_found", f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
     edit = SegmentEdit(sentences=((number, change.text),))
     whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
     _text(whole.text, _card(services, viewer.spec), viewer.spec)

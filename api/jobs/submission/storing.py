@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from api.acceptance.acceptance import Accepted, submit_with_input
-from api.http.problems.problem import HttpProblem, invalid_field, not_ready, stale_cache
+from api.http.problems.problem import HttpProblem, invalid_field, not_ready, problem
 from api.jobs.submission.decision import Decision
 from api.jobs.submission.dictionaries import copy_dictionary
 from api.jobs.submission.facts import Facts
@@ -97,7 +97,8 @@ def _missing(voices: VoiceStore, tenant: TenantId, own: VoiceReference, card: Mo
     caches = voices.caches(tenant, own.voice)
     known = next((cache for cache in caches if (cache.target.model, cache.target.mode) == (own.model, own.mode)), None)
     if known is not None and known.artifact is not None and known.model_revision != card.revision:
-        return stale_cache(f"{own.name} was prepared for another revision of {own.model}; order its cache again")
+        detail = f"{own.name} was prepared for another revision of {own.model}; order its cache again"
+        return problem("voice_cache_stale", detail, at="/voice", flaw="stale")
     state = "not ordered" if known is None else str(known.state)
     return not_ready(f"the {own.mode} cache of {own.name} for {own.model} is {state}", retry_after_s=2.0)
 

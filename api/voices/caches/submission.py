@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from api.acceptance.acceptance import Accepted, find_response, submit_with_input
-from api.http.problems.problem import invalid_field, not_found
+from api.http.problems.problem import invalid_field, problem
 from api.services.intake import JobIntake
 from api.voices.caches.view import shown_state
 from api.voices.manifest import listed_voices
@@ -64,7 +64,7 @@ def order_many_caches(
         records = list(_filtered(intake, tenant, order.filter or CacheFilter(), card, cards))
         voices = [_reference(record, card, mode) for record in records if _is_fit(record, card, mode)]
     if not voices:
-        raise not_found("no voice of yours is meant by this filter")
+        raise problem("not_found", "no voice of yours is meant by this filter")
     if len(voices) > MAX_BULK_VOICES:
         raise invalid_field(
             "/filter", "too_many", f"{len(voices):,} voices are meant; one job takes {MAX_BULK_VOICES:,}"
