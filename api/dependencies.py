@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 from api.access.authentication import Caller, identify
 from api.http.links import LinkBuilder
 from api.http.own_address import address_of
-from api.http.problems.problem import not_found, unsupported_media, voice_unknown
+from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.ids import JOB_ID, VOICE_ID, JobId, TenantId, VoiceId
@@ -44,7 +44,7 @@ Tenant = Annotated[TenantId, Depends(_tenant)]
 async def _tenant_name(tenant_name: str) -> TenantId:
     """A tenant that an operator names: whoever can have a key, as tenants exist by what belongs to them."""
     if not TENANT_NAME.fullmatch(tenant_name):
-        raise not_found(f"{tenant_name[:64]!r} is no tenant's name")
+        raise problem("not_found", f"{tenant_name[:64]!r} is no tenant's name")
     return TenantId(tenant_name)
 
 
@@ -54,7 +54,7 @@ KnownTenant = Annotated[TenantId, Depends(_tenant_name)]
 async def job_id_of(job_id: str) -> JobId:
     """What cannot be an id is not looked up, only not found."""
     if not JOB_ID.fullmatch(job_id):
-        raise not_found(f"there is no job {job_id[:64]!r}")
+        raise problem("not_found", f"there is no job {job_id[:64]!r}")
     return JobId(job_id)
 
 
@@ -63,7 +63,7 @@ KnownJobId = Annotated[JobId, Depends(job_id_of)]
 
 async def _voice_id(voice_id: str) -> VoiceId:
     if not VOICE_ID.fullmatch(voice_id):
-        raise voice_unknown(f"{voice_id[:64]!r} is no id of an uploaded voice; those begin with voc_")
+        raise problem("voice_not_found", f"{voice_id[:64]!r} is no id of an uploaded voice; those begin with voc_")
     return VoiceId(voice_id)
 
 
@@ -109,14 +109,14 @@ async def read_json_bytes(request: Request) -> bytes:
     """The body as sent, which has to be JSON by its header; its size is bounded by `BodyLimit`. Raises a `Problem`."""
     media_type, *parameters = (part.strip().lower() for part in request.headers.get("content-type", "").split(";"))
     if media_type != "application/json":
-        raise unsupported_media("the body must be application/json")
+        raise problem("unsupported_media", "the body must be application/json")
     if any(
         p.startswith("charset=") and p.removeprefix("charset=").strip("\"'") not in {"utf-8", "utf8"}
         for p in parameters
     ):
-        raise unsupported_media("JSON is UTF-8")
+        raise problem("unsupported_media", "JSON is UTF-8")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise unsupported_media("the body must not be compressed")
+        raise problem("unsupported_media", "the body must not be compressed")
     return await request.body()
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from api.http.problems.problem import deadline_unreachable, invalid_field
 from api.http.times import moment
-from api.services.container import ApiServices
+from storage.job_store.queue_position import QueuePositions
 from storage.jobs.record import queue_of
 from storage.jobs.service_classes import job_class
 from storage.jobs.submissions import Submission
@@ -19,10 +19,8 @@ FARTHEST_START = timedelta(days=90)
 """As long as a result is kept at most: what is asked for to-day is not meant for another year."""
 
 
-def future_ms(deadline: datetime | None) -> int | None:
+def future_ms(deadline: datetime) -> int:
     """Unix milliseconds. Raises the `Problem` of a deadline that has passed, or that no clock shows."""
-    if deadline is None:
-        return None
     if deadline.timestamp() <= time.time():
         raise invalid_field("/deadline", "in_the_past", "the deadline has passed")
     if deadline > LATEST_DEADLINE:
@@ -30,23 +28,15 @@ def future_ms(deadline: datetime | None) -> int | None:
     return int(deadline.timestamp() * 1000)
 
 
-def start_ms(not_before: datetime | None) -> int | None:
+def start_ms(not_before: datetime) -> int:
     """Unix milliseconds; a time that has passed is as good as now. Raises the `Problem` of one that is too far away."""
-    if not_before is None:
-        return None
     if not_before.timestamp() > time.time() + FARTHEST_START.total_seconds():
         detail = f"must not be more than {FARTHEST_START.days} days away"
         raise invalid_field("/not_before", "out_of_range", detail)
     return max(1, int(not_before.timestamp() * 1000))
 
 
-def refuse_late_start(not_before_ms: int | None, deadline_ms: int | None) -> None:
-    """Raises the `Problem` of a job that may not start before its deadline."""
-    if not_before_ms is not None and deadline_ms is not None and deadline_ms <= not_before_ms:
-        raise invalid_field("/not_before", "out_of_range", "must be before the deadline")
-
-
-def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
+def refuse_unreachable(positions: QueuePositions, submission: Submission) -> None:
     """Raises the `Problem` if the job would not be done by its deadline, as far as the measured pace tells.
 
     Without a measured pace, or without a worker, that cannot be said and the job is accepted.
@@ -56,9 +46,7 @@ def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
     audio_s, estimate_ms = submission.estimated_audio_ms / 1000, submission.estimated_audio_ms
     service_class = job_class(submission.priority, estimate_ms)
     queue = queue_of(submission.spec)
-    needed_s = services.queue_positions.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(
-        audio_s
-    )
+    needed_s = positions.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(audio_s)
     if needed_s is None:
         return
     # What the workers will have to do by then is not known: what they have now is taken for it.

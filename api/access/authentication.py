@@ -23,7 +23,7 @@ from api.access.caller_key import set_caller_key
 from api.access.rate_limits import admit
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from api.http.own_address import address_of
-from api.http.problems.problem import HttpProblem, forbidden, identity_unavailable, not_found, unauthorized
+from api.http.problems.problem import HttpProblem, problem, unauthorized
 from api.identity.errors import KeysUnavailable, TokenRefused, TokenWithoutRights
 from api.identity.identities import Identities, is_token
 from api.services.container import LOCAL_TENANT, ApiServices
@@ -77,11 +77,11 @@ async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
         _require_known_origin(request, services)
     if request.scope["path"].endswith("\n"):
         # The framework's patterns overlook a line break at an address's end.
-        raise not_found("there is nothing at this address")
+        raise problem("not_found", "there is nothing at this address")
     caller = await _caller(request, services)
     scope = scope_of(request.scope["path"])
     if scope is not None and scope not in caller.scopes:
-        raise forbidden(f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
+        raise problem("forbidden", f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
     request.scope[_SCOPE_KEY] = caller
     set_caller_key(caller.key)
     return caller
@@ -137,9 +137,9 @@ async def _caller_of_token(
     except TokenRefused as error:
         raise unauthorized(f"this token is not taken: {error}") from error
     except TokenWithoutRights as error:
-        raise forbidden(str(error)) from error
+        raise problem("forbidden", str(error)) from error
     except KeysUnavailable as error:
-        raise identity_unavailable(str(error)) from error
+        raise problem("identity_unavailable", str(error), retry_after_s=30) from error
     admit(request, await services.callers.count(identity.tenant))
     return Caller(identity.tenant, identity.scopes)
 
@@ -204,10 +204,11 @@ def _require_own_page(request: HTTPConnection, admitted: Collection[str]) -> Non
     """A client that is not a browser sends neither Origin nor Sec-Fetch-Site."""
     origin = request.headers.get("origin")
     if origin is None and request.headers.get("sec-fetch-site") == "cross-site":
-        raise forbidden("a page of another site may not use this API, which has no keys")
+        raise problem("forbidden", "a page of another site may not use this API, which has no keys")
     if origin is not None and not _is_own_page(request, admitted):
-        raise forbidden(
-            f"a page of {origin[:100]!r} may not use this API, which has no keys; name it in RHAPSODE_CORS_ORIGINS"
+        raise problem(
+            "forbidden",
+            f"a page of {origin[:100]!r} may not use this API, which has no keys; name it in RHAPSODE_CORS_ORIGINS",
         )
 
 
@@ -218,7 +219,7 @@ def _require_known_origin(request: HTTPConnection, services: ApiServices) -> Non
     if EVERY_ORIGIN in admitted or _is_own_page(request, (*admitted, f"{public.scheme}://{public.netloc}")):
         return
     origin = request.headers["origin"]
-    raise forbidden(f"a page of {origin[:100]!r} may not use this API; name it in RHAPSODE_CORS_ORIGINS")
+    raise problem("forbidden", f"a page of {origin[:100]!r} may not use this API; name it in RHAPSODE_CORS_ORIGINS")
 
 
 def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
@@ -231,7 +232,7 @@ def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
 
 
 def _no_keys(detail: str) -> HttpProblem:
-    return forbidden(f"{detail}; set RHAPSODE_API_KEYS to serve others")
+    return problem("forbidden", f"{detail}; set RHAPSODE_API_KEYS to serve others")
 
 
 def _names_this_machine(host: str) -> bool:

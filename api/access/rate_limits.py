@@ -10,7 +10,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.problems.problem import rate_limited
+from api.http.problems.problem import problem
 from storage.tenants.rate_limits import RateState
 
 POLICY = "tenant"
@@ -25,7 +25,8 @@ def admit(request: HTTPConnection, state: RateState) -> None:
         "RateLimit": f'"{POLICY}";r={state.remaining};t={state.reset_s}',
     }
     if not state.is_admitted:
-        raise rate_limited(f"{state.amount:,} requests in {state.period_s:,} s are allowed", state.reset_s)
+        detail = f"{state.amount:,} requests in {state.period_s:,} s are allowed"
+        raise problem("rate_limited", detail, retry_after_s=state.reset_s)
 
 
 class RateLimitFields:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticCustomError
 
+from api.acceptance.deadlines import refuse_unreachable
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import (
@@ -19,16 +20,17 @@ from api.http.problems.problem import (
     invalid_field,
     payload_too_large,
 )
-from api.jobs.submission.submission import resolve_submission
-from api.jobs.submission.voice_choice import prepare_voice
-from api.services.container import ApiServices
+from api.jobs.submission.decision import decide
+from api.jobs.submission.facts import look_up
+from api.jobs.submission.storing import prepare_voice
+from api.services.intake import JobIntake
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.speakable_text import check_label
 from storage.ids import JobId, TenantId
 from storage.jobs.batch_lines import BatchLine, encode_shard
 from storage.jobs.batches import SHARD_LINES, child_id
 from storage.objects.keys import batch_shard, job_prefix
-from storage.queue.model_registry import ModelCard, ModelRegistry
+from storage.queue.model_registry import ModelCard
 
 MAX_LINES = 100_000
 MAX_LINE_BYTES = 1024 * 1024
@@ -46,53 +48,43 @@ _OF_A_JOB_ALONE = (
 """What a job of its own may have, and a line may not: each needs more stored than the line."""
 
 
-class _Snapshot(ModelRegistry):
-    """The models as they were when the batch came: asked for a hundred thousand times."""
-
-    def __init__(self, cards: tuple[ModelCard, ...]) -> None:
-        self._cards = cards
-
-    def list(self) -> tuple[ModelCard, ...]:
-        return self._cards
-
-
 @dataclass(slots=True)
 class _Checked:
-    """What has been found in the file so far."""
+    """What has been found in the file so far. cards: the models as they were when the batch came."""
 
+    cards: Sequence[ModelCard]
     seen: dict[str, int]
     faults: list[FieldViolation]
     voices: set[tuple[str, str]]
 
 
-def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> int:
+def store_shards(intake: JobIntake, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> int:
     """Check the whole file and store it as shards; returns the number of its lines.
 
     Raises the `HttpProblem` that names the lines at fault, twenty at most, and leaves nothing stored then.
     """
-    frozen = replace(services, models=_Snapshot(services.models.list()))
-    checked = _Checked({}, [], set())
+    checked = _Checked(intake.models.list(), {}, [], set())
     num_lines = 0
     try:
-        lines = _resolved_lines(frozen, tenant, batch, pieces, checked)
+        lines = _resolved_lines(intake, tenant, batch, pieces, checked)
         for index in itertools.count():
             shard = list(itertools.islice(lines, SHARD_LINES))
             if not shard or checked.faults:
                 break
-            services.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard))
+            intake.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard))
             num_lines += len(shard)
         if checked.faults:
             raise invalid(checked.faults)
         if num_lines == 0:
             raise invalid_field("", "missing", "the file has no line")
     except BaseException:
-        services.artifacts.delete_prefix(job_prefix(tenant, batch))
+        intake.artifacts.delete_prefix(job_prefix(tenant, batch))
         raise
     return num_lines
 
 
 def _resolved_lines(
-    services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes], checked: _Checked
+    intake: JobIntake, tenant: TenantId, batch: JobId, pieces: Iterable[bytes], checked: _Checked
 ) -> Iterator[BatchLine]:
     """Ends early once so many faults were found."""
     num_lines = 0
@@ -103,7 +95,7 @@ def _resolved_lines(
         if num_lines > MAX_LINES:
             raise invalid_field("", "too_many", f"a batch has at most {MAX_LINES:,} lines")
         try:
-            yield _resolved_line(services, tenant, batch, number, line, checked)
+            yield _resolved_line(intake, tenant, batch, number, line, checked)
         except ValidationError as error:
             checked.faults += [_at_line(number, fault) for fault in body_violations(error)]
         except HttpProblem as problem:
@@ -116,7 +108,7 @@ def _resolved_lines(
 
 
 def _resolved_line(
-    services: ApiServices, tenant: TenantId, batch: JobId, number: int, line: bytes, checked: _Checked
+    intake: JobIntake, tenant: TenantId, batch: JobId, number: int, line: bytes, checked: _Checked
 ) -> BatchLine:
     fields = parse_json(line)
     if not isinstance(fields, dict):
@@ -133,13 +125,15 @@ def _resolved_line(
     if CUSTOM_ID in request.metadata:
         raise invalid_field(f"/metadata/{CUSTOM_ID}", "not_allowed", "is set to the line's own")
     job = JobId(child_id(batch, number))
-    resolved = resolve_submission(services, tenant, request, job, [])
+    resolved = decide(request, look_up(intake, tenant, request, job, cards=checked.cards))
+    refuse_unreachable(intake.queue_positions, resolved.submission)
     for voice in resolved.cast.voices:
         name = ("" if voice.own is None else voice.own.voice, request.if_cache_missing)
         if name not in checked.voices:
             checked.voices.add(name)
-            prepare_voice(services, tenant, voice)
-    text = resolved.stored_input()
+            prepare_voice(intake, tenant, voice)
+    # No line has a document.
+    text = resolved.input or b""
     submission = replace(
         resolved.submission,
         batch=batch,

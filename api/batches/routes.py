@@ -24,7 +24,7 @@ from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
 from api.http.parsing import parse_body
-from api.http.problems.problem import HttpProblem, invalid_field, not_found, unsupported_media
+from api.http.problems.problem import HttpProblem, invalid_field, problem
 from api.http.times import moment, optional_moment
 from api.jobs.answers.failure_view import job_problem
 from api.jobs.answers.view import JobViewer, audio_s_done
@@ -73,7 +73,7 @@ class BatchListQuery(BaseModel):
 
 async def _batch_id(batch_id: str) -> JobId:
     if not BATCH_ID.fullmatch(batch_id):
-        raise not_found(f"there is no batch {batch_id[:64]!r}")
+        raise problem("not_found", f"there is no batch {batch_id[:64]!r}")
     return JobId(batch_id)
 
 
@@ -159,11 +159,11 @@ def _accept(
     idempotency_header: str | None,
 ) -> Response:
     key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
-    if replayed := find_response(services, tenant, key):
+    if key and (replayed := find_response(services.jobs, tenant, key)):
         return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
     order, pieces = _file(services, tenant, media_type, body)
     batch = new_batch_id()
-    num_lines = store_shards(services, tenant, batch, pieces)
+    num_lines = store_shards(services.intake, tenant, batch, pieces)
     submission = Submission(
         id=batch,
         tenant=tenant,
@@ -185,7 +185,7 @@ def _accept(
     if submitted.replayed:
         services.artifacts.delete_prefix(keys.job_prefix(tenant, batch))
     else:
-        services.journal.add(submission)
+        services.intake.journal.add(submission)
     services.tickets.send(submitted.tickets)
     return _answer(_shown(submitted.job, links), {"Idempotency-Replayed": "true"} if submitted.replayed else {})
 
@@ -196,9 +196,13 @@ def _file(
     if media_type in LINE_TYPES:
         return None, (body,)
     if media_type != "application/json":
-        raise unsupported_media(f"the body must be {LINE_TYPES[0]}, or application/json that names an upload")
+        raise problem(
+            "unsupported_media", f"the body must be {LINE_TYPES[0]}, or application/json that names an upload"
+        )
     order = parse_body(BatchOrder, body)
-    pieces = upload_pieces(services, tenant, order.upload_id, "/upload_id")
+    pieces = upload_pieces(
+        services.artifacts, tenant, order.upload_id, "/upload_id", services.settings.max_upload_bytes
+    )
     return order, pieces if order.sha256 is None else _verified(pieces, order.sha256)
 
 

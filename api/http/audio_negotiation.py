@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.http.problems.problem import HttpProblem
+from api.http.problems.problem import problem
 from rhapsode.contract.jobs.output import AudioFormat
 
 STREAMED: dict[AudioFormat, tuple[str, ...]] = {
@@ -22,7 +22,7 @@ def choose_format(accept: str | None) -> AudioFormat:
     best = max(qualities, key=lambda form: qualities[form])
     if qualities[best] <= 0:
         known = ", ".join(names[0] for names in STREAMED.values())
-        raise HttpProblem(406, "invalid_request", "Not acceptable", f"a job can be heard as {known}")
+        raise problem("invalid_request", f"a job can be heard as {known}", status=406, title="Not acceptable")
     return best
 
 

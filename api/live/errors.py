@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.http.problems.codes import CODES
-from api.http.problems.problem import HttpProblem, whole_seconds
+from api.http.problems.problem import HttpProblem, problem
 from storage.live.messages import OpenRefused
 
 LISTENER_TOO_SLOW = "listener_too_slow"
@@ -22,27 +22,22 @@ class LiveBroken(HttpProblem):
 
 
 def live_full(retry_after_s: float) -> HttpProblem:
-    detail = "every place for live speech is taken"
-    headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return HttpProblem(429, "live_full", "No place for live speech", detail, headers=headers, retryable=True)
+    return problem("live_full", "every place for live speech is taken", retry_after_s=retry_after_s)
 
 
 def server_stopping() -> HttpProblem:
     detail = "this server is being stopped, and begins no speech any more"
-    headers = {"Retry-After": "1"}
-    return HttpProblem(503, "server_stopping", "This server stops", detail, headers=headers, retryable=True)
+    return problem("server_stopping", detail, retry_after_s=1)
 
 
 def server_late() -> HttpProblem:
     detail = "this server has as much to do as it can do in time, and takes no more live speech"
-    headers = {"Retry-After": "2"}
-    return HttpProblem(503, "server_busy", "This server is busy", detail, headers=headers, retryable=True)
+    return problem("server_busy", detail, retry_after_s=2)
 
 
 def not_live(model: str) -> HttpProblem:
     detail = f"no worker speaks {model!r} live now"
-    headers = {"Retry-After": "2"}
-    return HttpProblem(503, "model_not_available", "No worker speaks live", detail, headers=headers, retryable=True)
+    return problem("model_not_available", detail, status=503, title="No worker speaks live", retry_after_s=2)
 
 
 def refusal(refused: OpenRefused) -> HttpProblem:
@@ -52,9 +47,8 @@ def refusal(refused: OpenRefused) -> HttpProblem:
 
 def for_now(refused: OpenRefused) -> HttpProblem:
     """What a worker said that may be otherwise in a moment."""
-    headers = {"Retry-After": whole_seconds(refused.retry_after_s or 1.0)}
-    title = "No worker can speak this now"
-    return HttpProblem(503, "model_not_available", title, refused.detail, headers=headers, retryable=True)
+    title, wait_s = "No worker can speak this now", refused.retry_after_s or 1.0
+    return problem("model_not_available", refused.detail, status=503, title=title, retry_after_s=wait_s)
 
 
 def _status_of(code: str, default: int) -> int:

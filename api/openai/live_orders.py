@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from api.http.problems.problem import HttpProblem
-from api.jobs.submission.submission import resolve_submission
-from api.jobs.submission.voice_choice import prepare_voice
+from api.jobs.submission.decision import decide
+from api.jobs.submission.facts import look_up
+from api.jobs.submission.storing import prepare_voice
 from api.openai.orders import job_request, said_otherwise
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
 from rhapsode.contract.openai import SpeechOrder
 from storage.ids import TenantId, VoiceId, new_job_id
 from storage.live.orders import LiveOrder, LiveTextMode
+from storage.queue.model_registry import ModelCard
 
 _TEXT_MODES = {True: LiveTextMode.WHOLE, False: LiveTextMode.PER_FRAME}
 
@@ -25,12 +27,12 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
     Raises a `HttpProblem` or a `StorageError`, as a job's submission does.
     """
     services.live.refuse_newcomers()
-    services = _with_recent_models(services, order)
-    request = job_request(order, spoken_names(services, tenant, order))
+    cards = _cards(services, order)
+    request = job_request(order, spoken_names(services, tenant, order, cards))
     try:
-        resolved = resolve_submission(services, tenant, request, new_job_id(), [])
+        resolved = decide(request, look_up(services.intake, tenant, request, new_job_id(), cards=cards))
         for voice in resolved.cast.voices:
-            prepare_voice(services, tenant, voice)
+            prepare_voice(services.intake, tenant, voice)
     except HttpProblem as problem:
         raise said_otherwise(problem) from problem
     spec = resolved.spec
@@ -43,13 +45,14 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
     )
 
 
-def _with_recent_models(services: ApiServices, order: SpeechOrder) -> ApiServices:
+def _cards(services: ApiServices, order: SpeechOrder) -> Sequence[ModelCard]:
     """The models are those that the workers of live speech were last seen with, and Redis is not asked for them; but
     for a name that was not there then."""
-    known = {card.name for card in services.recent_models.list()}
+    recent = services.recent_models.list()
+    known = {card.name for card in recent}
     name = order.model if order.model is None or order.model in known else services.settings.aliases.model(order.model)
     is_known = bool(known) if name is None else name in known
-    return replace(services, models=services.recent_models) if is_known else services
+    return recent if is_known else services.models.list()
 
 
 def forget_brought(services: ApiServices, order: LiveOrder) -> None:

@@ -35,9 +35,8 @@ class SpokenNames:
     voice: str | None
 
 
-def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall) -> SpokenNames:
+def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, cards: Sequence[ModelCard]) -> SpokenNames:
     """Raises the `HttpProblem` of a name that means nothing here, and of a task that cannot be."""
-    cards = services.models.list()
     card = _model(call, services, cards)
     _refuse_other_task(call, card)
     voice = _voice(services, tenant, call, card)

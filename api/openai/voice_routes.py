@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Links, Services, Tenant
 from api.http.bodies import form_body
-from api.http.problems.problem import voice_unknown
+from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.voices.caches.submission import BUILD_S, order_caches
 from api.voices.caches.view import shown_state
@@ -86,7 +86,7 @@ def _stand_in(services: ApiServices, name: str, cards: Sequence[ModelCard]) -> a
     meant = services.settings.aliases.voice(name, speakers)
     voices = {name_key(voice.name): voice for voice in built_in_voices(cards)}
     if meant is None or (found := voices.get(name_key(meant))) is None:
-        raise voice_unknown(f"Voice {name[:64]!r} not found")
+        raise problem("voice_not_found", f"Voice {name[:64]!r} not found")
     return audio_schemas.AudioVoice(name=name, models=tuple(found.models), alias_of=found.name)
 
 
@@ -109,7 +109,7 @@ def cache_audio_voice(
 ) -> audio_schemas.AudioVoiceCached:
     """Make the voice ready for every model that clones; 200 if it is already."""
     record = _by_name(services, tenant, name)
-    caches = order_caches(services, tenant, record, CacheOrder(force=force))
+    caches = order_caches(services.intake, tenant, record, CacheOrder(force=force))
     cards = services.models.list()
     # One that was forgotten meanwhile is none yet.
     status = _progress(caches, cards) or "pending"
@@ -130,7 +130,7 @@ def _progress(caches: Sequence[VoiceCacheRecord], cards: Sequence[ModelCard]) ->
 def _by_name(services: ApiServices, tenant: TenantId, name: str) -> VoiceRecord:
     record = services.voices.find(tenant, name)
     if record is None:
-        raise voice_unknown(f"Voice {name[:64]!r} not found")
+        raise problem("voice_not_found", f"Voice {name[:64]!r} not found")
     return record
 
 

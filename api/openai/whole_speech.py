@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted, find_response
-from api.http.problems.problem import DeadlineUnreachable, HttpProblem, backlog_full, state_conflict
+from api.http.problems.problem import DeadlineUnreachable, HttpProblem, backlog_full, problem
 from api.jobs.answers.failure_view import failure_status
 from api.jobs.answers.waiting import wait_until_ended
 from api.jobs.segments.planned_job import narration_of
@@ -43,13 +43,13 @@ def accept(
     api_url: str,
     is_async: bool,  # noqa: FBT001 - what the header says, passed on
 ) -> Accepted:
-    if replayed := find_response(services, tenant, key):
+    if key and (replayed := find_response(services.jobs, tenant, key)):
         return Accepted(replayed, replayed=True)
-    request = job_request(order, spoken_names(services, tenant, order))
+    request = job_request(order, spoken_names(services, tenant, order, services.models.list()))
     if not is_async:
         request = request.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=PATIENCE_S)})
     try:
-        return accept_narration(services, tenant, request, key, api_url)
+        return accept_narration(services.intake, tenant, request, key, api_url)
     except DeadlineUnreachable as problem:
         detail = f"this would take longer than {PATIENCE_S} s now; a job of /v1/jobs can wait"
         raise backlog_full(detail, problem.late_s) from None
@@ -139,7 +139,7 @@ def give_up(services: ApiServices, record: JobRecord) -> HttpProblem:
 
 def unfinished(record: JobRecord) -> HttpProblem:
     detail = f"job {record.id} is not done after {PATIENCE_S} s"
-    return HttpProblem(504, "deadline_exceeded", "Not done in time", detail, retryable=True)
+    return problem("deadline_exceeded", detail, retryable=True)
 
 
 def _failure(record: JobRecord) -> HttpProblem:
@@ -148,7 +148,7 @@ def _failure(record: JobRecord) -> HttpProblem:
         case JobState.EXPIRED, _:
             return unfinished(record)
         case JobState.CANCELLED, _:
-            return state_conflict(f"job {record.id} was cancelled")
+            return problem("state_conflict", f"job {record.id} was cancelled")
         case _, None:
             raise RuntimeError(f"{record.id} is {record.state} and says not why")
         case _, error:

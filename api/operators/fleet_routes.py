@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 from api.operators.fleet_view import queue_view, totals_of, worker_view
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobClass
@@ -31,7 +31,7 @@ _WORKER_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 async def _worker_name(name: str) -> str:
     if not _WORKER_NAME.fullmatch(name):
-        raise not_found(f"there is no worker {name[:64]!r}")
+        raise problem("not_found", f"there is no worker {name[:64]!r}")
     return name
 
 
@@ -82,10 +82,10 @@ def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerVie
         else:
             services.worker_registry.undrain(name)
     except WorkerUnknown as error:
-        raise not_found(str(error)) from error
+        raise problem("not_found", str(error)) from error
     listed = next((each for each in services.worker_registry.list() if each.report.name == name), None)
     if listed is None:
-        raise not_found(f"worker {name!r} is not here; the wish is forgotten only after a week")
+        raise problem("not_found", f"worker {name!r} is not here; the wish is forgotten only after a week")
     return worker_view(listed)
 
 

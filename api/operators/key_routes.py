@@ -13,7 +13,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Services, Tenant
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import invalid_field, not_found
+from api.http.problems.problem import invalid_field, problem
 from api.http.times import moment, optional_moment
 from rhapsode.contract.operators.keys import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
 from storage.ids import KEY_ID, KeyId, TenantId
@@ -32,7 +32,7 @@ class KeyListQuery(BaseModel):
 
 async def _key_id(key_id: str) -> KeyId:
     if not KEY_ID.fullmatch(key_id):
-        raise not_found(f"there is no key {key_id[:64]!r}")
+        raise problem("not_found", f"there is no key {key_id[:64]!r}")
     return KeyId(key_id)
 
 

@@ -8,7 +8,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import state_conflict
+from api.http.problems.problem import problem
 from rhapsode.contract.operators.reconcile import ReconcileOrder, ReconcileView
 from storage.errors import AuditOvertaken
 from storage.recovery.journal import JournalUnreadable
@@ -25,9 +25,9 @@ def reconcile(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> Re
     try:
         step = reconciler.step(order.cursor)
     except JournalUnreadable as error:
-        raise state_conflict(str(error)) from error
+        raise problem("state_conflict", str(error)) from error
     except AuditOvertaken as error:
-        raise state_conflict("another audit began meanwhile: take this step again") from error
+        raise problem("state_conflict", "another audit began meanwhile: take this step again") from error
     services.tickets.send(step.tickets)
     return ReconcileView(
         next_cursor=step.next_cursor,

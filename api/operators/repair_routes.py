@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
-from api.http.problems.problem import invalid_field, not_found, state_conflict
+from api.http.problems.problem import invalid_field, problem
 from api.http.times import moment
 from rhapsode.contract.operators.fleet import AuditView, CounterDifference, DeadLetterList, DeadLetterView
 from storage.errors import AuditOvertaken
@@ -31,7 +31,7 @@ class DeadLetterQuery(BaseModel):
 
 async def _entry(entry: str) -> str:
     if not _ENTRY.fullmatch(entry):
-        raise not_found(f"there is no dead letter {entry[:64]!r}")
+        raise problem("not_found", f"there is no dead letter {entry[:64]!r}")
     return entry
 
 
@@ -57,7 +57,7 @@ def forget_dead_letter(tenant: Tenant, services: Services, entry: Annotated[str,
     try:
         services.dead_letters.forget(entry)
     except DeadLetterUnknown as error:
-        raise not_found(str(error)) from error
+        raise problem("not_found", str(error)) from error
 
 
 @router.post("/audit", response_model=AuditView)
@@ -69,7 +69,7 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
     try:
         return _audit(services.audit_log.note(services.jobs.audit_counters()))
     except AuditOvertaken as error:
-        raise state_conflict("another audit began meanwhile; its result counts") from error
+        raise problem("state_conflict", "another audit began meanwhile; its result counts") from error
 
 
 def _dead_letter(each: DeadLetter) -> DeadLetterView:

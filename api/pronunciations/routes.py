@@ -17,7 +17,7 @@ from api.dependencies import Services, Tenant
 from api.http.bodies import body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
-from api.http.problems.problem import FieldViolation, HttpProblem, invalid, not_found, unsupported_media
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid, problem
 from api.http.times import moment
 from api.services.container import ApiServices
 from reading.spelling.rules import PronunciationRule, decode_rules, encode_rules
@@ -58,7 +58,7 @@ async def _body(request: Request, tenant: Tenant) -> _Body:
     """As sent, for a caller who may send it."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in ("application/json", MEDIA_TYPE):
-        raise unsupported_media(f"the body must be application/json or {MEDIA_TYPE}")
+        raise problem("unsupported_media", f"the body must be application/json or {MEDIA_TYPE}")
     return _Body(await request.body(), is_pls=media_type == MEDIA_TYPE)
 
 
@@ -67,7 +67,7 @@ SentRules = Annotated[_Body, Depends(_body)]
 
 async def _dictionary_id(dictionary_id: str) -> DictionaryId:
     if not DICTIONARY_ID.fullmatch(dictionary_id):
-        raise not_found(f"there is no pronunciation dictionary {dictionary_id[:64]!r}")
+        raise problem("not_found", f"there is no pronunciation dictionary {dictionary_id[:64]!r}")
     return DictionaryId(dictionary_id)
 
 
@@ -102,7 +102,7 @@ def post_dictionary(
     dictionary = new_dictionary_id()
     version = _store(services, tenant, dictionary, order)
     with _discarding(services, tenant, dictionary, version):
-        record, _ = services.pronunciations.create(tenant, dictionary, name, version)
+        record, _ = services.intake.pronunciations.create(tenant, dictionary, name, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary}"
     return _shown(record)
 
@@ -113,7 +113,7 @@ def list_dictionaries(
 ) -> DictionaryList:
     """Oldest first."""
     after = decode_cursor(parameters.cursor, DICTIONARY_ID) or ""
-    found = services.pronunciations.list(tenant, after, parameters.limit + 1)
+    found = services.intake.pronunciations.list(tenant, after, parameters.limit + 1)
     page = found[: parameters.limit]
     has_more = len(found) > parameters.limit
     cursor = encode_cursor(page[-1].id) if has_more else None
@@ -122,13 +122,13 @@ def list_dictionaries(
 
 @router.get("/{dictionary_id}", response_model=Dictionary)
 def get_dictionary(tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId) -> Dictionary:
-    return _shown(services.pronunciations.get(tenant, dictionary_id))
+    return _shown(services.intake.pronunciations.get(tenant, dictionary_id))
 
 
 @router.delete("/{dictionary_id}", status_code=204)
 def delete_dictionary(tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId) -> None:
     """Forget it with all versions; jobs keep what they took from it. Repeating it is no error."""
-    services.pronunciations.delete(tenant, dictionary_id)
+    services.intake.pronunciations.delete(tenant, dictionary_id)
     services.artifacts.delete_prefix(keys.pronunciations_prefix(tenant, dictionary_id))
 
 
@@ -142,11 +142,11 @@ def post_version(
     tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId, body: SentRules, response: Response
 ) -> Version:
     """A further version with all of its rules. Versions never change."""
-    services.pronunciations.get(tenant, dictionary_id)
+    services.intake.pronunciations.get(tenant, dictionary_id)
     order = _from_pls(body.content) if body.is_pls else parse_body(VersionOrder, body.content)
     version = _store(services, tenant, dictionary_id, order)
     with _discarding(services, tenant, dictionary_id, version):
-        record, number = services.pronunciations.add_version(tenant, dictionary_id, version)
+        record, number = services.intake.pronunciations.add_version(tenant, dictionary_id, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary_id}/versions/{number}"
     return _shown_version(record, _known(record, number))
 
@@ -164,7 +164,7 @@ def get_version(
     accept: Annotated[str, Header(description=f"{MEDIA_TYPE} for a PLS file")] = "",
 ) -> Response:
     """One version with its rules."""
-    record = services.pronunciations.get(tenant, dictionary_id)
+    record = services.intake.pronunciations.get(tenant, dictionary_id)
     found = _known(record, version)
     rules = _rules(services, tenant, dictionary_id, found)
     if MEDIA_TYPE in accept.lower():
@@ -244,13 +244,13 @@ def _rules(
         return decode_rules(services.artifacts.get(keys.pronunciations(tenant, dictionary, version.upload)))
     except ArtifactMissing:
         # It was deleted between the look at its record and this one.
-        raise not_found(f"there is no pronunciation dictionary {dictionary}") from None
+        raise problem("not_found", f"there is no pronunciation dictionary {dictionary}") from None
 
 
 def _known(record: DictionaryRecord, number: int) -> VersionRecord:
     version = record.version(number)
     if version is None:
-        raise not_found(f"{record.id} has no version {number}; it has 1 to {len(record.versions)}")
+        raise problem("not_found", f"{record.id} has no version {number}; it has 1 to {len(record.versions)}")
     return version
 
 

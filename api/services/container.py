@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from api.http.open_sockets import OpenSockets
 from api.identity.identities import Identities, open_identities
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
+from api.services.intake import JobIntake, Recordings
 from api.services.jobs_together import JobsTogether
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
@@ -41,7 +41,6 @@ from storage.queue.worker_slots import WorkerSlots
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import Journal
 from storage.recovery.state_guard import StateGuard
-from storage.runtime.egress.client import SafeHttp
 from storage.tenants.api_keys import ApiKeyStore
 from storage.tenants.live_streams import LiveStreamLedger
 from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
@@ -54,10 +53,6 @@ from storage.webhooks.store import WebhookStore
 
 LOCAL_TENANT = TenantId("local")
 """Whose jobs they are where no keys are configured."""
-
-
-MAX_DECODERS = 2
-"""Recordings being decoded at the same time: each is a process that may take a core and a gibibyte."""
 
 
 MAX_ENCODERS = 2
@@ -77,18 +72,12 @@ others."""
 GOODBYES_S = 1.0
 """For WebSockets to be closed once nothing is spoken any more. Who reads nothing is not waited for."""
 
-MAX_FETCHES = 8
-"""Recordings fetched at the same time from addresses that callers name, each in a thread of a request for 15 s at
-most."""
-
 REQUEST_THREADS = 40
 """In which requests are worked on, beside those that wait for the object store."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServices:
-    """recordings: fetches those that callers name by address, from the internet alone."""
-
     settings: ApiSettings
     redis: redis.Redis
     jobs: JobStore
@@ -96,7 +85,6 @@ class ApiServices:
     segments: SegmentReader
     plans: PlanCache
     chapter_files: ChapterFileCache
-    queue_positions: QueuePositions
     events: EventFeeds
     jobs_together: JobsTogether
     callers: CallerGate
@@ -116,16 +104,12 @@ class ApiServices:
     guard: StateGuard
     dead_letters: DeadLetters
     audit_log: AuditLog
-    journal: Journal
+    intake: JobIntake
     voices: VoiceStore
-    pronunciations: PronunciationStore
     webhooks: WebhookServices
-    recordings: SafeHttp
-    decoders: CapacityLimiter
     encoders: CapacityLimiter
     live_encoders: CapacityLimiter
     probes: CapacityLimiter
-    fetches: threading.BoundedSemaphore
     live: LiveSpeech
     sockets: OpenSockets
 
@@ -162,7 +146,21 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             jobs = JobStore(
                 client, settings.key_prefix, admission_limits(settings), accept_replicas=settings.accept_replicas
             )
-            positions = QueuePositions(client, settings.key_prefix, accept_replicas=settings.accept_replicas)
+            intake = JobIntake(
+                settings=settings,
+                models=ModelRegistry(client, settings.key_prefix),
+                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices),
+                pronunciations=PronunciationStore(client, settings.key_prefix),
+                webhooks=open_webhooks(
+                    WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
+                ),
+                recordings=Recordings(safe_client()),
+                artifacts=artifacts,
+                jobs=jobs,
+                queue_positions=QueuePositions(client, settings.key_prefix, accept_replicas=settings.accept_replicas),
+                journal=journal,
+                tickets=tickets,
+            )
             yield ApiServices(
                 settings=settings,
                 redis=client,
@@ -171,9 +169,8 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 segments=SegmentReader(client, settings.key_prefix),
                 plans=PlanCache(artifacts),
                 chapter_files=ChapterFileCache(artifacts),
-                queue_positions=positions,
                 events=events,
-                jobs_together=JobsTogether(jobs, positions),
+                jobs_together=JobsTogether(jobs, intake.queue_positions),
                 callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
                 api_keys=ApiKeyStore(client, settings.key_prefix),
                 identities=open_identities(settings.token_rules, safe_client(settings.oidc_allow_private)),
@@ -182,7 +179,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 usage=UsageLedger(client, settings.key_prefix),
                 artifacts=artifacts,
                 tickets=tickets,
-                models=ModelRegistry(client, settings.key_prefix),
+                models=intake.models,
                 recent_models=recent_models,
                 worker_slots=WorkerSlots(client, settings.key_prefix),
                 worker_registry=worker_registry,
@@ -191,18 +188,12 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 guard=StateGuard(client, artifacts, settings.key_prefix),
                 dead_letters=DeadLetters(client, settings.key_prefix),
                 audit_log=AuditLog(client, settings.key_prefix),
-                journal=journal,
-                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices),
-                pronunciations=PronunciationStore(client, settings.key_prefix),
-                webhooks=open_webhooks(
-                    WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
-                ),
-                recordings=safe_client(),
-                decoders=CapacityLimiter(MAX_DECODERS),
+                intake=intake,
+                voices=intake.voices,
+                webhooks=intake.webhooks,
                 encoders=CapacityLimiter(MAX_ENCODERS),
                 live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),
                 probes=CapacityLimiter(MAX_PROBES),
-                fetches=threading.BoundedSemaphore(MAX_FETCHES),
                 live=live,
                 sockets=OpenSockets(settings.max_connections),
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.http.problems.problem import FieldViolation, HttpProblem, invalid
+from api.http.problems.problem import FieldViolation, HttpProblem, invalid, problem
 from api.settings import ApiSettings
 from storage.ids import TenantId
 from storage.runtime.egress.client import SafeHttp
@@ -35,7 +35,7 @@ class WebhookServices:
             return self._sealer().open(sealed, owner)
         except SecretUnreadable as error:
             detail = f"the secret cannot be shown: {error}; rotate it"
-            raise HttpProblem(409, "state_conflict", "The secret is unreadable", detail) from error
+            raise problem("state_conflict", detail, title="The secret is unreadable") from error
 
     def tenant_secret(self, tenant: TenantId) -> str:
         """What signs for the URLs that jobs name, sealed; drawn when it is first needed. Raises a `HttpProblem`."""
@@ -51,7 +51,7 @@ class WebhookServices:
     def _sealer(self) -> SecretSealer:
         if self.sealer is None:
             detail = "this server has no RHAPSODE_WEBHOOK_KEY, so it keeps no secrets and sends no webhooks"
-            raise HttpProblem(503, "webhooks_unavailable", "Webhooks are not set up", detail)
+            raise problem("webhooks_unavailable", detail)
         return self.sealer
 
 

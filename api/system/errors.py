@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 
 from api.http.problems.codes import BY_CODE, PAGES
 from api.http.problems.pages import POLICY, list_of_pages, page_of
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 
 router = APIRouter(include_in_schema=False)
 
@@ -25,7 +25,7 @@ async def list_errors() -> HTMLResponse:
 async def get_error(code: str) -> HTMLResponse:
     known = BY_CODE.get(code)
     if known is None:
-        raise not_found("this version has no such code; /errors lists those that it has")
+        raise problem("not_found", "this version has no such code; /errors lists those that it has")
     return HTMLResponse(page_of(known), headers=FIELDS)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 from api.http.times import moment
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
@@ -33,7 +33,7 @@ def get_model(_: Tenant, services: Services, model_name: str) -> schemas.Model:
     card = next((card for card in cards if card.name == model_name), None) or _meant(services, model_name, cards)
     if card is None:
         known = ", ".join(each.name for each in cards) or "none"
-        raise not_found(f"there is no model {model_name[:64]!r}; there is: {known}")
+        raise problem("not_found", f"there is no model {model_name[:64]!r}; there is: {known}")
     return _shown(card, available=card in served_models(cards))
 
 

@@ -13,15 +13,7 @@ from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
 from api.dependencies import Services
-from api.http.problems.problem import (
-    forbidden,
-    invalid_header,
-    malformed,
-    not_found,
-    range_not_satisfiable,
-    state_conflict,
-    unsupported_media,
-)
+from api.http.problems.problem import invalid_header, malformed, problem, range_not_satisfiable
 from storage.errors import ArtifactExists, ArtifactMissing
 from storage.objects.local_store import PIECE_BYTES, LinkRefused, LocalArtifactStore, SignedObject
 from storage.objects.store import ArtifactStore
@@ -105,7 +97,7 @@ async def put_object(request: Request, services: Services, key: str) -> Response
     """Store a file under the link that `/v1/uploads` gave out; the link itself is the permission."""
     num_bytes = _signed_upload(services.artifacts, key, dict(request.query_params))
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise unsupported_media("the body must not be compressed")
+        raise problem("unsupported_media", "the body must not be compressed")
     with SpooledTemporaryFile(max_size=SPOOL_BYTES) as file:
         received = 0
         async for piece in request.stream():
@@ -124,28 +116,28 @@ def _store(artifacts: ArtifactStore, key: str, file: IO[bytes]) -> None:
     try:
         artifacts.put_stream(key, iter(lambda: file.read(PIECE_BYTES), b""))
     except ArtifactExists:
-        raise state_conflict("a file was stored under this link already") from None
+        raise problem("state_conflict", "a file was stored under this link already") from None
 
 
 def _signed_upload(store: object, key: str, query: dict[str, str]) -> int:
     if not isinstance(store, LocalArtifactStore):
-        raise not_found("objects are served by the object store")
+        raise problem("not_found", "objects are served by the object store")
     try:
         return store.verify_upload(key, query, time.time())
     except LinkRefused as error:
-        raise forbidden(str(error)) from error
+        raise problem("forbidden", str(error)) from error
 
 
 def _signed_object(store: object, key: str, query: dict[str, str], most_bytes: int) -> SignedObject:
     """most_bytes: as of `LocalArtifactStore.verify`."""
     if not isinstance(store, LocalArtifactStore):
-        raise not_found("objects are served by the object store")
+        raise problem("not_found", "objects are served by the object store")
     try:
         return store.verify(key, query, time.time(), most_bytes)
     except LinkRefused as error:
-        raise forbidden(str(error)) from error
+        raise problem("forbidden", str(error)) from error
     except ArtifactMissing as error:
-        raise not_found("the object is gone") from error
+        raise problem("not_found", "the object is gone") from error
 
 
 def _byte_ranges(request: Request) -> str | None:

@@ -1,66 +1,63 @@
-"""Uploads that a request names: their size, their bytes, or the upload itself."""
+"""Uploads that a request names: how large they are, their bytes, or the upload itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from api.http.problems.problem import invalid_field, upload_too_large
-from api.services.container import ApiServices
+from api.http.problems.problem import HttpProblem, invalid_field, upload_too_large
 from storage.errors import ArtifactMissing
 from storage.ids import UPLOAD_ID, TenantId, UploadId
 from storage.objects import keys
+from storage.objects.store import ArtifactStore, ObjectEntry
 from storage.objects.uploads import TakenUpload, take_upload
 
 
-def take_named_upload(
-    services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, job_key: str
-) -> TakenUpload:
-    """Copy the upload that a request names at `pointer` to a key of the job's. Raises a `Problem`."""
-    upload_key = _existing(services, tenant, upload_id, pointer, services.settings.max_upload_bytes)
-    try:
-        return take_upload(services.artifacts, upload_key, job_key)
-    except ArtifactMissing:
-        raise _absent(upload_id, pointer) from None
-
-
-def read_named_upload(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int) -> bytes:
-    """The whole upload that a request names at `pointer`. Raises a `Problem`."""
-    upload_key = _existing(services, tenant, upload_id, pointer, max_bytes)
-    try:
-        return services.artifacts.get(upload_key)
-    except ArtifactMissing:
-        raise _absent(upload_id, pointer) from None
-
-
-def named_upload_bytes(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int) -> int:
-    """How large the upload is that a request names at `pointer`. Raises a `Problem`."""
-    entry = services.artifacts.stat(_existing(services, tenant, upload_id, pointer, max_bytes))
-    if entry is None:
-        raise _absent(upload_id, pointer)
-    return entry.bytes
-
-
-def upload_pieces(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str) -> Iterator[bytes]:
-    """The upload that a request names at `pointer`, piece by piece. Raises a `Problem`."""
-    upload_key = _existing(services, tenant, upload_id, pointer, services.settings.max_upload_bytes)
-    try:
-        return services.artifacts.read_stream(upload_key)
-    except ArtifactMissing:
-        raise _absent(upload_id, pointer) from None
-
-
-def _existing(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int) -> str:
-    """Where the upload lies. Raises the `Problem` that it does not, or that it is larger than this."""
+def find_named_upload(
+    artifacts: ArtifactStore, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int
+) -> ObjectEntry:
+    """The upload that a request names at `pointer`. Raises the `Problem` that it is missing or larger than this."""
     if not UPLOAD_ID.fullmatch(upload_id):
         raise invalid_field(pointer, "not_found", f"there is no upload {upload_id[:64]!r}; ids begin with upl_")
-    upload_key = keys.upload(tenant, UploadId(upload_id))
-    entry = services.artifacts.stat(upload_key)
+    entry = artifacts.stat(keys.upload(tenant, UploadId(upload_id)))
     if entry is None:
         raise _absent(upload_id, pointer)
     if entry.bytes > max_bytes:
         raise upload_too_large(max_bytes)
-    return upload_key
+    return entry
 
 
-def _absent(upload_id: str, pointer: str) -> Exception:
+def take_named_upload(
+    artifacts: ArtifactStore, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int, job_key: str
+) -> TakenUpload:
+    """Copy the upload to a key of the job's. Raises a `Problem`."""
+    upload = find_named_upload(artifacts, tenant, upload_id, pointer, max_bytes)
+    try:
+        return take_upload(artifacts, upload.key, job_key)
+    except ArtifactMissing:
+        raise _absent(upload_id, pointer) from None
+
+
+def read_named_upload(
+    artifacts: ArtifactStore, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int
+) -> bytes:
+    """The whole upload. Raises a `Problem`."""
+    upload = find_named_upload(artifacts, tenant, upload_id, pointer, max_bytes)
+    try:
+        return artifacts.get(upload.key)
+    except ArtifactMissing:
+        raise _absent(upload_id, pointer) from None
+
+
+def upload_pieces(
+    artifacts: ArtifactStore, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int
+) -> Iterator[bytes]:
+    """The upload, piece by piece. Raises a `Problem`."""
+    upload = find_named_upload(artifacts, tenant, upload_id, pointer, max_bytes)
+    try:
+        return artifacts.read_stream(upload.key)
+    except ArtifactMissing:
+        raise _absent(upload_id, pointer) from None
+
+
+def _absent(upload_id: str, pointer: str) -> HttpProblem:
     return invalid_field(pointer, "not_found", f"no file has arrived as {upload_id}, or it was removed")

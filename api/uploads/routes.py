@@ -11,7 +11,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import not_found, upload_too_large
+from api.http.problems.problem import problem, upload_too_large
 from api.http.times import moment
 from rhapsode.contract.uploads import NewUpload, Upload, UploadOrder
 from storage.ids import UPLOAD_ID, UploadId, new_upload_id
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/uploads", tags=["uploads"], route_class=Idempoten
 
 async def _upload_id(upload_id: str) -> UploadId:
     if not UPLOAD_ID.fullmatch(upload_id):
-        raise not_found(f"there is no upload {upload_id[:64]!r}")
+        raise problem("not_found", f"there is no upload {upload_id[:64]!r}")
     return UploadId(upload_id)
 
 
@@ -55,7 +55,7 @@ def get_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) -> 
     """A file that has arrived."""
     entry = services.artifacts.stat(keys.upload(tenant, upload_id))
     if entry is None:
-        raise not_found(f"no file has arrived as {upload_id}, or it was removed")
+        raise problem("not_found", f"no file has arrived as {upload_id}, or it was removed")
     expires = moment(round((entry.modified_at_s + LIFETIME_S) * 1000))
     return Upload(id=upload_id, stored_bytes=entry.bytes, expires_at=expires)
 
@@ -65,5 +65,5 @@ def delete_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) 
     """Remove the file; jobs that took it up have their own."""
     upload_key = keys.upload(tenant, upload_id)
     if services.artifacts.stat(upload_key) is None:
-        raise not_found(f"no file has arrived as {upload_id}, or it was removed")
+        raise problem("not_found", f"no file has arrived as {upload_id}, or it was removed")
     services.artifacts.delete(upload_key)

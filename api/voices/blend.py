@@ -14,7 +14,7 @@ from api.http.problems.problem import (
     invalid_field,
     name_taken,
     not_ready,
-    voice_unknown,
+    problem,
 )
 from api.services.container import ApiServices
 from api.voices.consent import actor_of
@@ -39,7 +39,7 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     """Raises a `HttpProblem`, also for embeddings of different sizes, or a `StorageError`."""
     if speaker := built_in_speaker(order.name, services.models.list()):
         raise name_taken(f"{speaker!r} is a built-in voice")
-    card = embedding_model(services, order.model)
+    card = embedding_model(services.models.list(), order.model)
     parts = [_part(services, tenant, part.voice, index, card) for index, part in enumerate(order.voices)]
     vectors = [part.vector for part in parts]
     if unfit := [index for index, vector in enumerate(vectors) if len(vector) != card.speaker_dim]:
@@ -89,14 +89,14 @@ def _part(services: ApiServices, tenant: TenantId, wanted: str, index: int, card
         if speaker := built_in_speaker(wanted, [other]):
             detail = f"{speaker} is a voice of {other.name}, and no other model knows its embedding; not of {card.name}"
             raise invalid_field(pointer, "wrong_model", detail)
-    raise voice_unknown(f"there is no voice {wanted[:64]!r}")
+    raise problem("voice_not_found", f"there is no voice {wanted[:64]!r}")
 
 
 def _built_in_vector(services: ApiServices, speaker: str, index: int, card: ModelCard) -> Vector:
     values = services.models.speaker_embedding(card, speaker)
     if values is None:
         detail = f"no worker of {card.name} has told the embedding of {speaker} yet; one of this release does"
-        raise not_ready(detail, 5.0).at([FieldViolation("not_ready", detail, pointer=f"/voices/{index}/voice")])
+        raise not_ready(detail, 5.0, f"/voices/{index}/voice")
     return values
 
 

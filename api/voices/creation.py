@@ -5,7 +5,7 @@ A refusal at any step leaves nothing behind, in Redis or in the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -21,6 +21,7 @@ from api.http.problems.problem import (
     model_not_found,
     name_taken,
     no_model,
+    problem,
 )
 from api.services.container import ApiServices
 from api.voices.caches.submission import order_caches
@@ -117,7 +118,7 @@ async def store_recording(services: ApiServices, key: str, file: IO[bytes], fiel
     Raises a `HttpProblem`.
     """
     try:
-        facts = await run_sync(inspect_recording, file, limiter=services.decoders)
+        facts = await run_sync(inspect_recording, file, limiter=services.intake.recordings.decoders)
     except RecordingRefused as error:
         raise recording_refused(error, field) from error
     except DecoderBroken as error:
@@ -125,9 +126,8 @@ async def store_recording(services: ApiServices, key: str, file: IO[bytes], fiel
     return await run_sync(put_recording, services.artifacts, key, file, facts)
 
 
-def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
+def embedding_model(cards: Sequence[ModelCard], name: str | None) -> ModelCard:
     """The model an embedding is of: the one named, or the only one that clones. Raises a `HttpProblem`."""
-    cards = services.models.list()
     if not cards:
         raise no_model()
     cloning = [card for card in cards if CacheMode.X_VECTOR in card.voice_modes]
@@ -147,7 +147,7 @@ def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
 
 def _prepare(services: ApiServices, record: VoiceRecord) -> None:
     try:
-        order_caches(services, record.tenant, record, CacheOrder())
+        order_caches(services.intake, record.tenant, record, CacheOrder())
     except (AdmissionRefused, StoreUnavailable, HttpProblem):
         # All or nothing: the caller sends the form again.
         services.voices.delete(record.tenant, record.id)
@@ -180,7 +180,7 @@ def _store_embedding(
 ) -> VoiceSource:
     if form.ref_text:
         raise invalid_field("/ref_text", "not_supported", "an embedding says nothing that could be written down")
-    card = embedding_model(services, form.model)
+    card = embedding_model(services.models.list(), form.model)
     given = upload.files[EMBEDDING_FIELD].read() if text is None else text.encode()
     return put_embedding(services, tenant, voice, parse_embedding(given, card), card)
 
@@ -208,10 +208,5 @@ def _source_key(tenant: TenantId, voice: VoiceId) -> str:
 
 
 def recording_refused(error: RecordingRefused, field: str) -> HttpProblem:
-    return HttpProblem(
-        422,
-        "unsupported_media",
-        "The recording cannot be used",
-        error.detail,
-        (FieldViolation(error.code, error.detail, pointer=f"/{field}"),),
-    )
+    title = "The recording cannot be used"
+    return problem("unsupported_media", error.detail, at=f"/{field}", flaw=error.code, status=422, title=title)

@@ -11,7 +11,6 @@ from pydantic import JsonValue, ValidationError
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import MAX_VIOLATIONS, FieldViolation, HttpProblem, invalid, invalid_field
-from api.services.container import ApiServices
 from api.uploads.named import read_named_upload
 from api.voices.consent import consent_of
 from api.voices.names import built_in_speaker
@@ -21,6 +20,7 @@ from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
 from rhapsode.contract.voices.voices import Description, Language, Statement, VoiceName
 from storage.ids import UPLOAD_ID, TenantId, UploadId, new_voice_id
+from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelCard
 from storage.voices.plan import ListedRecording
 
@@ -42,7 +42,7 @@ class ManifestLine(RequestBody):
 
 
 def listed_voices(
-    services: ApiServices,
+    artifacts: ArtifactStore,
     tenant: TenantId,
     order: ManifestOrder,
     card: ModelCard,
@@ -50,7 +50,7 @@ def listed_voices(
     mode: CacheMode | None,
 ) -> list[ListedRecording]:
     """Raises the `HttpProblem` that names the lines at fault, twenty at most."""
-    data = read_named_upload(services, tenant, order.upload_id, f"{POINTER}/upload_id", MAX_MANIFEST_BYTES)
+    data = read_named_upload(artifacts, tenant, order.upload_id, f"{POINTER}/upload_id", MAX_MANIFEST_BYTES)
     lines = _csv_lines(data) if order.format == "csv" else _json_lines(data)
     voices: list[ListedRecording] = []
     faults: list[FieldViolation] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.http.problems.problem import voice_unknown
+from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.voices.view import built_in_voices
 from rhapsode.contract.voices.names import name_key
@@ -30,4 +30,7 @@ def find_named_voice(services: ApiServices, tenant: TenantId, name: str) -> Name
     for voice in built_in_voices(services.models.list()):
         if name_key(voice.name) == name_key(name):
             return ServedVoice(voice.name, tuple(voice.models))
-    raise voice_unknown(f"there is no voice {name[:64]!r}; ids begin with voc_, and models bring no voice of this name")
+    raise problem(
+        "voice_not_found",
+        f"there is no voice {name[:64]!r}; ids begin with voc_, and models bring no voice of this name",
+    )

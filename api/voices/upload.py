@@ -20,7 +20,7 @@ from api.http.problems.problem import (
     invalid_field,
     malformed,
     payload_too_large,
-    unsupported_media,
+    problem,
 )
 
 MAX_SAMPLE_BYTES = 10 * 1024 * 1024
@@ -47,9 +47,9 @@ class UploadForm:
 async def read_upload(request: Request, file_fields: frozenset[str]) -> AsyncGenerator[UploadForm]:
     """The form of this request; its temporary files live as long as the block. Raises a `HttpProblem`."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
-        raise unsupported_media("the body must be multipart/form-data")
+        raise problem("unsupported_media", "the body must be multipart/form-data")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise unsupported_media("the body must not be compressed")
+        raise problem("unsupported_media", "the body must not be compressed")
     counted = Request(request.scope, CountedBody(request.receive, MAX_FORM_BYTES, None).receive)
     form = await _form(counted)
     try:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import KnownJobId, Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.webhooks.endpoint_routes import KnownEndpointId
 from api.webhooks.view import shown_delivery, shown_detail
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
 
 async def _delivery_id(delivery_id: str) -> DeliveryId:
     if not DELIVERY_ID.fullmatch(delivery_id):
-        raise not_found(f"there is no delivery {delivery_id[:64]!r}")
+        raise problem("not_found", f"there is no delivery {delivery_id[:64]!r}")
     return DeliveryId(delivery_id)
 
 
@@ -70,7 +70,7 @@ def redeliver_to_endpoint(
     """As `/v1/webhook-deliveries/{id}/redeliver`, for a delivery of this endpoint."""
     services.webhooks.store.get(tenant, endpoint_id)
     if services.webhooks.store.delivery(tenant, delivery_id).endpoint != endpoint_id:
-        raise not_found(f"there is no delivery {delivery_id} to {endpoint_id}")
+        raise problem("not_found", f"there is no delivery {delivery_id} to {endpoint_id}")
     return _sent_again(services, tenant, delivery_id)
 
 

@@ -11,7 +11,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.webhooks.view import last_expiry, shown_delivery, shown_endpoint
 from rhapsode.contract import webhooks as schemas
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"], route_clas
 async def _endpoint_id(endpoint_id: str) -> EndpointId:
     """What cannot be an id is not looked up, only not found."""
     if not ENDPOINT_ID.fullmatch(endpoint_id):
-        raise not_found(f"there is no webhook endpoint {endpoint_id[:64]!r}")
+        raise problem("not_found", f"there is no webhook endpoint {endpoint_id[:64]!r}")
     return EndpointId(endpoint_id)
 
 

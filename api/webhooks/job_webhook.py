@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from api.http.problems.problem import invalid_field
-from api.services.container import ApiServices
-from api.services.webhooks import refused_url
+from api.services.webhooks import WebhookServices, refused_url
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
 from rhapsode.contract.webhooks import EndpointState
 from storage.ids import ENDPOINT_ID, EndpointId, TenantId
@@ -14,32 +13,30 @@ from storage.webhooks.errors import EndpointGone, EndpointNotFound
 
 
 def choose_webhook(
-    services: ApiServices, tenant: TenantId, wanted: JobWebhookRequest | None, api_url: str
-) -> WebhookTarget | None:
+    webhooks: WebhookServices, tenant: TenantId, wanted: JobWebhookRequest, api_url: str
+) -> WebhookTarget:
     """Raises a `Problem`.
 
     Of a URL only the spelling is checked here, for a name server must not decide whether a job is accepted; the host's
     addresses are checked at every attempt.
     """
-    if wanted is None:
-        return None
     if wanted.url is None:
-        return _to_endpoint(services, tenant, EndpointId(wanted.endpoint_id or ""), tuple(wanted.events), api_url)
+        return _to_endpoint(webhooks, tenant, EndpointId(wanted.endpoint_id or ""), tuple(wanted.events), api_url)
     try:
-        origin = services.webhooks.http.check_spelling(wanted.url)
+        origin = webhooks.http.check_spelling(wanted.url)
     except SafeHttpError as error:
         raise refused_url(error, "/webhook/url") from error
-    services.webhooks.tenant_secret(tenant)
+    webhooks.tenant_secret(tenant)
     return WebhookTarget(url_target(tenant, origin), tuple(wanted.events), url=wanted.url, api_url=api_url)
 
 
 def _to_endpoint(
-    services: ApiServices, tenant: TenantId, endpoint: EndpointId, events: tuple[str, ...], api_url: str
+    webhooks: WebhookServices, tenant: TenantId, endpoint: EndpointId, events: tuple[str, ...], api_url: str
 ) -> WebhookTarget:
     if not ENDPOINT_ID.fullmatch(endpoint):
         raise _unknown(endpoint)
     try:
-        record = services.webhooks.store.get(tenant, endpoint)
+        record = webhooks.store.get(tenant, endpoint)
     except (EndpointNotFound, EndpointGone):
         raise _unknown(endpoint) from None
     if record.state is EndpointState.DISABLED:

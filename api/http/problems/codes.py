@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProblemCode:
-    """`statuses`: of answers with this code; none for one that only a job's `error` has.
+    """`statuses`: of answers with this code, the usual one first; none for one that only a job's `error` has.
 
     remedy: what the caller does. title: heads the `error` of a job that ended with it; empty: none does. retry_helps:
     whether that job, retried as it is, may succeed where it failed.
@@ -244,6 +244,36 @@ CODES = (
 KNOWN = frozenset(each.code for each in CODES)
 JOB_CODES = {each.code: each for each in CODES if each.in_jobs}
 BY_CODE = {each.code: each for each in CODES}
+TITLES = {
+    "unauthorized": "Unauthorized",
+    "forbidden": "Forbidden",
+    "method_not_allowed": "Method not allowed",
+    "state_conflict": "The state does not allow this",
+    "deadline_unreachable": "The deadline cannot be kept",
+    "idempotency_in_progress": "The key is in use",
+    "idempotency_mismatch": "Idempotency key was used differently",
+    "request_timeout": "Request timeout",
+    "input_timeout": "No more text came",
+    "connection_expired": "The connection is too old",
+    "protocol_violated": "The protocol is violated",
+    "upgrade_required": "WebSocket is spoken here",
+    "gone": "Gone",
+    "payload_too_large": "Request body is too large",
+    "range_not_satisfiable": "Range not satisfiable",
+    "headers_too_large": "Request header fields too large",
+    "rate_limited": "Too many requests",
+    "live_full": "No place for live speech",
+    "listener_too_slow": "The speech could not be made",
+    "server_stopping": "This server stops",
+    "backlog_full": "The system's backlog is full",
+    "server_busy": "This server is busy",
+    "too_many_connections": "Too many connections",
+    "model_not_available": "No such model",
+    "identity_unavailable": "Tokens cannot be verified",
+    "decoder_unavailable": "Decoder is unavailable",
+    "webhooks_unavailable": "Webhooks are not set up",
+} | {each.code: each.title for each in CODES if each.in_jobs}
+"""Of answers: a job's `error` with the same code has the same."""
 
 PAGES = "/errors"
 """Where a server shows what it knows of its codes, one below the other."""

@@ -87,21 +87,21 @@ def storage_problem(error: StorageError) -> HttpProblem | None:
     """None for one that no caller can be told of."""
     match error:
         case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
-            return problems.not_found(str(error))
+            return problems.problem("not_found", str(error))
         case VoiceNotFound():
-            return problems.voice_unknown(str(error))
+            return problems.problem("voice_not_found", str(error))
         case EndpointNotFound() | DeliveryNotFound():
-            return problems.not_found(str(error))
+            return problems.problem("not_found", str(error))
         case EndpointDisabled() | DeliveryBusy():
-            return problems.state_conflict(str(error))
+            return problems.problem("state_conflict", str(error))
         case JobGone() | VoiceGone() | EndpointGone():
-            return problems.gone(str(error))
+            return problems.problem("gone", str(error))
         case VoiceNameTaken():
             return problems.name_taken(str(error))
         case VoiceChanged():
-            return problems.state_conflict(str(error))
+            return problems.problem("state_conflict", str(error))
         case StateConflict():
-            return problems.state_conflict(str(error))
+            return problems.problem("state_conflict", str(error))
         case IdempotencyInProgress():
             return problems.idempotency_in_progress()
         case IdempotencyMismatch():
@@ -119,7 +119,7 @@ def storage_problem(error: StorageError) -> HttpProblem | None:
 def _framework_problem(request: Request, error: HTTPException) -> HttpProblem | None:
     match error.status_code:
         case 404:
-            return problems.not_found("there is nothing at this address")
+            return problems.problem("not_found", "there is nothing at this address")
         case 405:
             return problems.method_not_allowed(request.method, _allowed_methods(request))
         case _:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from api.http.problems.codes import problem_type
+from api.http.problems.codes import BY_CODE, TITLES, problem_type
 from reading.languages.writing_systems import foreign_text_detail
 
 MEDIA_TYPE = "application/problem+json"
@@ -104,9 +104,40 @@ def _violation(violation: FieldViolation) -> dict[str, str]:
     return {**named, "code": violation.code, "detail": violation.detail}
 
 
+def problem(
+    code: str,
+    detail: str,
+    *,
+    at: str | None = None,
+    flaw: str = "not_found",
+    status: int | None = None,
+    title: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    retry_after_s: float | None = None,
+    retryable: bool = False,
+) -> HttpProblem:
+    """With the usual status and the title of its code, unless they are given.
+
+    at: a JSON pointer to the field at fault. flaw: what is wrong with it. retry_after_s: after which the same request
+    may succeed.
+    """
+    violations = () if at is None else (FieldViolation(flaw, detail, pointer=at),)
+    if retry_after_s is not None:
+        headers, retryable = {"Retry-After": whole_seconds(retry_after_s)}, True
+    return HttpProblem(
+        status or BY_CODE[code].statuses[0],
+        code,
+        title or TITLES[code],
+        detail,
+        violations,
+        headers,
+        retryable=retryable,
+    )
+
+
 def malformed(detail: str) -> HttpProblem:
     """The bytes are not what they claim to be."""
-    return HttpProblem(400, "invalid_request", "Malformed request", detail)
+    return problem("invalid_request", detail, title="Malformed request")
 
 
 def invalid(violations: Sequence[FieldViolation]) -> HttpProblem:
@@ -129,142 +160,98 @@ def invalid_header(header: str, code: str, detail: str) -> HttpProblem:
 
 def text_too_long(num_chars: int, limit: int, pointer: str = "/input/text") -> HttpProblem:
     detail = f"the text has {num_chars:,} characters; one job takes at most {limit:,}"
-    return HttpProblem(422, "text_too_long", "Text is too long", detail, _at(pointer, "too_long", detail))
+    return problem("text_too_long", detail, at=pointer, flaw="too_long")
 
 
 def speech_too_long(expected_audio_ms: int, limit_ms: int) -> HttpProblem:
     detail = f"the text would sound for about {_hours(expected_audio_ms)}; one job takes at most {_hours(limit_ms)}"
-    return HttpProblem(422, "text_too_long", "Text is too long", detail, _at("/input", "too_long", detail))
+    return problem("text_too_long", detail, at="/input", flaw="too_long")
 
 
 def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem:
     detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
-    return HttpProblem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
-
-
-def voice_unknown(detail: str) -> HttpProblem:
-    return HttpProblem(404, "voice_not_found", "No such voice", detail)
+    return problem("voice_not_found", detail, at="/voice")
 
 
 def name_taken(detail: str) -> HttpProblem:
-    return HttpProblem(409, "name_taken", "The name is taken", detail, _at("/name", "taken", detail))
+    return problem("name_taken", detail, at="/name", flaw="taken")
 
 
 def consent_missing() -> HttpProblem:
     detail = "cloning a voice needs the statement that the speaker agrees in the field `consent`"
-    return HttpProblem(422, "invalid_request", "Consent is missing", detail, _at("/consent", "missing", detail))
+    return problem("invalid_request", detail, at="/consent", flaw="missing", status=422, title="Consent is missing")
 
 
 def decoder_unavailable() -> HttpProblem:
     detail = "this server cannot decode recordings at the moment; its log says why"
-    return HttpProblem(503, "decoder_unavailable", "Decoder is unavailable", detail, headers={"Retry-After": "30"})
+    return problem("decoder_unavailable", detail, headers={"Retry-After": "30"})
 
 
-def not_ready(detail: str, retry_after_s: float) -> HttpProblem:
-    headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return HttpProblem(
-        409,
-        "voice_cache_not_ready",
-        "Voice cache is not ready",
-        detail,
-        _at("/voice", "not_ready", detail),
-        headers,
-        retryable=True,
-    )
-
-
-def stale_cache(detail: str) -> HttpProblem:
-    return HttpProblem(409, "voice_cache_stale", "Voice cache is stale", detail, _at("/voice", "stale", detail))
+def not_ready(detail: str, retry_after_s: float, pointer: str = "/voice") -> HttpProblem:
+    return problem("voice_cache_not_ready", detail, at=pointer, flaw="not_ready", retry_after_s=retry_after_s)
 
 
 def unsupported_language(language: str, model: str, known: Sequence[str], pointer: str = "/language") -> HttpProblem:
     detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
-    return HttpProblem(
-        422, "unsupported_language", "Language is not supported", detail, _at(pointer, "not_found", detail)
-    )
+    return problem("unsupported_language", detail, at=pointer)
 
 
 def unreadable_text(script: str, start: int, model: str, languages: Sequence[str], pointer: str) -> HttpProblem:
     detail = foreign_text_detail(script, start, model, languages)
-    return HttpProblem(
-        422, "unsupported_language", "Language is not supported", detail, _at(pointer, "unreadable_letters", detail)
-    )
+    return problem("unsupported_language", detail, at=pointer, flaw="unreadable_letters")
 
 
 def model_not_found(model: str, known: Sequence[str]) -> HttpProblem:
     detail = f"there is no model {model!r}; there is: {', '.join(known) or 'none'}"
-    return HttpProblem(404, "model_not_available", "No such model", detail, _at("/model", "not_found", detail))
+    return problem("model_not_available", detail, at="/model")
 
 
 def model_away(model: str, seen_at: datetime, served: Sequence[str]) -> HttpProblem:
     seen = seen_at.isoformat(timespec="seconds")
     detail = f"no worker serves {model}, which was last seen at {seen}; served now: {', '.join(served)}"
-    violations = _at("/model", "not_available", detail)
-    headers = {"Retry-After": "30"}
-    return HttpProblem(503, "model_not_available", "Model has no worker", detail, violations, headers, retryable=True)
+    title = "Model has no worker"
+    return problem(
+        "model_not_available", detail, at="/model", flaw="not_available", status=503, title=title, retry_after_s=30
+    )
 
 
 def no_model() -> HttpProblem:
     detail = "no worker has announced a model yet"
-    return HttpProblem(
-        503, "model_not_available", "No model is available", detail, headers={"Retry-After": "5"}, retryable=True
-    )
+    return problem("model_not_available", detail, status=503, title="No model is available", retry_after_s=5)
 
 
 def payload_too_large(limit: int) -> HttpProblem:
-    detail = f"a request body has at most {limit:,} bytes"
-    return HttpProblem(413, "payload_too_large", "Request body is too large", detail)
+    return problem("payload_too_large", f"a request body has at most {limit:,} bytes")
 
 
 def message_too_large(limit: int) -> HttpProblem:
     """On an open WebSocket."""
-    return HttpProblem(
-        413, "payload_too_large", "Message is too large", f"a message of this type has at most {limit:,} bytes"
-    )
+    detail = f"a message of this type has at most {limit:,} bytes"
+    return problem("payload_too_large", detail, title="Message is too large")
 
 
 def payload_too_large_for_speech(num_chars: int, limit: int) -> HttpProblem:
     detail = f"`input` has {num_chars:,} characters, and at most {limit:,} are spoken while you wait; use /v1/jobs"
-    return HttpProblem(413, "payload_too_large", "Too long to wait for", detail, _at("/input", "too_long", detail))
+    return problem("payload_too_large", detail, at="/input", flaw="too_long", title="Too long to wait for")
 
 
 def upload_too_large(limit: int) -> HttpProblem:
     detail = f"an upload has at most {limit:,} bytes"
-    return HttpProblem(413, "payload_too_large", "Upload is too large", detail, _at("/bytes", "too_large", detail))
-
-
-def unsupported_media(detail: str) -> HttpProblem:
-    return HttpProblem(415, "unsupported_media", "Unsupported media", detail)
+    return problem("payload_too_large", detail, at="/bytes", flaw="too_large", title="Upload is too large")
 
 
 def unauthorized(detail: str) -> HttpProblem:
-    return HttpProblem(401, "unauthorized", "Unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
-
-
-def forbidden(detail: str) -> HttpProblem:
-    return HttpProblem(403, "forbidden", "Forbidden", detail)
-
-
-def not_found(detail: str) -> HttpProblem:
-    return HttpProblem(404, "not_found", "Not found", detail)
-
-
-def gone(detail: str) -> HttpProblem:
-    return HttpProblem(410, "gone", "Gone", detail)
+    return problem("unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 def method_not_allowed(method: str, allowed: str) -> HttpProblem:
     detail = f"{method} is not possible here; allowed: {allowed}"
-    return HttpProblem(405, "method_not_allowed", "Method not allowed", detail, headers={"Allow": allowed})
-
-
-def state_conflict(detail: str) -> HttpProblem:
-    return HttpProblem(409, "state_conflict", "The state does not allow this", detail)
+    return problem("method_not_allowed", detail, headers={"Allow": allowed})
 
 
 def segment_damaged(segment: str, what: str, remedy: str) -> HttpProblem:
     """what: that it is missing, or damaged. remedy: what the caller does about it."""
-    return HttpProblem(409, "segment_damaged", "A stored segment is damaged", f"{segment} {what}; {remedy}")
+    return problem("segment_damaged", f"{segment} {what}; {remedy}")
 
 
 class DeadlineUnreachable(HttpProblem):
@@ -278,124 +265,87 @@ def deadline_unreachable(deadline: datetime, likely: datetime) -> DeadlineUnreac
         f"at the present pace the job would be done at about {likely.isoformat(timespec='seconds')}, "
         f"after its deadline at {deadline.isoformat(timespec='seconds')}"
     )
-    violations = _at("/deadline", "unreachable", detail)
-    problem = DeadlineUnreachable(409, "deadline_unreachable", "The deadline cannot be kept", detail, violations)
-    problem.late_s = (likely - deadline).total_seconds()
-    return problem
+    violations = (FieldViolation("unreachable", detail, pointer="/deadline"),)
+    unreachable = DeadlineUnreachable(409, "deadline_unreachable", "The deadline cannot be kept", detail, violations)
+    unreachable.late_s = (likely - deadline).total_seconds()
+    return unreachable
 
 
 def idempotency_mismatch() -> HttpProblem:
     detail = "this Idempotency-Key was used with another request body"
-    violations = _at_header("Idempotency-Key", "mismatch", detail)
-    return HttpProblem(422, "idempotency_mismatch", "Idempotency key was used differently", detail, violations)
+    return problem("idempotency_mismatch", detail).at(_at_header("Idempotency-Key", "mismatch", detail))
 
 
 def idempotency_in_progress() -> HttpProblem:
     detail = "the first request with this Idempotency-Key is still being carried out; its answer can be had in a moment"
-    violations = _at_header("Idempotency-Key", "in_progress", detail)
-    headers = {"Retry-After": "1"}
-    return HttpProblem(409, "idempotency_in_progress", "The key is in use", detail, violations, headers, retryable=True)
-
-
-def rate_limited(detail: str, retry_after_s: int) -> HttpProblem:
-    headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return HttpProblem(429, "rate_limited", "Too many requests", detail, headers=headers, retryable=True)
+    found = problem("idempotency_in_progress", detail, retry_after_s=1)
+    return found.at(_at_header("Idempotency-Key", "in_progress", detail))
 
 
 def quota_exceeded(detail: str, retry_after_s: float | None) -> HttpProblem:
-    headers = _admission_wait(retry_after_s)
-    title = "Your limit is reached"
-    return HttpProblem(429, "quota_exceeded", title, detail, headers=headers, retryable=retry_after_s is not None)
+    return problem("quota_exceeded", detail, retry_after_s=_spread(retry_after_s))
 
 
 def backlog_full(detail: str, retry_after_s: float | None) -> HttpProblem:
-    headers = _admission_wait(retry_after_s)
-    title = "The system's backlog is full"
-    return HttpProblem(503, "backlog_full", title, detail, headers=headers, retryable=retry_after_s is not None)
+    return problem("backlog_full", detail, retry_after_s=_spread(retry_after_s))
 
 
-def _admission_wait(retry_after_s: float | None) -> dict[str, str]:
-    """Spread, so that those who were refused together do not return together."""
-    if retry_after_s is None:
-        return {}
-    return {"Retry-After": whole_seconds(retry_after_s * random.uniform(0.9, 1.2))}
+def _spread(wait_s: float | None) -> float | None:
+    """So that those who were refused together do not return together."""
+    return None if wait_s is None else wait_s * random.uniform(0.9, 1.2)
 
 
 def storage_unavailable() -> HttpProblem:
-    detail = "a store does not answer; nothing is lost, try again"
-    return HttpProblem(
-        503, "storage_unavailable", "Storage is unavailable", detail, headers={"Retry-After": "2"}, retryable=True
-    )
-
-
-def identity_unavailable(detail: str) -> HttpProblem:
-    title = "Tokens cannot be verified"
-    return HttpProblem(503, "identity_unavailable", title, detail, headers={"Retry-After": "30"}, retryable=True)
+    return problem("storage_unavailable", "a store does not answer; nothing is lost, try again", retry_after_s=2)
 
 
 def request_timeout(part: str) -> HttpProblem:
     """part: of the request, which came too slowly."""
-    detail = f"the request's {part} did not arrive in time"
-    return HttpProblem(408, "request_timeout", "Request timeout", detail, retryable=True)
+    return problem("request_timeout", f"the request's {part} did not arrive in time", retryable=True)
 
 
 def headers_too_large(limit: int) -> HttpProblem:
-    detail = f"a request's line and header fields have at most {limit:,} bytes together"
-    return HttpProblem(431, "headers_too_large", "Request header fields too large", detail)
+    return problem("headers_too_large", f"a request's line and header fields have at most {limit:,} bytes together")
 
 
 def too_many_connections(limit: int) -> HttpProblem:
-    detail = f"this server holds {limit:,} connections already"
-    return HttpProblem(
-        503, "too_many_connections", "Too many connections", detail, headers={"Retry-After": "2"}, retryable=True
-    )
+    return problem("too_many_connections", f"this server holds {limit:,} connections already", retry_after_s=2)
 
 
 def upgrade_required() -> HttpProblem:
     detail = "this address speaks WebSocket (RFC 6455, version 13); see docs/reference/api.md"
     headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
-    return HttpProblem(426, "upgrade_required", "WebSocket is spoken here", detail, headers=headers)
-
-
-def violated_protocol(detail: str) -> HttpProblem:
-    """What came on an open WebSocket is not what its protocol has there."""
-    return HttpProblem(400, "protocol_violated", "The protocol is violated", detail)
+    return problem("upgrade_required", detail, headers=headers)
 
 
 def input_timeout() -> HttpProblem:
     """On an open WebSocket."""
-    return HttpProblem(408, "input_timeout", "No more text came", "nothing came for too long", retryable=True)
+    return problem("input_timeout", "nothing came for too long", retryable=True)
 
 
 def text_too_slow(longest_s: float) -> HttpProblem:
     """Of one text on an open WebSocket, word after word."""
     detail = f"the text had no end after {longest_s:g} s"
-    return HttpProblem(408, "input_timeout", "The text came too slowly", detail, retryable=True)
+    return problem("input_timeout", detail, title="The text came too slowly", retryable=True)
 
 
 def connection_expired(longest_s: float) -> HttpProblem:
     detail = f"a WebSocket stays open for {longest_s:g} s; open another"
-    return HttpProblem(408, "connection_expired", "The connection is too old", detail, retryable=True)
+    return problem("connection_expired", detail, retryable=True)
 
 
 def too_many_sockets(limit: int) -> HttpProblem:
-    detail = f"you hold {limit:,} WebSockets at this server already"
-    headers = {"Retry-After": "2"}
-    return HttpProblem(503, "too_many_connections", "Too many connections", detail, headers=headers, retryable=True)
+    return problem("too_many_connections", f"you hold {limit:,} WebSockets at this server already", retry_after_s=2)
 
 
 def range_not_satisfiable(size: int) -> HttpProblem:
     headers = {"Content-Range": f"bytes */{size}"}
-    return HttpProblem(
-        416, "range_not_satisfiable", "Range not satisfiable", f"the object has {size} bytes", headers=headers
-    )
+    return problem("range_not_satisfiable", f"the object has {size} bytes", headers=headers)
 
 
 def internal() -> HttpProblem:
     """Says nothing about the cause; the log has it under the request's id."""
-    return HttpProblem(
-        500, "internal", "Internal error", "the request failed; quote its request_id when you report this"
-    )
+    return problem("internal", "the request failed; quote its request_id when you report this")
 
 
 def whole_seconds(seconds: float) -> str:
@@ -405,10 +355,6 @@ def whole_seconds(seconds: float) -> str:
 
 def _hours(milliseconds: int) -> str:
     return f"{milliseconds / 3_600_000:.1f} hours"
-
-
-def _at(pointer: str, code: str, detail: str) -> tuple[FieldViolation, ...]:
-    return (FieldViolation(code, detail, pointer=pointer),)
 
 
 def _at_header(header: str, code: str, detail: str) -> tuple[FieldViolation, ...]:

@@ -16,13 +16,13 @@ def waiting_of(services: ApiServices, record: JobRecord, known: QueuePosition | 
     """One question to Redis, unless its place is known; None for a job that has ended. Raises `StoreUnavailable`."""
     if record.state.is_terminal:
         return None
-    return _waiting(record, known or services.queue_positions.of_job(record))
+    return _waiting(record, known or services.intake.queue_positions.of_job(record))
 
 
 def waiting_of_each(services: ApiServices, records: Sequence[JobRecord]) -> list[JobWaiting | None]:
     """As `waiting_of`, in one question to Redis for all."""
     waiting = [record for record in records if not record.state.is_terminal]
-    places = iter(services.queue_positions.of_jobs(waiting))
+    places = iter(services.intake.queue_positions.of_jobs(waiting))
     return [None if record.state.is_terminal else _waiting(record, next(places)) for record in records]
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.dependencies import KnownAsked, KnownJobId, Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 from api.jobs.answers.view import JobViewer, find_artifact
 from api.services.container import ApiServices
 from rhapsode.contract.jobs import answer as schemas
@@ -72,7 +72,7 @@ def find_file(services: ApiServices, record: JobRecord, name: str) -> ArtifactRe
     """Of the job itself, or of a chapter. Raises a `Problem` if there is none."""
     artifact = find_artifact(record.artifacts, name) or _find_listed(services, record, name)
     if artifact is None:
-        raise not_found(f"job {record.id} has no artifact {name[:64]!r}; it has: {_names(record)}")
+        raise problem("not_found", f"job {record.id} has no artifact {name[:64]!r}; it has: {_names(record)}")
     return artifact
 
 
@@ -83,7 +83,7 @@ def _listed(services: ApiServices, record: JobRecord) -> Iterator[ListedFile]:
             try:
                 files = services.chapter_files.get(listing.key)
             except ArtifactMissing:
-                raise not_found(f"{listing.name} of job {record.id} is not in the store any more") from None
+                raise problem("not_found", f"{listing.name} of job {record.id} is not in the store any more") from None
             yield from ((file, as_artifact(file, listing)) for file in files)
 
 

@@ -20,9 +20,9 @@ from api.http.problems.problem import invalid, invalid_field
 from api.jobs.answers.answers import shown_job
 from api.jobs.answers.view import retry_after_s
 from api.jobs.segments.planned_job import narration_of
-from api.jobs.submission.cover import copy_cover
 from api.jobs.submission.output_change import resolve_changed_output
 from api.jobs.submission.quality import refuse_quality
+from api.jobs.submission.storing import copy_cover
 from api.services.container import ApiServices
 from rhapsode.contract.base import RequestBody
 from rhapsode.contract.jobs.answer import Job
@@ -112,7 +112,7 @@ def assemble_job(
 
     cover = order.output.cover if order.output else None
     if cover is not None:
-        copy_cover(services, tenant, job_id, cover)
+        copy_cover(services.artifacts, tenant, job_id, cover)
     outcome = services.control.assemble(tenant, job_id, change, idempotency)
     return _started(services, links, outcome, response)
 
@@ -127,11 +127,11 @@ def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, r
 
 
 def _changes(change: JobChange) -> JobUpdate:
-    deadline_ms = future_ms(change.deadline)
+    deadline_ms = change.deadline and future_ms(change.deadline)
     return JobUpdate(
         priority=change.priority,
         deadline_ms=_removable(change, "deadline", deadline_ms),
-        not_before_ms=_removable(change, "not_before", start_ms(change.not_before)),
+        not_before_ms=_removable(change, "not_before", change.not_before and start_ms(change.not_before)),
         metadata=change.metadata,
         retention_s=change.retention_s,
     )

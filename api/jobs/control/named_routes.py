@@ -12,7 +12,7 @@ from ulid import ULID
 
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
 from api.http.bodies import json_body
-from api.http.problems.problem import HttpProblem, invalid_field, state_conflict
+from api.http.problems.problem import HttpProblem, invalid_field, problem
 from api.jobs.answers.answers import accepted_answer, job_answer, shown_job
 from api.jobs.control.plan_answer import plan_answer, wants_plan_only
 from api.jobs.submission.submission import SubmissionCall, submit_narration
@@ -45,13 +45,14 @@ async def put_job(
     try:
         created = await services.idempotent_responses.take(tenant, key, token)
     except IdempotencyMismatch:
-        raise state_conflict(f"{job_id} was created with another body") from None
+        raise problem("state_conflict", f"{job_id} was created with another body") from None
     if created is not None:
         record = await run_sync(services.jobs.get, tenant, job_id)
         return job_answer(await run_sync(shown_job, services, links, record), 200, {"Location": links.job(job_id)})
     try:
         await run_sync(_clear, services, tenant, job_id)
-        accepted = await run_sync(submit_narration, services, SubmissionCall(tenant, body, None, links.base, job_id))
+        call = SubmissionCall(tenant, body, None, links.base, job_id)
+        accepted = await run_sync(submit_narration, services.intake, call)
     except BaseException as error:
         await services.idempotent_responses.free(tenant, key, token)
         if isinstance(error, IdempotencyMismatch):
@@ -81,4 +82,4 @@ def _clear(services: ApiServices, tenant: TenantId, job: JobId) -> None:
 
 
 def _taken(job: JobId) -> HttpProblem:
-    return state_conflict(f"there is a job {job} already")
+    return problem("state_conflict", f"there is a job {job} already")

@@ -14,7 +14,7 @@ from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.jobs.answers.answers import accepted_answer
 from api.jobs.submission.submission import accept_narration
-from api.services.container import ApiServices
+from api.services.intake import JobIntake
 from api.voices.named_voices import NamedVoice, ServedVoice, find_named_voice
 from reading.languages.names import AUTO_LANGUAGE
 from rhapsode.contract.jobs.answer import Job
@@ -31,14 +31,14 @@ PREVIEW_RETENTION_S = 24 * 3600
 
 
 def preview(
-    services: ApiServices,
+    intake: JobIntake,
     tenant: TenantId,
     voice: NamedVoice,
     order: PreviewOrder,
     idempotency: IdempotencyKey | None,
 ) -> Accepted:
     """Raises a `Problem` or a `StorageError`, as any submission does."""
-    if replayed := find_response(services, tenant, idempotency):
+    if idempotency and (replayed := find_response(intake.jobs, tenant, idempotency)):
         return Accepted(replayed, replayed=True)
     name, model, language = _usual(voice)
     request = JobRequest(
@@ -54,7 +54,7 @@ def preview(
     if order.x_vector_only:
         # Only where it is wished: a built-in voice has no other way to be spoken with, and refuses to be asked.
         request = request.model_copy(update={"x_vector_only": True})
-    return accept_narration(services, tenant, request, idempotency)
+    return accept_narration(intake, tenant, request, idempotency)
 
 
 def _usual(voice: NamedVoice) -> tuple[str, str | None, str]:
@@ -82,4 +82,4 @@ def post_preview(
     voice = find_named_voice(services, tenant, voice_id)
     order = parse_body(PreviewOrder, body) if body else PreviewOrder()
     idempotency = idempotency_key(idempotency_header, body, f"/v1/voices/{voice_id}/preview")
-    return accepted_answer(services, links, preview(services, tenant, voice, order, idempotency))
+    return accepted_answer(services, links, preview(services.intake, tenant, voice, order, idempotency))

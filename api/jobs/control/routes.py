@@ -125,12 +125,12 @@ def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
 
 def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> Response | Accepted:
     """The answer, unless that has to wait for a plan: one change of threads is a tenth of a submit's time."""
-    accepted = submit_narration(services, call)
+    accepted = submit_narration(services.intake, call)
     return accepted if wants_plan_only(accepted) else accepted_answer(services, links, accepted)
 
 
 async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int) -> Response:
-    accepted = await run_sync(submit_narration, services, call)
+    accepted = await run_sync(submit_narration, services.intake, call)
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, wait_s)
     return await held_answer(services, links, accepted, wait_s)

@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from api.dependencies import KnownJobId, Services, Tenant
 from api.http.audio_negotiation import STREAMED, choose_format
-from api.http.problems.problem import state_conflict
+from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.following import SegmentFollower
 from api.jobs.segments.heard import PlayedSegment
@@ -64,10 +64,10 @@ async def _hearing(
     form = choose_format(accept)
     record = await run_sync(services.jobs.get, tenant, job_id)
     if not isinstance(record.spec, NarrationSpec) or record.spec.request.validate_only:
-        raise state_conflict("this job makes no speech")
+        raise problem("state_conflict", "this job makes no speech")
     pacing = Pacing.of(record.spec.request.output)
     if record.state.is_terminal and record.segments.done == 0:
-        raise state_conflict(f"the job is {record.state} and no segment of it was finished")
+        raise problem("state_conflict", f"the job is {record.state} and no segment of it was finished")
     if not record.state.is_terminal:
         # Read again from memory when the stream begins.
         await run_sync(planned_segments, services, record)

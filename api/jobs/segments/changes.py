@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from api.http.problems.problem import invalid_field, not_found, unsupported_language, voice_not_found
+from api.http.problems.problem import invalid_field, problem, unsupported_language, voice_not_found
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.view import SegmentViewer
-from api.jobs.submission.languages import refuse_foreign_segment
+from api.jobs.submission.languages import refuse_foreign_text
 from api.jobs.submission.resolving import listed
 from api.jobs.submission.voice_choice import own_voice_for
 from api.services.container import ApiServices
@@ -53,7 +53,7 @@ def change_sentence(
     index, number = place
     now = edited(viewer.segments[index], viewer.states.edit(index))
     if number >= len(now.sentences):
-        raise not_found(f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
+        raise problem("not_found", f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
     edit = SegmentEdit(sentences=((number, change.text),))
     whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
     _text(whole.text, _card(services, viewer.spec), viewer.spec)
@@ -71,7 +71,7 @@ def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str 
         raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
     if text is not None and card is not None:
         _refuse_long(text, card)
-        refuse_foreign_segment(text, card)
+        refuse_foreign_text(text, "/text", card)
     return text
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 
 from api.http.links import LinkBuilder
-from api.http.problems.problem import not_found, state_conflict
+from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.segments.view import SegmentViewer
 from api.services.container import ApiServices
@@ -22,7 +22,7 @@ async def _segment_index(segment: str) -> int:
     """`seg_000331`, or the index alone."""
     index = segment_index(segment)
     if index is None:
-        raise not_found(f"there is no segment {segment[:64]!r}; ids begin with seg_")
+        raise problem("not_found", f"there is no segment {segment[:64]!r}; ids begin with seg_")
     return index
 
 
@@ -53,7 +53,7 @@ def read_segment(
 
 def narration_of(record: JobRecord) -> NarrationSpec:
     if not isinstance(record.spec, NarrationSpec):
-        raise state_conflict("a job of kind voice_cache has no segments; see /v1/voice-caches")
+        raise problem("state_conflict", "a job of kind voice_cache has no segments; see /v1/voice-caches")
     return record.spec
 
 
@@ -79,4 +79,4 @@ def _plan(services: ApiServices, record: JobRecord) -> Plan | None:
     except (ArtifactMissing, PlanFormatError) as error:
         # Unless the job was deleted between the two reads.
         services.jobs.get(record.tenant, record.id)
-        raise state_conflict(PLAN_LOST) from error
+        raise problem("state_conflict", PLAN_LOST) from error

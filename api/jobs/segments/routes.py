@@ -17,7 +17,7 @@ from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
-from api.http.problems.problem import HttpProblem, not_found, segment_damaged
+from api.http.problems.problem import HttpProblem, problem, segment_damaged
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.changes import change_segment
 from api.jobs.segments.planned_job import SegmentIndex, read_segment, read_segments
@@ -174,7 +174,9 @@ def get_segment_audio(
         takes = services.segments.takes(job_id, index)
         result = next((each.result for each in takes if each.number == take), None)
     if result is None:
-        raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
+        raise problem(
+            "not_found", f"segment {index} has no finished take" if take is None else f"there is no take {take}"
+        )
     return _as_wav(_stored(services, viewer.record, result), result.sha256, viewer.speed(index))
 
 
@@ -182,7 +184,7 @@ def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, at
     rejection = viewer.states.rejections.get(index)
     take = rejection.take(attempt) if rejection else None
     if rejection is None or take is None or not take.sha256:
-        raise not_found(f"segment {index} has no rejected attempt {attempt} that can be heard")
+        raise problem("not_found", f"segment {index} has no rejected attempt {attempt} that can be heard")
     record = viewer.record
     key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
     stored = _decoded(

@@ -10,7 +10,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import not_found
+from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import sentence_place
 from api.jobs.segments.changes import change_sentence
 from api.jobs.segments.planned_job import read_segment
@@ -23,7 +23,7 @@ async def _sentence_place(sentence: str) -> tuple[int, int]:
     """`seg_000331.2`, as the segment's `sentences` name it."""
     place = sentence_place(sentence)
     if place is None:
-        raise not_found(f"there is no sentence {sentence[:64]!r}; ids look like seg_000331.2")
+        raise problem("not_found", f"there is no sentence {sentence[:64]!r}; ids look like seg_000331.2")
     return place
 
 

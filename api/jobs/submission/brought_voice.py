@@ -1,76 +1,97 @@
-"""A job that brings its voice along, as an embedding or as a recording, kept with the job and with nothing else."""
+"""A job that brings its voice along, as an embedding or a recording, kept with the job alone. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import binascii
+import hashlib
+from collections.abc import Sequence
 
 from api.http.problems.problem import invalid_field
-from api.jobs.submission.inline_voice import inline_voice
-from api.jobs.submission.reference_audio import read_reference
-from api.services.container import ApiServices
+from api.jobs.submission.reference_audio import Reference
+from api.jobs.submission.voice_choice import ChosenVoice, reference_room
 from api.voices.consent import consent_of
+from api.voices.creation import EMBEDDING_MEDIA_TYPE, embedding_model
+from api.voices.embedding_input import EMBEDDING_FIELD, pack_embedding, parse_embedding
 from api.voices.matching import choose_model
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import JobId, TenantId, VoiceId
-from storage.narration.voice_reference import VoiceReference
-from storage.objects.keys import reference_recording
+from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
+from storage.objects.keys import speaker_embedding
 from storage.queue.model_registry import ModelCard, served_models
 
 REF_AUDIO_FIELD = "ref_audio"
 
-_EXCLUDES = ("voice", "if_cache_missing", "instructions")
+_EXCLUDES = {
+    EMBEDDING_FIELD: ("voice", "ref_text", "x_vector_only", "if_cache_missing", "instructions"),
+    REF_AUDIO_FIELD: ("voice", "if_cache_missing", "instructions"),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class BroughtVoice:
-    """source: what is to be stored under the reference's key."""
-
-    card: ModelCard
-    reference: VoiceReference
-    source: bytes
-
-
-def brought_voice(services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId) -> BroughtVoice | None:
-    """None where the request names its voice. Raises a `Problem`."""
-    if request.speaker_embedding is not None:
-        if request.ref_audio is not None:
-            raise invalid_field(f"/{REF_AUDIO_FIELD}", "not_allowed", "not beside `speaker_embedding`")
-        inline = inline_voice(services, tenant, request, request.speaker_embedding, job)
-        return BroughtVoice(inline.card, inline.reference, inline.embedding)
-    if request.ref_audio is not None:
-        return _recorded(services, tenant, request, request.ref_audio, job)
-    return None
-
-
-def _recorded(services: ApiServices, tenant: TenantId, request: JobRequest, ref_audio: str, job: JobId) -> BroughtVoice:
-    """Everything that can be refused without the recording is refused before it is fetched."""
-    for name in _EXCLUDES:
+def brought_model(request: JobRequest, tenant: TenantId, cards: Sequence[ModelCard]) -> ModelCard:
+    """The model for the voice that comes along. Raises a `Problem`, also for a missing consent."""
+    field = REF_AUDIO_FIELD if request.speaker_embedding is None else EMBEDDING_FIELD
+    if field == EMBEDDING_FIELD and request.ref_audio is not None:
+        raise invalid_field(f"/{REF_AUDIO_FIELD}", "not_allowed", f"not beside `{EMBEDDING_FIELD}`")
+    for name in _EXCLUDES[field]:
         if name in request.model_fields_set:
-            raise invalid_field(f"/{name}", "not_allowed", f"not beside `{REF_AUDIO_FIELD}`")
+            raise invalid_field(f"/{name}", "not_allowed", f"not beside `{field}`")
+    consent_of(request.consent, tenant)
+    return embedding_model(cards, request.model) if field == EMBEDDING_FIELD else _cloning(request.model, cards)
+
+
+def refuse_recording(request: JobRequest, tenant: TenantId, cards: Sequence[ModelCard]) -> None:
+    """Everything that can be refused without the recording is refused before it is fetched. Raises a `Problem`."""
+    _mode(request, brought_model(request, tenant, cards))
+
+
+def brought_voice(
+    request: JobRequest, tenant: TenantId, job: JobId, card: ModelCard, recording: Reference | None
+) -> ChosenVoice:
+    """The statement of consent goes into the job's spec, and so into its manifest. Raises a `Problem`."""
     consent = consent_of(request.consent, tenant)
-    card = _model(services, request.model)
-    mode = _mode(request, card)
-    reference = read_reference(services, tenant, ref_audio, reference_recording(tenant, job), f"/{REF_AUDIO_FIELD}")
-    return BroughtVoice(
-        card,
-        VoiceReference(
-            voice=VoiceId(""),
-            name=REF_AUDIO_FIELD,
-            revision=0,
+    if recording is not None:
+        name, mode, source, data = REF_AUDIO_FIELD, _mode(request, card), recording.source, recording.data
+    else:
+        name, mode, data = EMBEDDING_FIELD, CacheMode.X_VECTOR, _embedding(request.speaker_embedding or [], card)
+        source = VoiceSource(
+            SourceKind.EMBEDDING,
+            speaker_embedding(tenant, job),
+            hashlib.sha256(data).hexdigest(),
+            len(data),
+            EMBEDDING_MEDIA_TYPE,
             model=card.name,
-            mode=mode,
-            source=reference.source,
-            ref_text=(request.ref_text or "").strip() if mode is CacheMode.IN_CONTEXT else "",
-            consent=consent.statement,
-        ),
-        reference.data,
+        )
+    reference = VoiceReference(
+        voice=VoiceId(""),
+        name=name,
+        revision=0,
+        model=card.name,
+        mode=mode,
+        source=source,
+        ref_text=(request.ref_text or "").strip() if mode is CacheMode.IN_CONTEXT else "",
+        consent=consent.statement,
     )
+    if reference_room(reference, card) > card.max_text_tokens // 2:
+        detail = f"the recording is too long for {card.name}; use a shorter one, or `x_vector_only`"
+        raise invalid_field("/ref_audio", "too_long", detail)
+    return ChosenVoice(card, reference, is_cacheable=False, source=data)
 
 
-def _model(services: ApiServices, name: str | None) -> ModelCard:
+def _embedding(given: str | list[float], card: ModelCard) -> bytes:
+    if not isinstance(given, str):
+        return pack_embedding(given, card)
+    try:
+        decoded = base64.b64decode(given, validate=True)
+    except (binascii.Error, ValueError) as error:
+        detail = "must be a list of numbers, or base64 of float32 or of an exported voice"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", detail) from error
+    return parse_embedding(decoded, card)
+
+
+def _cloning(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     """The one that is named, or of those that clone the one announced last."""
-    cards = services.models.list()
     default = choose_model(name, cards)
     if default.voice_modes:
         return default

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from api.http.problems.problem import HttpProblem, invalid_field, speech_too_long, text_too_long
-from api.services.container import ApiServices
-from api.uploads.named import named_upload_bytes
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.script.entries import ScriptEntry
 from reading.script.lenient_ssml import Abilities, lenient_script
@@ -25,7 +23,6 @@ from rhapsode.contract.jobs.input import (
     SsmlMode,
 )
 from rhapsode.contract.speakable_text import check_spoken_text
-from storage.ids import TenantId
 
 UPLOAD_POINTER = "/input/document/upload_id"
 
@@ -61,14 +58,14 @@ class PreparedInput:
     entries: tuple[SegmentInput, ...] = ()
 
 
-def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> PreparedInput:
-    """Raises a `HttpProblem`."""
+def prepare_input(given: JobInput, max_text_chars: int, upload_bytes: int) -> PreparedInput:
+    """upload_bytes: of the document, if it is one. Raises a `HttpProblem`."""
     if given.ssml is not None:
         prepared = _ssml(given.ssml, given.ssml_mode)
     elif given.segments is not None:
-        prepared = _entries(given.segments, services.settings.max_text_chars)
+        prepared = _entries(given.segments, max_text_chars)
     elif given.document is not None:
-        prepared = _document(services, tenant, given.document)
+        prepared = _document(given.document, upload_bytes)
     else:
         text = given.text or ""
         prepared = PreparedInput(NarrationInput(), text, len(text), expected_audio_ms(text))
@@ -128,10 +125,8 @@ def _entries(entries: Sequence[SegmentInput], max_chars: int) -> PreparedInput:
     )
 
 
-def _document(services: ApiServices, tenant: TenantId, document: DocumentInput) -> PreparedInput:
+def _document(document: DocumentInput, num_bytes: int) -> PreparedInput:
     """Only looked at: it is read where hostile files are read, as part of the job's work."""
-    limit = services.settings.max_document_bytes
-    num_bytes = named_upload_bytes(services, tenant, document.upload_id, UPLOAD_POINTER, limit)
     source = NarrationInput(
         type=SourceType.DOCUMENT, format=document.format, include=document.include, images=document.images
     )
@@ -158,10 +153,9 @@ def stored_entries(prepared: PreparedInput, languages: dict[str, str]) -> list[S
     ]
 
 
-def refuse_cast_without_use(given: JobInput, speakers: dict[str, str]) -> None:
-    """Raises the `HttpProblem` that nothing in this input could name a speaker."""
-    document = given.document
-    if speakers and document is not None and document.format != "txt":
+def refuse_cast(document: DocumentInput) -> None:
+    """Raises the `HttpProblem` that nothing in this document could name a speaker."""
+    if document.format != "txt":
         detail = f"a document of format {document.format} has no lines `NAME: text`; use txt, `text` or `segments`"
         raise invalid_field("/speakers", "not_supported", detail)
 

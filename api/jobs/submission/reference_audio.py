@@ -12,7 +12,7 @@ from anyio import from_thread
 from anyio.to_thread import run_sync
 
 from api.http.problems.problem import backlog_full, decoder_unavailable, invalid_field
-from api.services.container import ApiServices
+from api.services.intake import Recordings
 from api.services.webhooks import refused_url
 from api.uploads.named import read_named_upload
 from api.voices.creation import recording_refused
@@ -21,6 +21,7 @@ from storage.audio.recording_verdict import RecordingFacts
 from storage.audio.recordings import DecoderBroken, RecordingRefused, inspect_recording
 from storage.ids import UPLOAD_PREFIX, TenantId
 from storage.narration.voice_reference import SourceKind, VoiceSource
+from storage.objects.store import ArtifactStore
 from storage.runtime.egress.errors import ConnectionFailed, Redirected, SafeHttpError, TimedOut, UnexpectedStatus
 from storage.webhooks.http import TOTAL_S
 
@@ -35,10 +36,12 @@ class Reference:
     data: bytes
 
 
-def read_reference(services: ApiServices, tenant: TenantId, named: str, key: str, pointer: str) -> Reference:
+def read_reference(
+    artifacts: ArtifactStore, recordings: Recordings, tenant: TenantId, named: str, key: str, pointer: str
+) -> Reference:
     """The recording, decoded once as any voice's is. In a thread of a request. Raises a `Problem`."""
-    data = _bytes(services, tenant, named, pointer)
-    facts = _facts(services, data, pointer)
+    data = _bytes(artifacts, recordings, tenant, named, pointer)
+    facts = _facts(recordings, data, pointer)
     source = VoiceSource(
         SourceKind.RECORDING,
         key,
@@ -50,13 +53,13 @@ def read_reference(services: ApiServices, tenant: TenantId, named: str, key: str
     return Reference(source, data)
 
 
-def _bytes(services: ApiServices, tenant: TenantId, named: str, pointer: str) -> bytes:
+def _bytes(artifacts: ArtifactStore, recordings: Recordings, tenant: TenantId, named: str, pointer: str) -> bytes:
     if named.startswith(UPLOAD_PREFIX):
-        return read_named_upload(services, tenant, named, pointer, MAX_SAMPLE_BYTES)
+        return read_named_upload(artifacts, tenant, named, pointer, MAX_SAMPLE_BYTES)
     if named[:5].lower() == "data:":
         return _decoded(named[5:], pointer)
     if named[:6].lower() == "https:" or named[:5].lower() == "http:":
-        return _fetched(services, named, pointer)
+        return _fetched(recordings, named, pointer)
     detail = "must be an upload's id (upl_…), a data URL (data:audio/wav;base64,…) or an address (https://…)"
     raise invalid_field(pointer, "not_a_recording", detail)
 
@@ -75,24 +78,24 @@ def _decoded(rest: str, pointer: str) -> bytes:
     return data
 
 
-def _fetched(services: ApiServices, url: str, pointer: str) -> bytes:
+def _fetched(recordings: Recordings, url: str, pointer: str) -> bytes:
     """From the internet alone. What the other side does is one refusal: it must not tell what listens where."""
-    if not services.fetches.acquire(blocking=False):
+    if not recordings.fetches.acquire(blocking=False):
         raise backlog_full("as many recordings as may be are being fetched", TOTAL_S)
     try:
-        return services.recordings.get(url, MAX_SAMPLE_BYTES)
+        return recordings.http.get(url, MAX_SAMPLE_BYTES)
     except (ConnectionFailed, TimedOut, Redirected, UnexpectedStatus) as error:
         detail = "the address gave no recording; it has to answer with 200, without a redirect, within 15 s"
         raise invalid_field(pointer, "not_fetched", detail) from error
     except SafeHttpError as error:
         raise refused_url(error, pointer) from error
     finally:
-        services.fetches.release()
+        recordings.fetches.release()
 
 
-def _facts(services: ApiServices, data: bytes, pointer: str) -> RecordingFacts:
+def _facts(recordings: Recordings, data: bytes, pointer: str) -> RecordingFacts:
     async def inspected() -> RecordingFacts:
-        return await run_sync(inspect_recording, file, limiter=services.decoders)
+        return await run_sync(inspect_recording, file, limiter=recordings.decoders)
 
     with tempfile.TemporaryFile() as file:
         file.write(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
@@ -27,23 +27,26 @@ _INSTRUCTION_BYTES_PER_TEXT_TOKEN = 4
 """An instruction has at most a token a byte, and four of them take at most the room of one token of text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Voices:
-    """Who speaks. own: the caller's voice in place of one of the model's. reference_room: tokens of text that have no
-    room beside the longest reference."""
-
-    own: VoiceReference | None
-    members: tuple[SpeakerVoice, ...]
-    reference_room: int
-
-
 def resolve_narration(
-    request: JobRequest, card: ModelCard, voices: Voices, given: NarrationInput, dictionaries: tuple[str, ...]
+    request: JobRequest,
+    card: ModelCard,
+    own: VoiceReference | None,
+    members: tuple[SpeakerVoice, ...],
+    reference_room: int,
+    given: NarrationInput,
+    dictionaries: tuple[str, ...],
 ) -> NarrationSpec:
-    """Raises a `Problem` for what this model cannot do."""
+    """own: the caller's voice in place of one of the model's. reference_room: tokens of text that have no room beside
+    the longest reference. Raises a `Problem` for what this model cannot do."""
     instructions = _instructions(request.instructions, card, "/instructions")
     language = _language(request, card)
-    _refuse_reproducibility(request, card)
+    if request.reproducibility is Reproducibility.STRICT and not card.runs_strict:
+        # It is not replaced by less.
+        detail = (
+            f"no worker of {card.name} speaks a request alike in any company; start one with "
+            "RHAPSODE_ENGINE_REPRODUCIBILITY=strict, or ask for best_effort"
+        )
+        raise invalid_field("/reproducibility", "not_supported", detail)
     refuse_quality(request.quality, language, card)
     stays: dict[str, Any] = {name: getattr(request, name) for name in SpeechOptions.model_fields}
     stays["output"] = resolve_output(request.output, card.sample_rate_hz)
@@ -51,7 +54,7 @@ def resolve_narration(
     narration = Narration(
         **stays,
         model=card.name,
-        voice=_voice(request, card) if voices.own is None else voices.own.name,
+        voice=_voice(request, card) if own is None else own.name,
         language=language,
         instructions=instructions,
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
@@ -60,11 +63,11 @@ def resolve_narration(
         normalization=_normalization(request, language, card),
         pronunciation_dictionaries=dictionaries,
     )
-    room = card.max_text_tokens - _most_room_taken(request, card, instructions) - voices.reference_room
+    room = card.max_text_tokens - _most_room_taken(request, card, instructions) - reference_room
     return NarrationSpec(
         request=narration,
-        own_voice=voices.own,
-        cast=voices.members,
+        own_voice=own,
+        cast=members,
         seed_fixed=request.seed is not None,
         bounds=replace(bounds, max_bytes=room - CLOSING_MARK_BYTES),
         languages=card.languages,
@@ -86,16 +89,6 @@ def _segmentation(wanted: SegmentationRequest, card: ModelCard) -> tuple[Segment
     )
 
 
-def _refuse_reproducibility(request: JobRequest, card: ModelCard) -> None:
-    """Raises the `Problem` of what no worker of the model can see to: it is not replaced by less."""
-    if request.reproducibility is Reproducibility.STRICT and not card.runs_strict:
-        detail = (
-            f"no worker of {card.name} speaks a request alike in any company; start one with "
-            "RHAPSODE_ENGINE_REPRODUCIBILITY=strict, or ask for best_effort"
-        )
-        raise invalid_field("/reproducibility", "not_supported", detail)
-
-
 def _voice(request: JobRequest, card: ModelCard) -> str:
     if card.task == "voice_design":
         if request.voice is not None:
@@ -107,11 +100,9 @@ def _voice(request: JobRequest, card: ModelCard) -> str:
     if request.voice is None:
         detail = f"{card.name} has no voice of its own; name one of yours in `voice`, or choose another model"
         raise invalid_field("/model", "no_voice", detail)
-    return listed(request.voice, card.speakers) or _no_voice(request.voice, card)
-
-
-def _no_voice(voice: str, card: ModelCard) -> str:
-    raise voice_not_found(voice, card.name, card.speakers)
+    if (voice := listed(request.voice, card.speakers)) is None:
+        raise voice_not_found(request.voice, card.name, card.speakers)
+    return voice
 
 
 def resolve_language(language: str, card: ModelCard, pointer: str) -> str:

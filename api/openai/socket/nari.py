@@ -16,7 +16,7 @@ import enum
 from pydantic import JsonValue
 
 from api.http.parsing import parse_fields
-from api.http.problems.problem import HttpProblem, input_timeout, invalid_field, violated_protocol
+from api.http.problems.problem import HttpProblem, input_timeout, invalid_field, problem
 from api.openai.socket.actions import (
     Action,
     AwaitedMessage,
@@ -151,7 +151,7 @@ class NariMachine:
                 return self._cancel(parse_fields(ResponseCancel, message))
             case kind:
                 known = "request.start, input_text.append, input_text.end, response.cancel"
-                raise violated_protocol(f"{str(kind)[:64]!r} is no type of a message; there are: {known}")
+                raise problem("protocol_violated", f"{str(kind)[:64]!r} is no type of a message; there are: {known}")
 
     @property
     def _refusal(self) -> Send | None:
@@ -200,16 +200,16 @@ class NariMachine:
             # Sent before its sender knew that the request had ended.
             return []
         if self._state not in (_State.TAKING, _State.ENDING):
-            raise violated_protocol("there is no request to cancel")
+            raise problem("protocol_violated", "there is no request to cancel")
         return [Stop(), self._done("cancelled", [], None), *self._ended(Close(NORMAL, "response.done"))]
 
     def _require(self, state: _State, otherwise: str) -> None:
         if self._state is not state:
-            raise violated_protocol(otherwise)
+            raise problem("protocol_violated", otherwise)
 
     def _count(self, sequence: int) -> None:
         if sequence != self._next_sequence:
-            raise violated_protocol(f"`sequence` is {sequence}, and {self._next_sequence} was to come")
+            raise problem("protocol_violated", f"`sequence` is {sequence}, and {self._next_sequence} was to come")
         self._next_sequence += 1
 
     def _ended(self, farewell: Close) -> list[Action]:

@@ -26,9 +26,8 @@ from api.http.problems.problem import (
     connection_expired,
     internal,
     message_too_large,
+    problem,
     text_too_slow,
-    unsupported_media,
-    violated_protocol,
 )
 from api.openai.socket.actions import (
     Action,
@@ -207,7 +206,7 @@ class Session:
             await self._take_what_was_put_off()
         elif not self._put_off.add(came):
             detail = "too much of the next request came before this one had ended; wait for its last event"
-            await self._perform(lambda: self._machine.violated(violated_protocol(detail)))
+            await self._perform(lambda: self._machine.violated(problem("protocol_violated", detail)))
 
     async def _end(self, speaking: RunningUtterance, outcome: UtteranceOutcome | HttpProblem) -> None:
         if speaking is not self._speaking:
@@ -328,7 +327,7 @@ def _read_message(received: Mapping[str, object]) -> _Event:
         case {"text": str(text)}:
             return _read_text(text)
         case _:
-            return _Wrong(unsupported_media("messages are JSON, as text; nothing here takes binary ones"))
+            return _Wrong(problem("unsupported_media", "messages are JSON, as text; nothing here takes binary ones"))
 
 
 def _read_text(text: str) -> _Event:
@@ -338,11 +337,11 @@ def _read_text(text: str) -> _Event:
             raise message_too_large(MAX_START_BYTES)
         message = parse_json(text.encode())
         if not isinstance(message, dict):
-            raise violated_protocol("a message is a JSON object")
+            raise problem("protocol_violated", "a message is a JSON object")
         if num_bytes > MAX_PIECE_BYTES and message.get("type") not in STARTS:
             raise message_too_large(MAX_PIECE_BYTES)
-    except HttpProblem as problem:
-        return _Wrong(problem)
+    except HttpProblem as wrong:
+        return _Wrong(wrong)
     return _Came(message, num_bytes)
 
 

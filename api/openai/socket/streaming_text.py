@@ -11,7 +11,7 @@ import enum
 from pydantic import JsonValue
 
 from api.http.parsing import parse_fields
-from api.http.problems.problem import HttpProblem, input_timeout, violated_protocol
+from api.http.problems.problem import HttpProblem, input_timeout, problem
 from api.openai.socket.actions import (
     Action,
     AwaitedMessage,
@@ -142,7 +142,7 @@ class StreamingTextMachine:
     def _received(self, message: Message) -> list[Action]:
         kind = message.get("type")
         if self._state is _State.NEW and kind != "session.config":
-            raise violated_protocol("the first message has to be a `session.config`, or a `request.start`")
+            raise problem("protocol_violated", "the first message has to be a `session.config`, or a `request.start`")
         if self._retired is not None and self._state is _State.ENDING and kind in _OF_THE_NEXT:
             # The end of a text that was refused is no fault.
             return [] if kind == "input.done" else [self._error(self._retired)]
@@ -163,11 +163,11 @@ class StreamingTextMachine:
                 return [Stop(), Close(NORMAL, "session.close")]
             case _:
                 known = "session.config, input.text, input.done, input.cancel, session.close"
-                raise violated_protocol(f"{str(kind)[:64]!r} is no type of a message; there are: {known}")
+                raise problem("protocol_violated", f"{str(kind)[:64]!r} is no type of a message; there are: {known}")
 
     def _configure(self, message: Message) -> list[Action]:
         if self._state in (_State.TAKING, _State.LOST):
-            raise violated_protocol("an utterance is under way; send input.done first")
+            raise problem("protocol_violated", "an utterance is under way; send input.done first")
         own = {name: value for name, value in message.items() if name in SessionManner.model_fields}
         manner = parse_fields(SessionManner, own)
         given = {name: value for name, value in message.items() if name not in own and value is not None}

@@ -61,7 +61,7 @@ def order_voice_cache(
     record = services.voices.get(tenant, voice_id)
     order = parse_body(CacheOrder, body) if body else CacheOrder()
     cards = services.models.list()
-    shown = [shown_cache(cache, cards) for cache in order_caches(services, tenant, record, order)]
+    shown = [shown_cache(cache, cards) for cache in order_caches(services.intake, tenant, record, order)]
     if all(cache.state == "ready" for cache in shown):
         response.status_code = 200
     else:
@@ -107,7 +107,7 @@ def order_voice_caches(
 ) -> Response:
     """Make many voices ready for one model: a job whose segments are voices. A failing one does not stop the others."""
     idempotency = idempotency_key(idempotency_header, body, "/v1/voice-caches")
-    accepted = order_many_caches(services, tenant, parse_body(BulkCacheOrder, body), idempotency, links.base)
+    accepted = order_many_caches(services.intake, tenant, parse_body(BulkCacheOrder, body), idempotency, links.base)
     return accepted_answer(services, links, accepted)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from api.acceptance.acceptance import Accepted, find_response, submit_stored
-from api.http.problems.problem import invalid_field, not_found
-from api.services.container import ApiServices
+from api.acceptance.acceptance import Accepted, find_response, submit_with_input
+from api.http.problems.problem import invalid_field, problem
+from api.services.intake import JobIntake
 from api.voices.caches.view import shown_state
 from api.voices.manifest import listed_voices
 from api.voices.matching import cache_request, choose_mode, choose_model, cloning_models, modes_of, reference
@@ -32,50 +32,48 @@ PAGE = 500
 MAX_BULK_VOICES = 20_000
 
 
-def order_caches(
-    services: ApiServices, tenant: TenantId, record: VoiceRecord, order: CacheOrder
-) -> list[VoiceCacheRecord]:
+def order_caches(intake: JobIntake, tenant: TenantId, record: VoiceRecord, order: CacheOrder) -> list[VoiceCacheRecord]:
     """See that the voice becomes ready for every model asked for; what is ready already starts no job."""
-    wanted = list(_wanted(record, order, services.models.list()))
-    known = {cache.content: cache for cache in services.voices.caches(tenant, record.id)}
+    wanted = list(_wanted(record, order, intake.models.list()))
+    known = {cache.content: cache for cache in intake.voices.caches(tenant, record.id)}
     for voice, card in wanted:
         cache = known.get(voice.content(tenant, card.revision))
         # What another job is about to build is shared with it.
         if order.force or cache is None or cache.state is CacheState.FAILED:
-            _submit_one(services, tenant, voice, card, rebuild=order.force)
+            _submit_one(intake, tenant, voice, card, rebuild=order.force)
     contents = {voice.content(tenant, card.revision) for voice, card in wanted}
-    return [cache for cache in services.voices.caches(tenant, record.id) if cache.content in contents]
+    return [cache for cache in intake.voices.caches(tenant, record.id) if cache.content in contents]
 
 
 def order_many_caches(
-    services: ApiServices, tenant: TenantId, order: BulkCacheOrder, idempotency: IdempotencyKey | None, api_url: str
+    intake: JobIntake, tenant: TenantId, order: BulkCacheOrder, idempotency: IdempotencyKey | None, api_url: str
 ) -> Accepted:
     """One job over many voices. api_url: for links in webhooks. Raises a `Problem` or a `StorageError`."""
-    if replayed := find_response(services, tenant, idempotency):
+    if idempotency and (replayed := find_response(intake.jobs, tenant, idempotency)):
         return Accepted(replayed, replayed=True)
-    webhook = choose_webhook(services, tenant, order.webhook, api_url)
-    cards = services.models.list()
+    webhook = order.webhook and choose_webhook(intake.webhooks, tenant, order.webhook, api_url)
+    cards = intake.models.list()
     card = _one_model(order.model, cards)
     mode = None if order.mode is None else CacheMode(order.mode)
     voices: Sequence[PlannedVoice]
     if order.manifest is not None:
-        voices = listed_voices(services, tenant, order.manifest, card, cards, mode)
+        voices = listed_voices(intake.artifacts, tenant, order.manifest, card, cards, mode)
     elif order.voices is not None:
-        voices = [_reference(record, card, mode) for record in _named(services, tenant, order.voices)]
+        voices = [_reference(record, card, mode) for record in _named(intake, tenant, order.voices)]
     else:
-        records = list(_filtered(services, tenant, order.filter or CacheFilter(), card, cards))
+        records = list(_filtered(intake, tenant, order.filter or CacheFilter(), card, cards))
         voices = [_reference(record, card, mode) for record in records if _is_fit(record, card, mode)]
     if not voices:
-        raise not_found("no voice of yours is meant by this filter")
+        raise problem("not_found", "no voice of yours is meant by this filter")
     if len(voices) > MAX_BULK_VOICES:
         raise invalid_field(
             "/filter", "too_many", f"{len(voices):,} voices are meant; one job takes {MAX_BULK_VOICES:,}"
         )
-    return submit_voices(services, tenant, voices, card, order, idempotency, webhook)
+    return submit_voices(intake, tenant, voices, card, order, idempotency, webhook)
 
 
 def submit_voices(
-    services: ApiServices,
+    intake: JobIntake,
     tenant: TenantId,
     voices: Sequence[PlannedVoice],
     card: ModelCard,
@@ -97,23 +95,25 @@ def submit_voices(
         idempotency=idempotency,
         webhook=webhook,
     )
-    return submit_stored(services, submission, encode_voice_plan(voices))
+    return submit_with_input(
+        intake, submission, lambda: intake.artifacts.put(submission.input_key, encode_voice_plan(voices))
+    )
 
 
 def _submit_one(
-    services: ApiServices, tenant: TenantId, voice: VoiceReference, card: ModelCard, *, rebuild: bool
+    intake: JobIntake, tenant: TenantId, voice: VoiceReference, card: ModelCard, *, rebuild: bool
 ) -> JobRecord:
     order = BulkCacheOrder(voices=[voice.voice], priority=Priority.NORMAL, force=rebuild, retention_s=RETENTION_S)
-    job = submit_voices(services, tenant, [voice], card, order, None).job
+    job = submit_voices(intake, tenant, [voice], card, order, None).job
     # The job's plan asks, too; this lets the caller see at once that it was heard.
-    ask = services.voices.rebuild_caches if rebuild else services.voices.request_caches
+    ask = intake.voices.rebuild_caches if rebuild else intake.voices.request_caches
     ask(tenant, job.id, [cache_request(tenant, voice, card)])
     return job
 
 
-def request_cache(services: ApiServices, tenant: TenantId, voice: VoiceReference, card: ModelCard) -> JobRecord:
+def request_cache(intake: JobIntake, tenant: TenantId, voice: VoiceReference, card: ModelCard) -> JobRecord:
     """A job of its own for one voice that something else waits for."""
-    return _submit_one(services, tenant, voice, card, rebuild=False)
+    return _submit_one(intake, tenant, voice, card, rebuild=False)
 
 
 def _wanted(
@@ -151,15 +151,15 @@ def _one_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
 
 
 def _filtered(
-    services: ApiServices, tenant: TenantId, wanted: CacheFilter, card: ModelCard, cards: Sequence[ModelCard]
+    intake: JobIntake, tenant: TenantId, wanted: CacheFilter, card: ModelCard, cards: Sequence[ModelCard]
 ) -> Iterator[VoiceRecord]:
     if wanted.state is None:
-        yield from _all_voices(services, tenant)
+        yield from _all_voices(intake, tenant)
         return
     voices: list[VoiceId] = []
     cursor: str | None = None
     while True:
-        page = services.voices.list_caches(
+        page = intake.voices.list_caches(
             tenant,
             lambda cache: cache.target.model == card.name and shown_state(cache, cards) == wanted.state,
             cursor,
@@ -170,16 +170,16 @@ def _filtered(
         if not page.has_more:
             break
     # One may have been deleted meanwhile.
-    yield from filter(None, services.voices.get_many(tenant, voices))
+    yield from filter(None, intake.voices.get_many(tenant, voices))
 
 
-def _named(services: ApiServices, tenant: TenantId, wanted: Sequence[str]) -> Iterator[VoiceRecord]:
+def _named(intake: JobIntake, tenant: TenantId, wanted: Sequence[str]) -> Iterator[VoiceRecord]:
     """By ids or names, each voice once. Raises the `Problem` that says which one there is not."""
     ids = [VoiceId(name) for name in wanted if VOICE_ID.fullmatch(name)]
-    by_id = dict(zip(ids, services.voices.get_many(tenant, ids), strict=True))
+    by_id = dict(zip(ids, intake.voices.get_many(tenant, ids), strict=True))
     seen: set[VoiceId] = set()
     for index, name in enumerate(wanted):
-        record = by_id.get(VoiceId(name)) or services.voices.find(tenant, name)
+        record = by_id.get(VoiceId(name)) or intake.voices.find(tenant, name)
         if record is None:
             raise invalid_field(f"/voices/{index}", "not_found", f"no voice of yours is called {name[:64]!r}")
         if record.id not in seen:
@@ -187,10 +187,10 @@ def _named(services: ApiServices, tenant: TenantId, wanted: Sequence[str]) -> It
             yield record
 
 
-def _all_voices(services: ApiServices, tenant: TenantId) -> Iterator[VoiceRecord]:
+def _all_voices(intake: JobIntake, tenant: TenantId) -> Iterator[VoiceRecord]:
     after = None
     while True:
-        page = services.voices.list(tenant, after, PAGE)
+        page = intake.voices.list(tenant, after, PAGE)
         yield from page.voices
         if not page.has_more or not page.voices:
             return

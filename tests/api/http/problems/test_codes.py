@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.http.problems.codes import CODES, KNOWN
+from api.http.problems.codes import BY_CODE, CODES, KNOWN, TITLES
 
 ROOT = Path(__file__).parents[4]
 STATUSES = {each.code: set(each.statuses) for each in CODES}
@@ -31,12 +31,24 @@ def test_no_code_stands_twice() -> None:
 
 
 def test_every_refusal_has_a_documented_code_and_status() -> None:
+    made = [call for call in calls("api") if name_of(call) == "problem" and call.args]
     refusals = [call for call in calls("api") if name_of(call) == "HttpProblem" and len(call.args) >= 2]
 
     # Those that pass on another one's code are not made here.
     used = {(constant(call.args[0]), constant(call.args[1])) for call in refusals if constant(call.args[1])}
-    assert len(used) > 20
+    used |= {(_status(call), constant(call.args[0])) for call in made if constant(call.args[0])}
+    assert len(used) > 30
     assert [(status, code) for status, code in used if status not in STATUSES.get(str(code), ())] == []
+
+
+def _status(call: ast.Call) -> object:
+    """The one that is given, else the usual one of the code."""
+    given = next((constant(each.value) for each in call.keywords if each.arg == "status"), None)
+    return given or next(iter(BY_CODE[str(constant(call.args[0]))].statuses), None)
+
+
+def test_every_code_of_an_answer_has_a_title() -> None:
+    assert {each.code for each in CODES} == set(TITLES)
 
 
 def test_every_error_of_a_job_has_a_documented_code() -> None:

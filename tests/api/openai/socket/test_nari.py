@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http.json_body import parse_json
-from api.http.problems.problem import HttpProblem, connection_expired, rate_limited
+from api.http.problems.problem import HttpProblem, connection_expired, problem
 from api.live.errors import server_stopping
 from api.openai.socket.actions import (
     Action,
@@ -164,7 +164,7 @@ def test_a_refused_request_leaves_a_connection_that_is_kept_open() -> None:
     machine = ready(keep_open=True)
     machine.receive(append(0, "One"))
 
-    refused = machine.failed(rate_limited("full", 3))
+    refused = machine.failed(problem("rate_limited", "full", retry_after_s=3))
 
     assert [each["type"] for each in told(refused)] == ["error"]
     assert told(refused)[0]["error"] == {

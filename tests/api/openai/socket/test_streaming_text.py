@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.problems.problem import rate_limited
+from api.http.problems.problem import problem
 from api.live.errors import server_stopping
 from api.openai.socket.actions import (
     Action,
@@ -113,7 +113,7 @@ def test_a_session_keeps_its_manner_when_another_is_refused() -> None:
 
     assert kinds(machine.receive({"type": "session.config", "stream_audio": "no"})) == ["error"]
     assert isinstance(machine.receive({"type": "session.config"})[0], Configure)
-    assert kinds(machine.refused(rate_limited("full", 1))) == ["error"]
+    assert kinds(machine.refused(problem("rate_limited", "full", retry_after_s=1))) == ["error"]
     machine.receive(text("One"))
     assert told(machine.audio(b"12"))[0]["format"] == "pcm"
 
@@ -131,7 +131,7 @@ def test_the_text_of_an_utterance_whose_speech_failed_is_not_taken_for_the_next(
     machine.receive(text("One"))
     machine.audio(b"12")
 
-    failed = machine.failed(rate_limited("full", 1))
+    failed = machine.failed(problem("rate_limited", "full", retry_after_s=1))
 
     assert kinds(failed) == ["error", "audio.done"]
     assert {**told(failed)[0], "error": None} == {

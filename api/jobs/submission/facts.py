@@ -1,0 +1,102 @@
+"""What has to be looked up before a request can be decided on: nothing here refuses more than what there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from api.jobs.submission.brought_voice import brought_model, refuse_recording
+from api.jobs.submission.cast import Role, lead_of, roles_of
+from api.jobs.submission.dictionaries import TakenDictionary, find_dictionary
+from api.jobs.submission.input import UPLOAD_POINTER, PreparedInput, prepare_input, refuse_cast
+from api.jobs.submission.reference_audio import Reference, read_reference
+from api.jobs.submission.voice_choice import OwnVoices, has_voice, usual_model
+from api.services.intake import JobIntake
+from api.uploads.named import find_named_upload
+from api.voices.matching import find_own_voice
+from api.webhooks.job_webhook import choose_webhook
+from rhapsode.contract.jobs.request import JobRequest
+from storage.errors import VoiceGone, VoiceNotFound
+from storage.ids import JobId, TenantId
+from storage.jobs.webhook_target import WebhookTarget
+from storage.objects.keys import reference_recording
+from storage.queue.model_registry import ModelCard, served_models
+from storage.voices.records import VoiceRecord
+from storage.voices.store import VoiceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Whose job it is, and everything about its request that the request does not say.
+
+    cards: of all models. voices: the caller's own among the names of the request. recording: the one that came along.
+    """
+
+    tenant: TenantId
+    job: JobId
+    prepared: PreparedInput
+    roles: Sequence[Role]
+    cards: Sequence[ModelCard]
+    voices: OwnVoices
+    dictionaries: Sequence[TakenDictionary] = ()
+    webhook: WebhookTarget | None = None
+    recording: Reference | None = None
+
+
+def look_up(
+    intake: JobIntake,
+    tenant: TenantId,
+    request: JobRequest,
+    job: JobId,
+    api_url: str = "",
+    cards: Sequence[ModelCard] | None = None,
+) -> Facts:
+    """api_url: for links in webhooks. cards: where they are known. Raises a `Problem` or a `StorageError`."""
+    webhook = request.webhook and choose_webhook(intake.webhooks, tenant, request.webhook, api_url)
+    dictionaries = [
+        find_dictionary(intake.pronunciations, tenant, reference, index)
+        for index, reference in enumerate(request.pronunciation_dictionaries)
+    ]
+    document, upload_bytes = request.input.document, 0
+    if document is not None:
+        most = intake.settings.max_document_bytes
+        upload_bytes = find_named_upload(intake.artifacts, tenant, document.upload_id, UPLOAD_POINTER, most).bytes
+    prepared = prepare_input(request.input, intake.settings.max_text_chars, upload_bytes)
+    if request.speakers and document is not None:
+        refuse_cast(document)
+    roles = roles_of(request, prepared)
+    cards = intake.models.list() if cards is None else cards
+    recording = None
+    if request.ref_audio is not None:
+        refuse_recording(request, tenant, cards)
+        key = reference_recording(tenant, job)
+        recording = read_reference(intake.artifacts, intake.recordings, tenant, request.ref_audio, key, "/ref_audio")
+    voices = _own_voices(intake.voices, tenant, request, roles, cards)
+    return Facts(tenant, job, prepared, roles, cards, voices, dictionaries, webhook, recording)
+
+
+def _own_voices(
+    voices: VoiceStore, tenant: TenantId, request: JobRequest, roles: Sequence[Role], cards: Sequence[ModelCard]
+) -> OwnVoices:
+    """Each name is looked up once, and none that the model speaks with itself."""
+    lead = lead_of(request, roles)
+    if request.brings_voice:
+        models = [brought_model(request, tenant, cards)]
+    else:
+        models = [usual_model(request, lead, cards)]
+        if request.model is None and lead is not None and not has_voice(models[0], lead):
+            # With a voice of the caller's, another model may be the one that fits.
+            models += served_models(cards)
+    found: dict[str, VoiceRecord | VoiceNotFound | VoiceGone] = {}
+    names = [role.voice for role in roles] if lead is None else [lead, *(role.voice for role in roles)]
+    for name in dict.fromkeys(names):
+        if all(has_voice(card, name) for card in models):
+            continue
+        try:
+            record = find_own_voice(voices, tenant, name)
+        except (VoiceNotFound, VoiceGone) as error:
+            found[name] = error
+        else:
+            if record is not None:
+                found[name] = record
+    return found
