@@ -1,4 +1,4 @@
-"""How many WebSockets each tenant holds open in this process: one of them alone cannot take every place."""
+"""The WebSockets that are open in this process."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from api.http.connection_shares import ConnectionShares
 from api.http.middleware.budget import Budget
 from api.http.middleware.frames import TENANT_FRAMES_AT_ONCE, TENANT_FRAMES_PER_S
-from api.http.problems.problem import too_many_sockets
 from storage.runtime.observability.metrics import gauge
 
 _OPEN = gauge("rhapsode_live_sockets")
-
-SHARE = 0.5
-"""Of this process' connections, for the sockets of one tenant."""
-
 
 EMPTY_LOOK_S = 0.02
 
@@ -50,8 +46,8 @@ class OpenSocket:
 class OpenSockets:
     """For the event loop."""
 
-    def __init__(self, max_connections: int) -> None:
-        self._limit = max(1, int(max_connections * SHARE))
+    def __init__(self, shares: ConnectionShares) -> None:
+        self._shares = shares
         self._open: Counter[str] = Counter()
         self._frames: dict[str, Budget] = {}
         self._sockets: set[OpenSocket] = set()
@@ -70,14 +66,14 @@ class OpenSockets:
     @contextmanager
     def place(self, tenant: str) -> Generator[OpenSocket]:
         """For as long as one is open. Raises the `Problem` of one too many."""
-        if self._open[tenant] >= self._limit:
-            raise too_many_sockets(self._limit)
+        if not self._shares.has_room(tenant):
+            raise self._shares.refusal()
         self._open[tenant] += 1
         frames = self._frames.setdefault(tenant, Budget(TENANT_FRAMES_PER_S, TENANT_FRAMES_AT_ONCE))
         socket = OpenSocket(frames)
         self._sockets.add(socket)
         try:
-            with _OPEN.track_inprogress():
+            with _OPEN.track_inprogress(), self._shares.held(tenant):
                 yield socket
         finally:
             self._sockets.discard(socket)

@@ -10,6 +10,7 @@ import redis
 from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
+from api.http.connection_shares import ConnectionShares
 from api.http.open_sockets import OpenSockets
 from api.identity.identities import Identities, open_identities
 from api.live.patience import LivePatience
@@ -111,6 +112,7 @@ class ApiServices:
     live_encoders: CapacityLimiter
     probes: CapacityLimiter
     live: LiveSpeech
+    shares: ConnectionShares
     sockets: OpenSockets
 
     async def drain(self, is_hurried: Callable[[], bool]) -> None:
@@ -161,6 +163,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 journal=journal,
                 tickets=tickets,
             )
+            shares = ConnectionShares(settings.max_connections)
             yield ApiServices(
                 settings=settings,
                 redis=client,
@@ -195,7 +198,8 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),
                 probes=CapacityLimiter(MAX_PROBES),
                 live=live,
-                sockets=OpenSockets(settings.max_connections),
+                shares=shares,
+                sockets=OpenSockets(shares),
             )
     finally:
         await to_thread.run_sync(journal.close)

@@ -334,10 +334,6 @@ def connection_expired(longest_s: float) -> HttpProblem:
     return problem("connection_expired", detail, retryable=True)
 
 
-def too_many_sockets(limit: int) -> HttpProblem:
-    return problem("too_many_connections", f"you hold {limit:,} WebSockets at this server already", retry_after_s=2)
-
-
 def range_not_satisfiable(size: int) -> HttpProblem:
     headers = {"Content-Range": f"bytes */{size}"}
     return problem("range_not_satisfiable", f"the object has {size} bytes", headers=headers)

@@ -32,9 +32,10 @@ async def answer_at_its_end(
     services: ApiServices, record: JobRecord, wait_s: float, answer: Callable[[Seen], Response]
 ) -> Response:
     """What a route returns to have `answer` called in a thread once the job has ended, the time is over or the server
-    stops. A client that goes meanwhile is answered nothing.
+    stops. A client that goes meanwhile is answered nothing. A tenant that holds its share of the connections is
+    answered at once.
     """
-    if record.state.is_terminal:
+    if record.state.is_terminal or not services.shares.has_room(record.tenant):
         return await run_sync(answer, lambda: JobNow(record, None))
     return _HeldAnswer(_Wait(services, record.tenant, record.id, wait_s, answer))
 
@@ -67,7 +68,10 @@ class _Wait:
     async def go_on(self, receive: Receive, send: Send) -> LateAnswer | None:
         caller = PresentCaller(receive)
         try:
-            with self._services.events.following(self._job_id, caller) as follower:
+            with (
+                self._services.shares.held(self._tenant),
+                self._services.events.following(self._job_id, caller) as follower,
+            ):
                 now = await followed_to_its_end(
                     self._services, follower, self._tenant, self._job_id, self._wait_s, caller
                 )

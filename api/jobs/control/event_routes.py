@@ -84,6 +84,8 @@ async def follow_job(
     `job.progress` that sums up what is missing (`detail.events_lost`). A job that was reopened after its end has a
     story with several ends; the stream ends with the last.
     """
+    if not services.shares.has_room(following.record.tenant):
+        raise services.shares.refusal()
     return EventStream(JobStream(services, EventMessages(following.record.id, links), following))
 
 
@@ -102,7 +104,8 @@ class JobStream:
         try:
             if self._following.has_lost:
                 yield self._shown.summary(record, self._following.after)
-            with self._services.events.following(record.id, caller) as follower:
+            shares = self._services.shares
+            with shares.held(record.tenant), self._services.events.following(record.id, caller) as follower:
                 async for message in self._followed(follower, caller):
                     yield message
         except StoreUnavailable as error:

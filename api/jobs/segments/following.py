@@ -65,7 +65,8 @@ class SegmentFollower:
 
         A store that does not answer is waited for.
         """
-        with self._services.events.following(self._record.id) as follower:
+        shares = self._services.shares
+        with shares.held(self._record.tenant), self._services.events.following(self._record.id) as follower:
             async for segment in self._segments(follower):
                 yield segment
 

@@ -9,6 +9,7 @@ import os
 
 import pytest
 
+from api.http.connection_shares import ConnectionShares
 from api.http.middleware import websockets as middleware
 from api.http.open_sockets import OpenSockets
 from rhapsode.contract.speech_socket import NARI
@@ -141,7 +142,7 @@ def test_many_small_messages_are_slowed_down_and_none_is_lost(monkeypatch: pytes
 
 
 def test_the_sockets_of_a_tenant_share_one_budget() -> None:
-    sockets = OpenSockets(10)
+    sockets = OpenSockets(ConnectionShares(10))
     with sockets.place("a") as first, sockets.place("a") as second, sockets.place("b") as other:
         assert first.frames is second.frames
         assert other.frames is not first.frames
