@@ -1,0 +1,132 @@
+"""How a word is said whose parts a dictionary has: a stem and its ending, a prefix and a word, two words in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from worker.engine.kokoro.phones.dictionary import DEFAULT, Accent, Ways, ways_of
+from worker.engine.kokoro.phones.unknown_words import PRIMARY, SECONDARY
+
+_Join = Callable[[str, Accent], str]
+
+_PREFIXES = ("un", "re", "non", "over", "under", "mid", "out", "fore", "counter")
+_LEAST_PART = 3
+_LONGEST_COMPOUND = 24
+_TAPS = frozenset("AIOWYiuæɑəɛɪɹʊʌ")
+
+
+def from_parts(word: str, accent: Accent) -> Ways | None:
+    """word: in lower case."""
+    return _with_ending(word, accent) or _with_prefix(word, accent) or _compound(word, accent)
+
+
+def _with_ending(word: str, accent: Accent) -> Ways | None:
+    for ending, join in _ENDINGS:
+        if word.endswith(ending) and not (ending == "s" and word.endswith("ss")):
+            for stem in _stems(word.removesuffix(ending), ending):
+                ways = ways_of(stem, accent) or ways_of(stem.capitalize(), accent) if len(stem) > 1 else None
+                if ways:
+                    return {tag: join(phones, accent) for tag, phones in ways.items() if phones}
+    return None
+
+
+def _stems(stem: str, ending: str) -> Iterator[str]:
+    """As the stem may be written alone: stopping, making, tried."""
+    yield stem
+    if ending in ("ed", "ing", "er", "est"):
+        yield stem + "e"
+        if stem[-1:] == stem[-2:-1]:
+            yield stem[:-1]
+    if ending == "ly":
+        yield stem + "le"
+    if stem.endswith("i"):
+        yield stem[:-1] + "y"
+    if ending == "s" and stem.endswith("ie"):
+        yield stem[:-2] + "y"
+    if ending == "s" and stem.endswith("e"):
+        yield stem[:-1]
+
+
+def _with_prefix(word: str, accent: Accent) -> Ways | None:
+    for prefix in _PREFIXES:
+        rest = word.removeprefix(prefix)
+        if rest != word and len(rest) > _LEAST_PART:
+            head, ways = ways_of(prefix, accent), ways_of(rest, accent) or _with_ending(rest, accent)
+            if head and ways:
+                said = head[DEFAULT].replace(PRIMARY, SECONDARY)
+                return {tag: said + phones for tag, phones in ways.items() if phones}
+    return None
+
+
+def _compound(word: str, accent: Accent) -> Ways | None:
+    """Two words with a stress each; the first has the greater one."""
+    if len(word) > _LONGEST_COMPOUND:
+        return None
+    for cut in range(len(word) - _LEAST_PART, _LEAST_PART - 1, -1):
+        left, right = ways_of(word[:cut], accent), ways_of(word[cut:], accent)
+        if left and right and PRIMARY in left[DEFAULT] and PRIMARY in right[DEFAULT]:
+            return {DEFAULT: left[DEFAULT] + right[DEFAULT].replace(PRIMARY, SECONDARY)}
+    return None
+
+
+def with_s(stem: str, accent: Accent) -> str:
+    if stem[-1] in "ptkfθ":
+        return stem + "s"
+    return stem + (_weak(accent) if stem[-1] in "szʃʒʧʤ" else "") + "z"
+
+
+def _es(stem: str, accent: Accent) -> str:
+    return stem if stem[-1] in "sz" else with_s(stem, accent)
+
+
+def _ed(stem: str, accent: Accent) -> str:
+    if stem[-1] in "pkfθʃsʧ":
+        return stem + "t"
+    return (_tapped(stem, accent) + _weak(accent) if stem[-1] in "dt" else stem) + "d"
+
+
+def _ing(stem: str, accent: Accent) -> str:
+    return _linked(stem, accent) + "ɪŋ"
+
+
+def _er(stem: str, accent: Accent) -> str:
+    return _linked(stem, accent) + ("ə" if accent is Accent.BRITISH else "əɹ")
+
+
+def _linked(stem: str, accent: Accent) -> str:
+    """A stem before a vowel."""
+    if accent is Accent.BRITISH:
+        return stem + ("ɹ" if stem.endswith(("ə", "ɑː", "ɔː", "ɜː", "ɛː")) else "")
+    return _tapped(stem, accent)
+
+
+def _tapped(stem: str, accent: Accent) -> str:
+    """Americans say the t of `waited` as a tap."""
+    taps = accent is Accent.AMERICAN and stem.endswith("t") and stem[-2:-1] in _TAPS
+    return stem[:-1] + "T" if taps else stem
+
+
+def _weak(accent: Accent) -> str:
+    return "ɪ" if accent is Accent.BRITISH else "ᵻ"
+
+
+def _plus(british: str, american: str | None = None) -> _Join:
+    return lambda stem, accent: stem + (british if accent is Accent.BRITISH or american is None else american)
+
+
+_ENDINGS: tuple[tuple[str, _Join], ...] = (
+    ("'s", with_s),
+    ("s'", _es),
+    ("'ll", _plus("əl")),
+    ("'d", _plus("d")),
+    ("'ve", _plus("əv")),
+    ("'re", _plus("ə", "əɹ")),
+    ("s", with_s),
+    ("ed", _ed),
+    ("ing", _ing),
+    ("ly", _plus("li")),
+    ("ness", _plus("nəs")),
+    ("less", _plus("ləs")),
+    ("er", _er),
+    ("est", lambda stem, accent: _linked(stem, accent) + "ɪst"),
+)
