@@ -1,26 +1,22 @@
-"""How a word is said whose parts a dictionary has: a stem and its ending, a prefix and a word, two words in one."""
+"""How a word is said whose stem a dictionary has.
+
+Two known words in one and a prefix before a word are no rules: the network is right more often, on held-out words that
+can be read so in 54 % of the cases, the rule in 46 %.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from worker.engine.kokoro.phones.dictionary import DEFAULT, Accent, Ways, ways_of
-from worker.engine.kokoro.phones.unknown_words import PRIMARY, SECONDARY
+from worker.engine.kokoro.phones.dictionary import Accent, Ways, ways_of
 
 _Join = Callable[[str, Accent], str]
 
-_PREFIXES = ("un", "re", "non", "over", "under", "mid", "out", "fore", "counter")
-_LEAST_PART = 3
-_LONGEST_COMPOUND = 24
 _TAPS = frozenset("AIOWYiuæɑəɛɪɹʊʌ")
 
 
-def from_parts(word: str, accent: Accent) -> Ways | None:
+def from_stem(word: str, accent: Accent) -> Ways | None:
     """word: in lower case."""
-    return _with_ending(word, accent) or _with_prefix(word, accent) or _compound(word, accent)
-
-
-def _with_ending(word: str, accent: Accent) -> Ways | None:
     for ending, join in _ENDINGS:
         if word.endswith(ending) and not (ending == "s" and word.endswith("ss")):
             for stem in _stems(word.removesuffix(ending), ending):
@@ -45,28 +41,6 @@ def _stems(stem: str, ending: str) -> Iterator[str]:
         yield stem[:-2] + "y"
     if ending == "s" and stem.endswith("e"):
         yield stem[:-1]
-
-
-def _with_prefix(word: str, accent: Accent) -> Ways | None:
-    for prefix in _PREFIXES:
-        rest = word.removeprefix(prefix)
-        if rest != word and len(rest) > _LEAST_PART:
-            head, ways = ways_of(prefix, accent), ways_of(rest, accent) or _with_ending(rest, accent)
-            if head and ways:
-                said = head[DEFAULT].replace(PRIMARY, SECONDARY)
-                return {tag: said + phones for tag, phones in ways.items() if phones}
-    return None
-
-
-def _compound(word: str, accent: Accent) -> Ways | None:
-    """Two words with a stress each; the first has the greater one."""
-    if len(word) > _LONGEST_COMPOUND:
-        return None
-    for cut in range(len(word) - _LEAST_PART, _LEAST_PART - 1, -1):
-        left, right = ways_of(word[:cut], accent), ways_of(word[cut:], accent)
-        if left and right and PRIMARY in left[DEFAULT] and PRIMARY in right[DEFAULT]:
-            return {DEFAULT: left[DEFAULT] + right[DEFAULT].replace(PRIMARY, SECONDARY)}
-    return None
 
 
 def with_s(stem: str, accent: Accent) -> str:

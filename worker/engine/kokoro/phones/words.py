@@ -1,4 +1,4 @@
-"""A word of a text in Kokoro's phones: from a dictionary, from its parts, by the names of its letters, or guessed."""
+"""A word of a text in Kokoro's phones: of a dictionary, of a known stem, by the names of its letters, or guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from worker.engine.kokoro.phones.dictionary import DEFAULT, Accent, Ways, ways_of
-from worker.engine.kokoro.phones.endings import from_parts, with_s
+from worker.engine.kokoro.phones.endings import from_stem, with_s
 from worker.engine.kokoro.phones.heteronyms import added_ways, heteronym
 from worker.engine.kokoro.phones.unknown_words import LETTERS, PRIMARY, SECONDARY, VOWELS, guessed
 
@@ -80,7 +80,7 @@ def known_ways(word: str, accent: Accent) -> Ways | None:
             return {**ways, **added_ways(form, accent)}
     if low.endswith("in'") and (ways := known_ways(low[:-1] + "g", accent)):
         return {tag: phones.removesuffix("ŋ") + "n" for tag, phones in ways.items()}
-    return from_parts(plain, accent) or (from_parts(plain + "'", accent) if low.endswith("s'") else None)
+    return from_stem(plain, accent) or (from_stem(plain + "'", accent) if low.endswith("s'") else None)
 
 
 @lru_cache(_KEPT_WORDS)
