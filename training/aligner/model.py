@@ -1,11 +1,11 @@
-"""A small stack of convolutions for training; `worker.speech.alignment.convolutions` computes the same with numpy."""
+"""A small stack of convolutions for training; `worker.engine.convolutions` computes the same with numpy."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from worker.speech.alignment.convolutions import DILATIONS
+from worker.engine.convolutions import DILATIONS
 
 _WIDTH = 5
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.alignment.convolutions import Floats, log_softmax
+from worker.engine.convolutions import Floats, log_softmax
 from worker.speech.alignment.estimating import character_times
 from worker.speech.alignment.features import FRAME_S, features
 from worker.speech.alignment.network import EnglishSounds, english_sounds

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from worker.speech.alignment.convolutions import ConvolutionStack, Floats, load_stack
+from worker.engine.convolutions import ConvolutionStack, Floats, load_stack
 
 FOLDER = Path(__file__).with_name("weights")
 

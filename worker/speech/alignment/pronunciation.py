@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.alignment.convolutions import ConvolutionStack, Floats
+from worker.engine.convolutions import ConvolutionStack, Floats
 from worker.speech.alignment.sounds import SOUNDS
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz'"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.alignment.convolutions import Floats
+from worker.engine.convolutions import Floats
 
 IntArray = NDArray[np.int64]
 

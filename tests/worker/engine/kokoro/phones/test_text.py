@@ -1,0 +1,101 @@
+"""What holds for every text: the alphabet, the places, the same answer twice, time in proportion to the length."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worker.engine.kokoro.phones as package
+from worker.engine.kokoro.phones import Accent, phones_of
+
+ALPHABET = json.loads(Path(package.__file__).with_name("alphabet.json").read_text(encoding="utf-8"))
+TEXTS = st.text(max_size=80) | st.text(st.sampled_from("aeiou bcdstrAB'’-.,“\"(é5&\n—"), max_size=120)
+
+
+@given(TEXTS, st.sampled_from(Accent))
+def test_every_symbol_is_of_the_alphabet_and_has_a_place_in_the_text(text: str, accent: Accent) -> None:
+    symbols, places = phones_of(text, accent)
+
+    assert set(symbols) <= ALPHABET.keys()
+    assert len(symbols) == len(places)
+    assert all(0 <= place < len(text) for place in places)
+    assert all(one <= other for one, other in itertools.pairwise(places))
+    assert not symbols.startswith(" ")
+    assert phones_of(text, accent) == (symbols, places)
+
+
+def test_the_alphabet_is_the_models() -> None:
+    assert len(ALPHABET) == 114
+    assert len(set(ALPHABET.values())) == 114
+    assert max(ALPHABET.values()) < 178
+
+
+def test_signs_that_are_pauses_stay() -> None:
+    symbols = phones_of('“No!” (yes); oh… why? so: a—b -- "end", [ok].', Accent.AMERICAN).symbols
+
+    assert [each for each in symbols if not each.isalpha() and each not in " ˈˌ"] == [*"“!”();…?:——“”,()."]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "...", "—!?", "***", "日本"])
+def test_what_cannot_be_spoken_has_no_symbols(text: str) -> None:
+    assert phones_of(text, Accent.BRITISH) == ("", ())
+
+
+def test_signs_that_are_words_are_said() -> None:
+    assert phones_of("5 & 6%", Accent.AMERICAN).symbols == phones_of("five and six percent", Accent.AMERICAN).symbols
+
+
+def test_a_silent_sign_parts_words() -> None:
+    assert phones_of("and/or *the* half_calm", Accent.AMERICAN).symbols == "ænd ɔɹ ðə hˈæf kˈɑm"
+
+
+def test_a_place_is_where_the_word_begins() -> None:
+    symbols, places = phones_of("Oh, the well-known wolf", Accent.AMERICAN)
+
+    assert symbols == "ˈO, ðə wˈɛl nˈOn wˈʊlf"
+    assert sorted(set(places)) == [0, 2, 4, 8, 13, 19]
+
+
+@pytest.mark.parametrize(
+    "piece", ["the wolf read on. ", "a", "ab'", "b-", "-", ".", "'", "AB ", "“", "é", "\u0301", "日"]
+)
+def test_the_steps_grow_with_the_length(piece: str) -> None:
+    short, long = (steps(piece * (length // len(piece))) for length in (2_000, 16_000))
+
+    assert long < 10 * short + 1_000
+
+
+def test_a_word_of_a_megabyte_is_said() -> None:
+    assert phones_of("blabber" * 150_000, Accent.AMERICAN).places[-1] > 900_000
+
+
+def steps(text: str) -> int:
+    """Calls of functions, Python's and C's."""
+    phones_of(text[:50], Accent.AMERICAN)
+    with counted() as count:
+        phones_of(text, Accent.AMERICAN)
+    return count[0]
+
+
+@contextmanager
+def counted() -> Generator[list[int]]:
+    count = [0]
+
+    def step(_frame: FrameType, _event: str, _argument: object) -> None:
+        count[0] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(step)
+    try:
+        yield count
+    finally:
+        sys.setprofile(before)
