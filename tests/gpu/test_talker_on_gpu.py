@@ -13,11 +13,12 @@ import pytest
 import torch
 
 from tests.gpu.random_talker import PAD_ID, SIZES, random_request, random_weights, run_all_slots
+from tests.worker.engine.cuda.eager_frames import EagerFrames
+from tests.worker.engine.cuda.plain_operations import PlainOperations
 from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.decode.operations import Operations
-from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
 from worker.engine.cuda.talker.decode.triton_operations import TritonOperations
-from worker.engine.cuda.talker.frame_executor import EagerFrames, GraphedFrames
+from worker.engine.cuda.talker.frame_executor import GraphedFrames
 from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission

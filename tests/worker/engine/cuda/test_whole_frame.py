@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.worker.engine.cuda.plain_operations import PlainOperations
 from worker.engine.cuda.talker.decode.operations import Operations
-from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
 from worker.engine.cuda.talker.decode.triton_operations import FewRowOperations, SomeRowOperations, TritonOperations
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.talker import SlotTalker

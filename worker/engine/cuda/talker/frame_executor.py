@@ -34,33 +34,6 @@ class FrameExecutor(Protocol):
         ...
 
 
-class EagerFrames:
-    """Operation by operation: where there are no graphs, and what graphs are compared with."""
-
-    def __init__(self, step: FrameStep, plan: CapturePlan, operations: Operations, scratch_slot: int) -> None:
-        self._step = step
-        self._plan = plan
-        self._operations = operations
-        self._scratch_slot = scratch_slot
-
-    @torch.inference_mode()
-    def launch(self, slots: Sequence[int]) -> LaunchedFrame:
-        padding = [self._scratch_slot] * (self._plan.rows_for(len(slots)) - len(slots))
-        rows = torch.tensor([*slots, *padding], dtype=torch.int32, device=self._step.device)
-        return _Done(self._step.run(rows, self._operations)[: len(slots)])
-
-
-class _Done:
-    def __init__(self, packet: Tensor) -> None:
-        self._packet = packet
-
-    def is_done(self) -> bool:
-        return True
-
-    def wait(self) -> Packet:
-        return self._packet.cpu().numpy()
-
-
 class GraphedFrames:
     """One CUDA graph per row bucket, captured at construction; a capture that fails is an error of the start.
 

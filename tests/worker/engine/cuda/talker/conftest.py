@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.worker.engine.cuda.eager_frames import EagerFrames
+from tests.worker.engine.cuda.plain_operations import PlainOperations
 from worker.engine.cpu.runner import StepRunner
 from worker.engine.cpu.talker_lane import EagerTalkerLane, rows_for
 from worker.engine.cuda.float8 import FLOAT8
 from worker.engine.cuda.talker.capture_plan import capture_plan
-from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
-from worker.engine.cuda.talker.frame_executor import EagerFrames
 from worker.engine.cuda.talker.lane import LaneShape, OpeningFrames, SlotTalkerLane
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission

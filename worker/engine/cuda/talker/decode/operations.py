@@ -1,7 +1,7 @@
 """What a frame is computed with: the operations between the weights and the slots' state.
 
-Two implementations give the same numbers up to rounding: `kernels` (Triton, for a CUDA device) and `PlainOperations`
-(torch, for any device), which is what the kernels are compared with. All return new tensors.
+The kernels (Triton) implement it. `PlainOperations` of the tests gives the same numbers up to rounding on any device.
+All return new tensors.
 
 N tokens, B rows of a step, S slot rows with the scratch slot, H query heads, KV key heads, d head width, Q codebooks,
 V entries of each. Keys and values of one talker layer are (S, KV, capacity, d), of one predictor layer (B, KV, Q, d).

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.torch_operations import frame_rows
 from worker.engine.cuda.talker.host_to_device import sent
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
 from worker.engine.cuda.talker.prefill.pack import PackedPrompts, PackedSlots, TextUpdate
@@ -75,3 +74,10 @@ def _gathered(table: Tensor, ids: Tensor) -> Tensor:
     """Rows of a table in float32, zeros where the id is none: (N,) -> (N, hidden)."""
     # Not a product with zero: the row that stands in for none may hold anything.
     return torch.where((ids >= 0).unsqueeze(1), table[ids.clamp_min(0)].float(), 0)
+
+
+def frame_rows(codes: Tensor, tables: FrameTables) -> Tensor:
+    """Sums of the embeddings of all codebooks in float32: (N, Q) -> (N, hidden)."""
+    books = torch.arange(tables.residual.shape[0], device=codes.device)
+    residual = tables.residual[books, codes[:, 1:]]
+    return torch.cat((tables.first[codes[:, :1]], residual), dim=1).float().sum(dim=1)

@@ -11,6 +11,7 @@ from worker.engine.cuda.slot_state import FrameTables, SlotSampling, SlotState
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
 from worker.engine.cuda.talker.decode.transformer_layers import run_many_rows
 from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TalkerTransformerWeights
+from worker.engine.cuda.talker.prefill.prefill import frame_rows
 from worker.engine.requests.request_state import RowEnd
 from worker.engine.requests.sampling import MIN_FRAMES, NoiseTable, StepSampling, TopP, penalise_repetition, sample
 
@@ -169,13 +170,6 @@ class PlainOperations:
         lanes, scores = sample(logits, noise, rows, TopP())
         codes[:, codebook] = lanes.to(torch.int32)
         finite[:, codebook] = scores.isfinite().to(torch.int8)
-
-
-def frame_rows(codes: Tensor, tables: FrameTables) -> Tensor:
-    """Sums of the embeddings of all codebooks in float32: (N, Q) -> (N, hidden)."""
-    books = torch.arange(tables.residual.shape[0], device=codes.device)
-    residual = tables.residual[books, codes[:, 1:]]
-    return torch.cat((tables.first[codes[:, :1]], residual), dim=1).float().sum(dim=1)
 
 
 def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
