@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from api.http.problems.problem import HttpProblem, invalid_field, voice_not_found
 from api.jobs.submission.input import PreparedInput, VoiceUse, unknown_speaker
-from api.jobs.submission.resolving import listed
 from api.jobs.submission.voice_choice import ChosenVoice, choose_voice, own_voice_for, refuse_overrides
 from api.services.container import ApiServices
 from api.voices.matching import find_own_voice
+from api.voices.speakers import speaker_of
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
 from rhapsode.contract.jobs.request import JobRequest
 from storage.errors import VoiceGone, VoiceNotFound
@@ -58,7 +58,7 @@ def choose_cast(
         if chosen is None:
             continue
         if chosen.own is None:
-            members.append(SpeakerVoice(role.name, listed(role.voice, lead.card.speakers) or role.voice))
+            members.append(SpeakerVoice(role.name, speaker_of(role.voice, lead.card) or role.voice))
         else:
             members.append(SpeakerVoice(role.name, chosen.own.name, chosen.own))
             own.append(chosen)
@@ -114,7 +114,7 @@ def _member(services: ApiServices, tenant: TenantId, request: JobRequest, role: 
     try:
         if card.task == "voice_design":
             raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
-        if listed(role.voice, card.speakers) is not None:
+        if speaker_of(role.voice, card) is not None:
             return ChosenVoice(card)
         record = find_own_voice(services.voices, tenant, role.voice)
         if record is None:

