@@ -15,7 +15,7 @@ from worker.engine.interface import (
 )
 from worker.engine.kokoro.files import MODEL_SHA256, VOICES_SHA256, read_voices
 from worker.engine.kokoro.model import MOST_PHONES, SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
-from worker.engine.kokoro.voices import Voices
+from worker.engine.kokoro.voices import KokoroVoices
 
 MAX_TEXT_CHARS = 280
 """About 20 s of speech in one call."""
@@ -32,7 +32,7 @@ def describe_kokoro(checkpoint: Path, slots: int = 0, live_slots: int = 0) -> En
         model=checkpoint.resolve().name,
         revision=digest.hexdigest()[:16],
         task=ModelTask.CUSTOM_VOICE,
-        speakers=Voices(read_voices(checkpoint)).names,
+        speakers=KokoroVoices(read_voices(checkpoint)).names,
         languages=("english",),
         sample_rate_hz=SAMPLE_RATE_HZ,
         samples_per_frame=SAMPLES_PER_FRAME,

@@ -28,10 +28,9 @@ from worker.engine.interface import (
 )
 from worker.engine.kokoro.description import describe_kokoro
 from worker.engine.kokoro.files import read_model, read_symbols, read_voices
-from worker.engine.kokoro.model import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, KokoroModel, ModelCall
-from worker.engine.kokoro.progress import ThreadClock
+from worker.engine.kokoro.model import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, KokoroModel, ModelCall, ThreadClock
 from worker.engine.kokoro.speaking import Utterance, spoken_parts, utterance_of
-from worker.engine.kokoro.voices import Voices
+from worker.engine.kokoro.voices import KokoroVoices
 from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.settings import KokoroEngineSettings
@@ -60,7 +59,7 @@ class KokoroEngine:
     def __init__(self, settings: KokoroEngineSettings) -> None:
         if settings.slots < 1:
             raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
-        self._voices = Voices(read_voices(settings.checkpoint))
+        self._voices = KokoroVoices(read_voices(settings.checkpoint))
         self._model = KokoroModel(read_model(), read_symbols(settings.checkpoint))
         self._info = configured(describe_kokoro(settings.checkpoint, settings.slots, settings.live_slots), settings)
         self._wake = threading.Condition()

@@ -1,7 +1,12 @@
-"""One call of the model: phones in, samples out. Threads share it; each call runs on the thread that makes it."""
+"""Calls of the model: phones in, samples out, and how far they have come. Each runs on the thread that makes it."""
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +19,8 @@ SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 600
 MOST_PHONES = 510
 """Rows of a voice pack; of more phones the model fails."""
+
+STEP_S = 0.01
 
 _PAD = 0
 
@@ -57,3 +64,39 @@ class KokoroModel:
             "speed": np.array([speed], np.float32),
         }
         return cast("Pcm", self._session.run(["audio"], feed, call.options)[0]).reshape(-1)
+
+
+class ThreadClock:
+    """How far calls have come that say nothing while they run: the processor's time of the threads that make them.
+
+    A call takes seconds, on a busy machine more than the watchdog waits. A thread that computes uses time; one that
+    hangs uses none.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clocks: set[int] = set()
+        self._ended_s = 0.0
+
+    @contextmanager
+    def of_this_thread(self) -> Generator[None]:
+        """Count the time that it uses meanwhile."""
+        if sys.platform != "linux":  # other systems tell the time of the whole process alone
+            yield
+            return
+        clock = time.pthread_getcpuclockid(threading.get_ident())
+        with self._lock:
+            self._clocks.add(clock)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._clocks.remove(clock)
+                self._ended_s += time.clock_gettime(clock)
+
+    def steps(self) -> int:
+        """Never falls; grows by one for every 10 ms of processor time."""
+        if sys.platform != "linux":
+            return int(time.process_time() / STEP_S)
+        with self._lock:
+            return int((self._ended_s + sum(map(time.clock_gettime, self._clocks))) / STEP_S)

@@ -12,7 +12,7 @@ from worker.engine.errors import RequestRejected
 from worker.engine.interface import BuiltInSpeaker, EngineInfo, Pcm, SpeechRequest, Urgency
 from worker.engine.kokoro.model import MOST_PHONES, SAMPLES_PER_FRAME, KokoroModel, ModelCall
 from worker.engine.kokoro.phones import phones_of
-from worker.engine.kokoro.voices import VoicePack, Voices, accent_of
+from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of
 
 SLOWEST, FASTEST = 0.5, 2.0
 """What `SpeechRequest.speed` may be; beyond these the model mumbles."""
@@ -39,7 +39,7 @@ class Utterance:
     skipped: int
 
 
-def utterance_of(request: SpeechRequest, info: EngineInfo, voices: Voices, model: KokoroModel) -> Utterance:
+def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices, model: KokoroModel) -> Utterance:
     """Raises RequestRejected for what this model can never say."""
     voice = _voice(request)
     _refuse(request, info)

@@ -22,7 +22,7 @@ _MEMBER = re.compile(r"(\w+)(?:\((\d{1,3}(?:\.\d{1,3})?)\))?")
 """Twin of `api.voices.speakers`, which accepts the same names before a job is stored."""
 
 
-class Voices:
+class KokoroVoices:
     def __init__(self, data: bytes) -> None:
         """data: a safetensors file with one array a voice."""
         self._packs = load(data)

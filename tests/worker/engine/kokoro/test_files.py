@@ -69,10 +69,14 @@ def test_a_changed_voice_is_refused(tmp_path: Path) -> None:
         files.read_voices(tmp_path / "nowhere")
 
 
+def without_avx2(file: Path) -> str:
+    return "flags : sse4_2 avx"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what its processor can")
 def test_a_processor_without_avx2_is_told_what_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(files, "read_system_file", lambda _: "flags : sse4_2 avx")
+    monkeypatch.setattr(files, "read_system_file", without_avx2)
 
     with pytest.raises(EngineNotInstalled, match="AVX2; use RHAPSODE_CHECKPOINT=small_voice"):
         files.read_model()

@@ -11,28 +11,28 @@ import pytest
 from worker.engine.errors import RequestRejected
 from worker.engine.kokoro.files import VOICES_FILE, read_voices
 from worker.engine.kokoro.phones import Accent
-from worker.engine.kokoro.voices import Voices, accent_of
+from worker.engine.kokoro.voices import KokoroVoices, accent_of
 from worker.settings import PACKAGED
 
 
 @pytest.fixture(scope="module")
-def voices() -> Voices:
-    return Voices(read_voices(PACKAGED["kokoro"]))
+def voices() -> KokoroVoices:
+    return KokoroVoices(read_voices(PACKAGED["kokoro"]))
 
 
-def test_there_are_28_voices_and_the_first_is_the_default(voices: Voices) -> None:
+def test_there_are_28_voices_and_the_first_is_the_default(voices: KokoroVoices) -> None:
     assert len(voices.names) == 28
     assert voices.names[0] == "af_heart"
 
 
-def test_each_voice_has_a_pack_of_its_own(voices: Voices) -> None:
+def test_each_voice_has_a_pack_of_its_own(voices: KokoroVoices) -> None:
     packs = [voices.pack(name) for name in voices.names]
 
     assert {(pack.shape, pack.dtype.name) for pack in packs} == {((510, 256), "float32")}
     assert len({hashlib.sha256(pack.tobytes()).digest() for pack in packs}) == 28
 
 
-def test_a_blend_is_the_weighted_mean(voices: Voices) -> None:
+def test_a_blend_is_the_weighted_mean(voices: KokoroVoices) -> None:
     bella, sky = voices.pack("af_bella"), voices.pack("af_sky")
 
     np.testing.assert_allclose(voices.pack("af_bella(2)+af_sky(1)"), (2 * bella + sky) / 3, atol=1e-5)
@@ -40,7 +40,7 @@ def test_a_blend_is_the_weighted_mean(voices: Voices) -> None:
     np.testing.assert_allclose(voices.pack("af_bella(0.5)+af_sky(0)"), bella, atol=1e-5)
 
 
-def test_neighbour_rows_are_alike(voices: Voices) -> None:
+def test_neighbour_rows_are_alike(voices: KokoroVoices) -> None:
     rows = voices.pack("af_heart")[100:110]
     similarities = [one @ two / np.linalg.norm(one) / np.linalg.norm(two) for one, two in pairwise(rows)]
 
@@ -59,7 +59,7 @@ def test_neighbour_rows_are_alike(voices: Voices) -> None:
         ("+".join(["af_bella"] * 9), "at most 8"),
     ],
 )
-def test_a_wrong_name_is_told(voices: Voices, name: str, said: str) -> None:
+def test_a_wrong_name_is_told(voices: KokoroVoices, name: str, said: str) -> None:
     with pytest.raises(RequestRejected) as rejection:
         voices.pack(name)
 
