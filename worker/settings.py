@@ -13,10 +13,12 @@ from pydantic_settings import NoDecode
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.cores import usable_cores
+from worker.engine.kokoro.files import is_installed, is_kokoro
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,
     FakeEngineSettings,
+    KokoroEngineSettings,
     NativeEngineSettings,
     Precision,
     VllmEngineSettings,
@@ -24,8 +26,17 @@ from worker.engine.settings import (
 from worker.process.metrics_settings import MeasuredSettings
 from worker.speech.quality.recognisers.choice import RecogniserChoice
 
-SMALL_VOICE = Path(__file__).parent / "small_voice"
-"""The checkpoint that comes with the project."""
+PACKAGED = {name: Path(__file__).parent / name for name in ("kokoro", "small_voice")}
+"""The checkpoints that come with the project, which `checkpoint` may name."""
+
+SMALL_VOICE = PACKAGED["small_voice"]
+KOKORO_IS_DEFAULT = False
+
+
+def default_checkpoint() -> Path:
+    """Kokoro where its model is installed, once it is the default; else the small voice."""
+    return PACKAGED["kokoro"] if KOKORO_IS_DEFAULT and is_installed() else SMALL_VOICE
+
 
 SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
@@ -46,7 +57,7 @@ class WorkerSettings(ItemSettings):
     lane: `gpu` speaks and starts an engine, `cpu` plans and assembles.
     engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
         everything around it.
-    checkpoint: directory of the model in its published layout.
+    checkpoint: directory of the model in its published layout, or `kokoro` or `small_voice`, which come along.
     checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
         of them to begin with, and another one when that is needed more; each model has its directory's name.
     swap_idle_s: how long nothing has waited for the model that is loaded, and something has for another that nobody
@@ -85,7 +96,7 @@ class WorkerSettings(ItemSettings):
 
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
-    checkpoint: Path = SMALL_VOICE
+    checkpoint: Path = Field(default_factory=default_checkpoint)
     checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
     swap_backlog_s: float = Field(default=300.0, gt=0)
@@ -123,10 +134,18 @@ class WorkerSettings(ItemSettings):
             raise ValueError("must be cpu, mps, cuda or cuda:N")
         return value
 
+    @field_validator("checkpoint")
+    @classmethod
+    def _packaged(cls, value: Path) -> Path:
+        return PACKAGED.get(str(value), value)
+
     @field_validator("checkpoints", mode="before")
     @classmethod
     def _folders(cls, value: object) -> object:
-        return [Path(each.strip()) for each in value.split(",") if each.strip()] if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        names = [each.strip() for each in value.split(",") if each.strip()]
+        return [PACKAGED.get(name, Path(name)) for name in names]
 
     @model_validator(mode="after")
     def _choose_first_checkpoint(self) -> Self:
@@ -181,7 +200,8 @@ class WorkerSettings(ItemSettings):
         """Segments that are under way at the same time. More than slots: while one leaves the engine, or is stored, the
         next already waits for its slot.
         """
-        return max(2, self.slots + self.slots // 2)
+        slots = self.engine_settings().slots
+        return max(2, slots + slots // 2)
 
     @property
     def queue(self) -> WorkQueue:
@@ -190,6 +210,9 @@ class WorkerSettings(ItemSettings):
 
     def engine_settings(self) -> EngineSettings:
         match self.engine:
+            case "native" if is_kokoro(self.checkpoint):
+                cores = usable_cores()
+                return KokoroEngineSettings(self.checkpoint, min(self.slots, cores), min(self.live_slots, cores))
             case "native":
                 return NativeEngineSettings(
                     self.checkpoint,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import HttpProblem, invalid_field
-from api.jobs.submission.resolving import listed
 from api.services.container import ApiServices
 from api.voices.matching import choose_model, find_own_voice
+from api.voices.speakers import speaker_of
 from rhapsode.contract.openai import DESIGNED_VOICES, TaskType, VoiceOfCall
 from storage.ids import TenantId
 from storage.queue.model_registry import ModelCard, served_models
@@ -40,9 +40,9 @@ def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, car
     card = _model(call, services, cards)
     _refuse_other_task(call, card)
     voice = _voice(services, tenant, call, card)
-    if call.model is None and voice is not None and listed(voice, card.speakers) is None:
+    if call.model is None and voice is not None and speaker_of(voice, card) is None:
         card = _having(voice, cards) or card
-    if call.task_type is TaskType.CUSTOM_VOICE and voice is not None and listed(voice, card.speakers) is None:
+    if call.task_type is TaskType.CUSTOM_VOICE and voice is not None and speaker_of(voice, card) is None:
         detail = f"CustomVoice speaks with {card.name}'s own voices: {', '.join(card.speakers)}"
         raise invalid_field("/voice", "not_allowed", detail)
     if call.task_type is TaskType.BASE and not call.brings_voice and _is_models_own(voice, card):
@@ -89,7 +89,7 @@ def _refuse_other_task(call: VoiceOfCall, card: ModelCard) -> None:
 
 def _voice(services: ApiServices, tenant: TenantId, call: VoiceOfCall, card: ModelCard) -> str | None:
     wanted = call.voice_name
-    if wanted is None or listed(wanted, card.speakers) is not None:
+    if wanted is None or speaker_of(wanted, card) is not None:
         return _refuse_second(call, wanted)
     if (card.task == _DESIGNS or call.brings_voice) and wanted.casefold() in DESIGNED_VOICES:
         return None
@@ -118,9 +118,9 @@ def _designed(card: ModelCard) -> HttpProblem:
 
 def _having(voice: str, cards: Sequence[ModelCard]) -> ModelCard | None:
     """The model announced last that has this voice."""
-    having = [card for card in served_models(cards) if listed(voice, card.speakers) is not None]
+    having = [card for card in served_models(cards) if speaker_of(voice, card) is not None]
     return max(having, key=lambda card: card.updated_at_ms, default=None)
 
 
 def _is_models_own(voice: str | None, card: ModelCard) -> bool:
-    return voice is None or listed(voice, card.speakers) is not None
+    return voice is None or speaker_of(voice, card) is not None

@@ -102,7 +102,7 @@ class Hello(_Head):
     revision: str
     sample_rate_hz: int = Field(gt=0)
     samples_per_frame: int = Field(gt=0)
-    num_codebooks: int = Field(gt=0)
+    num_codebooks: Count
     live_slots: Count
 
 

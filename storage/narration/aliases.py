@@ -16,22 +16,22 @@ MAX_ALIASES = 1_000
 OPENAI_MODELS = ("tts-1", "tts-1-1106", "tts-1-hd", "tts-1-hd-1106", "gpt-4o-mini-tts")
 """Each stands for the model that speaks where none is named; a dated one (`gpt-4o-mini-tts-2025-12-15`) too."""
 
-OPENAI_VOICES = (
-    "alloy",
-    "ash",
-    "ballad",
-    "cedar",
-    "coral",
-    "echo",
-    "fable",
-    "marin",
-    "nova",
-    "onyx",
-    "sage",
-    "shimmer",
-    "verse",
-)
-"""Each stands for one of the model's voices, in turn."""
+OPENAI_VOICES = {
+    "alloy": "af_alloy",
+    "ash": "am_eric",
+    "ballad": "bm_daniel",
+    "cedar": "am_michael",
+    "coral": "af_sarah",
+    "echo": "am_echo",
+    "fable": "bm_fable",
+    "marin": "af_heart",
+    "nova": "af_nova",
+    "onyx": "am_onyx",
+    "sage": "af_kore",
+    "shimmer": "af_sky",
+    "verse": "am_liam",
+}
+"""Each stands for the voice of Kokoro that is most like it, and in other models for one of their voices, in turn."""
 
 
 def _folded(names: dict[str, str]) -> dict[str, str]:
@@ -68,7 +68,10 @@ class Aliases(BaseModel):
             return self.voices[wanted]
         if wanted not in OPENAI_VOICES:
             return name
-        return speakers[OPENAI_VOICES.index(wanted) % len(speakers)] if speakers else None
+        alike = OPENAI_VOICES[wanted]
+        if alike in speakers:
+            return alike
+        return speakers[[*OPENAI_VOICES].index(wanted) % len(speakers)] if speakers else None
 
 
 def _is_openai_model(name: str) -> bool:

@@ -32,6 +32,7 @@ class ModelCard:
     card from before this field says no, until its worker is of this release. notice: what a listener must be told.
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
+    blends_speakers: whether a voice may be several of `speakers` with weights, as `one(2)+other`.
     takes_whole_jobs: whether its workers end a job of one segment with that segment; a card from before this field says
     no, and such a job is planned by an item.
     is_strict: whether the worker that announces it gives a request the same codes in any company. strict_at_ms: when
@@ -57,6 +58,7 @@ class ModelCard:
     speaker_dim: int = 0
     voice_modes: tuple[str, ...] = ()
     recognised_languages: tuple[str, ...] = ()
+    blends_speakers: bool = False
     takes_whole_jobs: bool = False
     is_strict: bool = False
     strict_at_ms: int = 0

@@ -75,7 +75,7 @@ class SegmentHeader:
 class StoredSegment:
     """A segment's content as it lies in the file: little-endian 16-bit integers.
 
-    pcm: N samples. codes: T frames of Q = `num_codebooks` entries, frame after frame.
+    pcm: N samples. codes: T frames of Q = `num_codebooks` entries, frame after frame; 0 by 0 of a model without codes.
     """
 
     header: SegmentHeader
@@ -86,7 +86,7 @@ class StoredSegment:
     def __post_init__(self) -> None:
         if len(self.pcm) % ITEM_BYTES:
             raise SegmentFormatError(f"{len(self.pcm)} bytes of samples")
-        if self.num_codebooks < 1 or len(self.codes) % (ITEM_BYTES * self.num_codebooks):
+        if self.num_codebooks < 0 or len(self.codes) != self.num_frames * ITEM_BYTES * self.num_codebooks:
             raise SegmentFormatError(f"{len(self.codes)} bytes are no frames of {self.num_codebooks} codes")
 
     @property
@@ -95,7 +95,7 @@ class StoredSegment:
 
     @property
     def num_frames(self) -> int:
-        return len(self.codes) // (ITEM_BYTES * self.num_codebooks)
+        return len(self.codes) // (ITEM_BYTES * self.num_codebooks) if self.num_codebooks else 0
 
 
 @dataclass(frozen=True, slots=True)

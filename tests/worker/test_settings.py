@@ -8,8 +8,15 @@ import pytest
 
 from storage.jobs.work_queues import Lane
 from storage.runtime.config.settings import SETTING_NAMES, SettingsError, load_settings
-from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, Precision, VllmEngineSettings
-from worker.settings import JanitorSettings, WorkerSettings
+from worker.engine.cores import usable_cores
+from worker.engine.settings import (
+    FakeEngineSettings,
+    KokoroEngineSettings,
+    NativeEngineSettings,
+    Precision,
+    VllmEngineSettings,
+)
+from worker.settings import PACKAGED, JanitorSettings, WorkerSettings, default_checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +42,34 @@ def test_the_native_engine_is_the_default() -> None:
     assert (engine.slots, engine.device) == (16, "cpu")
     assert settings.model_name == engine.checkpoint.name
     assert settings.lane is Lane.GPU
+
+
+def test_the_checkpoints_that_come_along_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "kokoro")
+    settings = load_settings(WorkerSettings)
+
+    cores = usable_cores()
+    assert settings.engine_settings() == KokoroEngineSettings(PACKAGED["kokoro"], min(16, cores), min(4, cores))
+    assert settings.model_name == "kokoro"
+    assert settings.num_places == max(2, min(16, cores) * 3 // 2)
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "small_voice")
+    assert isinstance(load_settings(WorkerSettings).engine_settings(), NativeEngineSettings)
+    monkeypatch.delenv("RHAPSODE_CHECKPOINT")
+    monkeypatch.setenv("RHAPSODE_CHECKPOINTS", "kokoro, small_voice")
+    assert load_settings(WorkerSettings).other_checkpoints == {"small_voice": PACKAGED["small_voice"]}
+
+
+@pytest.mark.parametrize(
+    ("is_default", "is_there", "chosen"),
+    [(False, True, "small_voice"), (True, True, "kokoro"), (True, False, "small_voice")],
+)
+def test_kokoro_is_the_default_only_where_it_is_installed_and_chosen(
+    is_default: bool, is_there: bool, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.settings.KOKORO_IS_DEFAULT", is_default)
+    monkeypatch.setattr("worker.settings.is_installed", lambda: is_there)
+
+    assert default_checkpoint() == PACKAGED[chosen]
 
 
 def test_the_fake_engine_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

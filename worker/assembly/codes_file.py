@@ -31,6 +31,8 @@ class CodesFile:
         """scratch: an empty file, in which the frames wait."""
         self._offsets = [0]
         self._num_codebooks = 0
+        self.has_codes = False
+        """Whether the model has any."""
         self._scratch = scratch
 
     @property
@@ -41,6 +43,7 @@ class CodesFile:
         """codes: int16 (T, Q), Q the same for all that hold any. Raises `StoreUnavailable` on a full disk."""
         if len(codes) and self.num_frames and codes.shape[1] != self._num_codebooks:
             raise ValueError(f"frames of {codes.shape[1]} codes after frames of {self._num_codebooks}")
+        self.has_codes |= codes.shape[1] > 0
         if len(codes):
             self._num_codebooks = codes.shape[1]
         self._offsets.append(self._offsets[-1] + len(codes))

@@ -134,10 +134,11 @@ class Assembly:
             made += self._texts()
             self._warnings += uncalibrated(headers)
             first = headers[0]
-            made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
+            if codes.has_codes:
+                made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
             all_warnings = (*earlier_warnings, *self._warnings)
             speakers = tuple(self._speakers.values())
-            facts = AssembledJob(headers, levels, speakers, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
+            facts = AssembledJob(headers, levels, speakers, tuple(made), all_warnings, codes, self._rate_hz)
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
         return Assembled(made, self._warnings, spoken_by(self._item, headers))
 

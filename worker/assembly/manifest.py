@@ -18,9 +18,12 @@ from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.audio.levels import MeasuredLevel
 from worker.assembly.audio.speaker_levels import SpeakerLevel, as_rows
+from worker.assembly.codes_file import CodesFile
 from worker.assembly.narration import AssembledNarration
 
 MANIFEST_FORMAT = 3
+
+NO_CODES = "the model speaks without codes, so there is no codes.safetensors"
 
 REPRODUCE = (
     "jq '.request + {input: {segments: [.segments[]"
@@ -54,7 +57,7 @@ class AssembledJob:
     speakers: Sequence[SpeakerLevel]
     artifacts: Sequence[ArtifactRecord]
     warnings: Sequence[TextWarning]
-    num_frames: int
+    codes: CodesFile
     output_rate_hz: int
 
 
@@ -93,6 +96,7 @@ def _head(item: ClaimedItem, narration: AssembledNarration, made: AssembledJob) 
             for each in narration.chapters
         ],
         "artifacts": [{"name": each.name, "bytes": each.bytes, "sha256": each.sha256} for each in made.artifacts],
+        "no_codes": "" if made.codes.has_codes else NO_CODES,
         "warnings": [asdict(warning) for warning in made.warnings],
         "gaps": [
             _gap(placed, narration.sample_rate_hz) for placed in narration.placed if SILENCED in placed.result.flags
@@ -115,7 +119,7 @@ def _totals(narration: AssembledNarration, made: AssembledJob) -> dict[str, obje
         "segments": len(results),
         "samples": narration.num_samples,
         "duration_s": narration.duration_s,
-        "frames": made.num_frames,
+        "frames": made.codes.num_frames,
         "segments_at_length_limit": sum(result.finish_reason == "length" for result in results),
         "segments_flagged": sum(bool(result.flags) for result in results),
         "segments_reused": sum(result.reused for result in results),

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from worker.engine.interface import Engine
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from worker.engine.settings import (
+    EngineSettings,
+    FakeEngineSettings,
+    KokoroEngineSettings,
+    NativeEngineSettings,
+    VllmEngineSettings,
+)
 
 
 def build_engine(settings: EngineSettings) -> Engine:
@@ -20,6 +26,10 @@ def build_engine(settings: EngineSettings) -> Engine:
             from worker.engine.vllm.engine import VllmEngine
 
             return VllmEngine(settings)
+        case KokoroEngineSettings():
+            from worker.engine.kokoro.engine import KokoroEngine
+
+            return KokoroEngine(settings)
         case FakeEngineSettings():
             from worker.engine.fake import FakeEngine
 

@@ -10,11 +10,18 @@ import hashlib
 import json
 import logging
 from dataclasses import asdict, replace
+from importlib.metadata import version
 from typing import assert_never
 
 from worker.engine.interface import EngineInfo
 from worker.engine.profiles import PROFILES, EngineReproducibility, ServingProfile
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from worker.engine.settings import (
+    EngineSettings,
+    FakeEngineSettings,
+    KokoroEngineSettings,
+    NativeEngineSettings,
+    VllmEngineSettings,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +49,8 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
                 **_of_torch("vllm", settings.device, settings.num_threads, settings.profile, slots),
                 "max_step_tokens": settings.max_step_tokens,
             }
+        case KokoroEngineSettings():
+            return {"engine": "kokoro", "onnxruntime": version("onnxruntime")}
         case FakeEngineSettings():
             return {"engine": "fake", "slots": slots}
         case _:
@@ -66,7 +75,7 @@ def reproducibility_of(settings: EngineSettings) -> EngineReproducibility:
             return EngineReproducibility.STRICT if settings.device == "cpu" else settings.reproducibility
         case VllmEngineSettings():
             return EngineReproducibility.BEST_EFFORT
-        case FakeEngineSettings():
+        case KokoroEngineSettings() | FakeEngineSettings():
             return EngineReproducibility.STRICT
         case _:
             assert_never(settings)

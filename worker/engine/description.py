@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from worker.engine.config_digest import reproducibility_of
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo
+from worker.engine.kokoro.files import is_kokoro
 from worker.engine.settings import EngineSettings, FakeEngineSettings
 
 _INFOS = TypeAdapter(tuple[EngineInfo, ...])
@@ -42,13 +43,21 @@ def describe(checkpoints: Sequence[Path], settings: EngineSettings) -> tuple[Eng
 
 
 def main() -> None:
-    from worker.engine.loading import describe_checkpoint
-
     try:
-        infos = tuple(describe_checkpoint(Path(each)) for each in sys.argv[1:])
+        infos = tuple(_describe(Path(each)) for each in sys.argv[1:])
     except CheckpointError as error:
         sys.exit(str(error))
     sys.stdout.write(_INFOS.dump_json(infos).decode())
+
+
+def _describe(checkpoint: Path) -> EngineInfo:
+    if is_kokoro(checkpoint):
+        from worker.engine.kokoro.description import describe_kokoro
+
+        return describe_kokoro(checkpoint)
+    from worker.engine.loading import describe_checkpoint
+
+    return describe_checkpoint(checkpoint)
 
 
 if __name__ == "__main__":

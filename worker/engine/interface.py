@@ -21,7 +21,7 @@ Pcm = NDArray[np.float32]
 """Mono samples in [-1, 1], shape (num_samples,)."""
 
 CodecFrames = NDArray[np.int16]
-"""Codec frames, shape (T, Q): T frames of 80 ms, Q codebooks, codebook 0 first."""
+"""Codec frames, shape (T, Q): T frames of `EngineInfo.samples_per_frame`, Q codebooks, codebook 0 first."""
 
 
 class TextMode(enum.StrEnum):
@@ -194,6 +194,8 @@ class SpeechRequest:
     """Its job's listener begins with it: before others of its urgency."""
     prefix: CodecFrames | None = None
     text_is_open: bool = False
+    speed: float = 1.0
+    """How fast it is spoken, where `EngineInfo.has_speed`; ignored elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,7 @@ class EngineInfo:
     sample_rate_hz: int
     samples_per_frame: int
     num_codebooks: int
+    """0 for an engine without codes: its frames are empty and count the samples alone."""
     codebook_size: int
     speaker_dim: int
     slots: int
@@ -252,6 +255,10 @@ class EngineInfo:
     speaker_embeddings: tuple[tuple[float, ...], ...] = ()
     """What conditions the talker in the place of each of `speakers`, (D,) in 32-bit floats, so that voices can be made
     between them; empty where the checkpoint speaks with no embedding."""
+    has_speed: bool = False
+    """Whether `SpeechRequest.speed` counts. Such an engine draws nothing: speed or another cut changes its speech."""
+    blends_speakers: bool = False
+    """Whether speakers can be joined by name, as in `one(2)+other`."""
     notice: str = ""
     """A sentence the user should see about this checkpoint (for instance: a prototype), else empty."""
     config_sha256: str = ""

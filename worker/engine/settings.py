@@ -71,4 +71,16 @@ class VllmEngineSettings:
     max_step_tokens: int = 1024
 
 
-EngineSettings = NativeEngineSettings | VllmEngineSettings | FakeEngineSettings
+@dataclass(frozen=True, slots=True)
+class KokoroEngineSettings:
+    """Kokoro-82M on CPU cores.
+
+    checkpoint: folder of its voices. slots, live_slots: calls at the same time, each of which keeps a core busy.
+    """
+
+    checkpoint: Path
+    slots: int = 2
+    live_slots: int = 1
+
+
+EngineSettings = NativeEngineSettings | VllmEngineSettings | KokoroEngineSettings | FakeEngineSettings

@@ -28,6 +28,7 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         speaker_dim=info.speaker_dim,
         voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),
         recognised_languages=recognised_languages,
+        blends_speakers=info.blends_speakers,
         takes_whole_jobs=True,
         is_strict=info.is_strict,
     )

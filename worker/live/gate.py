@@ -118,6 +118,8 @@ class LiveGate:
 
     def _heard(self, codes: NDArray[np.int16]) -> SpeechFinding | None:
         self._was_heard, self._silent = True, 0
+        if not codes.size:
+            return None
         places = self._last[codes.tobytes()]
         while places and self._frames - places[0] > self._limits.longest_loop:
             places.pop(0)

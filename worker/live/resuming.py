@@ -29,12 +29,14 @@ class ResumeStart:
 
 
 def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: EngineInfo) -> ResumeStart:
-    """Equal bytes are promised to strict orders alone: they are spoken anew, which takes longer.
+    """Equal bytes are promised to strict orders and by engines without codes: they are spoken anew, which takes longer.
 
     Raises `StreamRefused`.
     """
     if resume is None:
         return ResumeStart()
+    if not info.num_codebooks:
+        return ResumeStart(resume.segment, skip_samples=resume.num_samples_heard)
     frames = _frames(codes, info)
     if order.narration.is_strict:
         return ResumeStart(resume.segment, skip_frames=len(frames), skip_samples=resume.num_samples_heard)

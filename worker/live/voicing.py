@@ -43,7 +43,8 @@ def refuse_impossible(order: LiveOrder, model: str, info: EngineInfo) -> None:
         raise StreamRefused("not_supported", f"the engine of {model} speaks a text when all of it is there")
     if order.narration.language not in ("auto", *info.languages):
         raise StreamRefused("unsupported_language", f"{model} does not speak {order.narration.language!r}")
-    if order.own_voice is None and info.speakers and order.narration.voice not in info.speakers:
+    is_blend = info.blends_speakers and "+" in order.narration.voice
+    if order.own_voice is None and info.speakers and order.narration.voice not in info.speakers and not is_blend:
         raise StreamRefused("voice_not_found", f"{model} has no voice {order.narration.voice!r}")
 
 

@@ -48,6 +48,7 @@ def speech_request(
         max_frames=None if most is None else frame_limit(manner.parts[part], most // len(manner.parts)),
         urgency=Urgency.INTERACTIVE if item.job_class is JobClass.INTERACTIVE else Urgency.BULK,
         is_opening=segment.index == 0,
+        speed=manner.speed,
     )
 
 

@@ -35,6 +35,9 @@ class ArtifactListQuery(BaseModel):
     cursor: str | None = Field(default=None, max_length=100)
 
 
+CODES_NAME = "codes.safetensors"
+
+
 @router.get("", response_model=schemas.ArtifactList)
 def list_artifacts(
     tenant: Tenant,
@@ -71,6 +74,8 @@ def get_artifact(asked: KnownAsked, job_id: KnownJobId, name: str) -> Response:
 def find_file(services: ApiServices, record: JobRecord, name: str) -> ArtifactRecord:
     """Of the job itself, or of a chapter. Raises a `Problem` if there is none."""
     artifact = find_artifact(record.artifacts, name) or _find_listed(services, record, name)
+    if artifact is None and name == CODES_NAME and record.artifacts:
+        raise problem("not_found", f"job {record.id} has no {CODES_NAME}: its model speaks without codes")
     if artifact is None:
         raise problem("not_found", f"job {record.id} has no artifact {name[:64]!r}; it has: {_names(record)}")
     return artifact

@@ -9,10 +9,10 @@ from api.http.problems.problem import invalid_field, problem, unsupported_langua
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.view import SegmentViewer
 from api.jobs.submission.languages import refuse_foreign_text
-from api.jobs.submission.resolving import listed
 from api.jobs.submission.voice_choice import own_voice_for
 from api.services.container import ApiServices
 from api.voices.matching import find_own_voice
+from api.voices.speakers import listed, speaker_of
 from reading.estimates import speech_units
 from rhapsode.contract.jobs.input import JobInput
 from rhapsode.contract.jobs.request import JobRequest
@@ -100,7 +100,7 @@ def _cast_member(
         raise invalid_field("/voice", "not_available", f"no worker of {spec.model} has said which voices it has")
     if card.task == "voice_design":
         raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
-    built_in = listed(voice, card.speakers)
+    built_in = speaker_of(voice, card)
     if built_in is not None:
         return _free_name(SpeakerVoice(built_in, built_in), spec)
     try:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from api.http.problems.problem import HttpProblem, invalid_field, voice_not_found
 from api.jobs.submission.input import PreparedInput, unknown_speaker
-from api.jobs.submission.resolving import listed
 from api.jobs.submission.voice_choice import ChosenVoice, OwnVoices, choose_voice, own_voice_for, refuse_overrides
+from api.voices.speakers import speaker_of
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
 from rhapsode.contract.jobs.request import JobRequest
 from storage.narration.cast import SpeakerVoice
@@ -92,7 +92,7 @@ def choose_cast(
                 continue
             raise
         if chosen.own is None:
-            members.append(SpeakerVoice(role.name, listed(role.voice, lead.card.speakers) or role.voice))
+            members.append(SpeakerVoice(role.name, speaker_of(role.voice, lead.card) or role.voice))
         else:
             members.append(SpeakerVoice(role.name, chosen.own.name, chosen.own))
             own.append(chosen)
@@ -115,7 +115,7 @@ def _member(request: JobRequest, role: Role, card: ModelCard, found: OwnVoices) 
     try:
         if card.task == "voice_design":
             raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
-        if listed(role.voice, card.speakers) is not None:
+        if speaker_of(role.voice, card) is not None:
             return ChosenVoice(card)
         record = found.get(role.voice)
         if not isinstance(record, VoiceRecord):

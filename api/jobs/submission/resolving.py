@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
 from api.jobs.submission.output import resolve_output
 from api.jobs.submission.quality import refuse_quality
+from api.voices.speakers import listed, speaker_of
 from reading.languages.names import AUTO_LANGUAGE, NORMALIZED_LANGUAGES, language_name
 from reading.plan.plan import CLOSING_MARK_BYTES
 from reading.segmenting.lengths import SegmentBounds
@@ -100,7 +100,7 @@ def _voice(request: JobRequest, card: ModelCard) -> str:
     if request.voice is None:
         detail = f"{card.name} has no voice of its own; name one of yours in `voice`, or choose another model"
         raise invalid_field("/model", "no_voice", detail)
-    if (voice := listed(request.voice, card.speakers)) is None:
+    if (voice := speaker_of(request.voice, card)) is None:
         raise voice_not_found(request.voice, card.name, card.speakers)
     return voice
 
@@ -171,9 +171,3 @@ def _instructions(given: str | None, card: ModelCard, pointer: str) -> str:
 def _room_taken(instructions: str) -> int:
     """Tokens of text that have no room beside these instructions, which the model reads with every segment."""
     return math.ceil(len(instructions.encode()) / _INSTRUCTION_BYTES_PER_TEXT_TOKEN)
-
-
-def listed(name: str, known: Sequence[str]) -> str | None:
-    """The name as the model spells it; case makes no difference."""
-    wanted = name.casefold()
-    return next((candidate for candidate in known if candidate.casefold() == wanted), None)

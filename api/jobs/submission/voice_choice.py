@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import invalid_field
-from api.jobs.submission.resolving import listed
 from api.voices.matching import choose_mode, choose_model, modes_of, reference, unfit
+from api.voices.speakers import speaker_of
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.errors import VoiceGone, VoiceNotFound
@@ -46,9 +46,9 @@ def usual_model(request: JobRequest, voice: str | None, cards: Sequence[ModelCar
     The default model, unless the caller left the choice open and only another one has the speaker it names.
     """
     default = choose_model(request.model, cards)
-    if request.model is not None or voice is None or listed(voice, default.speakers) is not None:
+    if request.model is not None or voice is None or speaker_of(voice, default) is not None:
         return default
-    having = [card for card in served_models(cards) if listed(voice, card.speakers) is not None]
+    having = [card for card in served_models(cards) if speaker_of(voice, card) is not None]
     return max(having, key=lambda card: card.updated_at_ms, default=default)
 
 
@@ -69,7 +69,7 @@ def choose_voice(request: JobRequest, voice: str | None, cards: Sequence[ModelCa
 
 def has_voice(card: ModelCard, name: str) -> bool:
     """Whether the model speaks with this name itself, so that no voice of the caller's is meant."""
-    return card.task == "voice_design" or listed(name, card.speakers) is not None
+    return card.task == "voice_design" or speaker_of(name, card) is not None
 
 
 def reference_room(own: VoiceReference | None, card: ModelCard) -> int:

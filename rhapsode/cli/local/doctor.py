@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from rhapsode.settings import ClientSettings
 
 FREE_SPACE_WANTED = 2 * 1024**3
+PACKAGED = ("small_voice", "kokoro")
+"""What comes along; the first is the default."""
+
+KOKORO_FILES = ("config.json", "voices.safetensors")
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
 MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
@@ -184,13 +188,15 @@ def _vllm() -> Generator[MachineFinding]:
 
 
 def _checkpoint(given: Path | None) -> Generator[MachineFinding]:
-    folder = given or _packaged_checkpoint()
+    is_packaged = given is None or str(given) in PACKAGED
+    folder = _packaged_checkpoint(str(given or PACKAGED[0])) if is_packaged else given
     if folder is None:
         yield MachineFinding(
-            "missing", "checkpoint", "the small voice is not part of this installation", "install it again"
+            "missing", "checkpoint", "the voices that come along are not part of this installation", "install it again"
         )
         return
-    missing = [name for name in CHECKPOINT_FILES if not os.access(folder / name, os.R_OK)]
+    files = KOKORO_FILES if is_packaged and folder.name == PACKAGED[1] else CHECKPOINT_FILES
+    missing = [name for name in files if not os.access(folder / name, os.R_OK)]
     if missing:
         remedy = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout"
         yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
@@ -198,11 +204,11 @@ def _checkpoint(given: Path | None) -> Generator[MachineFinding]:
         yield MachineFinding("ok", "checkpoint", str(folder))
 
 
-def _packaged_checkpoint() -> Path | None:
+def _packaged_checkpoint(name: str) -> Path | None:
     from importlib.util import find_spec
 
     worker = find_spec("worker")
-    folder = Path(worker.origin).parent / "small_voice" if worker and worker.origin else None
+    folder = Path(worker.origin).parent / name if worker and worker.origin else None
     return folder if folder and folder.is_dir() else None
 
 

@@ -18,12 +18,18 @@ from torch import Tensor
 
 from tests.worker.engine.contracted_engines import Case
 from worker.engine.random_checkpoint import directory
-from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from worker.engine.settings import (
+    FakeEngineSettings,
+    KokoroEngineSettings,
+    NativeEngineSettings,
+    VllmEngineSettings,
+)
 from worker.engine.vllm.supported_versions import installed
+from worker.settings import PACKAGED
 
 PARITY = Path(__file__).parents[2] / "parity"
 VARIANTS = ("base", "custom_voice", "voice_design")
-ENGINES = ("fake", "native") if installed() is None else ("fake", "native", "vllm")
+ENGINES = ("fake", "native", "kokoro") if installed() is None else ("fake", "native", "kokoro", "vllm")
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ def tiny_checkpoint(make_checkpoint: Callable[..., str], tmp_path_factory: pytes
 def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
     if request.param == "fake":
         return Case(FakeEngineSettings())
+    if request.param == "kokoro":
+        return Case(KokoroEngineSettings(PACKAGED["kokoro"]))
     if request.param == "vllm":
         return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
     return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))

@@ -37,6 +37,11 @@ def endless(engine: Engine, request_id: str) -> SpeechRequest:
     return request_for(engine, request_id, ENDLESS, 1000)
 
 
+def endless_stream(engine: Engine, request_id: str) -> SpeechRequest:
+    """Somebody listens to it: an engine of whole sentences begins with the first clause."""
+    return replace(endless(engine, request_id), urgency=Urgency.LIVE, is_opening=True)
+
+
 def result(future: Future[Speech]) -> Speech:
     return future.result(timeout=WAIT_S)
 

@@ -14,6 +14,7 @@ from tests.worker.engine.contracted_engines import (
     Case,
     assert_same,
     endless,
+    endless_stream,
     live_request_for,
     request_for,
     result,
@@ -56,7 +57,7 @@ def test_a_request_becomes_speech_of_the_announced_format(engine: Engine) -> Non
     info = engine.info
     assert speech.frames.shape == (6, info.num_codebooks)
     assert speech.frames.dtype == np.int16
-    assert 0 <= speech.frames.min() <= speech.frames.max() < info.codebook_size
+    assert all(0 <= code < info.codebook_size for code in speech.frames.flat)
     assert speech.pcm.shape == (6 * info.samples_per_frame,)
     assert speech.pcm.dtype == np.float32
     assert np.abs(speech.pcm).max() <= 1
@@ -97,7 +98,7 @@ def test_samples_are_heard_while_they_are_made_and_are_those_of_the_speech(engin
 
 
 def test_a_stream_begins_before_the_speech_ends(engine: Engine) -> None:
-    stream = SpeechStream(engine, endless(engine, "endless"))
+    stream = SpeechStream(engine, endless_stream(engine, "endless"))
 
     chunks = iter(stream)
     first, second = next(chunks), next(chunks)
@@ -117,9 +118,9 @@ def test_a_stream_of_a_request_that_is_rejected_ends_at_once(engine: Engine) -> 
 
 
 def test_a_request_joins_while_others_speak(engine: Engine) -> None:
-    before = engine.stats().frames
+    before = engine.stats().steps
     long = engine.submit(endless(engine, "long"))
-    wait_until(lambda: engine.stats().frames > before)
+    wait_until(lambda: engine.stats().active == 1 and engine.stats().steps > before)
 
     result(engine.submit(request_for(engine, "short")))
 
@@ -181,7 +182,8 @@ def test_steps_grow_while_a_request_is_active(engine: Engine) -> None:
 
     wait_until(lambda: engine.stats().steps > before.steps + 3)
 
-    assert engine.stats().frames >= before.frames + 3
+    if engine.info.num_codebooks:  # without codes, frames are known at the end of a sentence
+        assert engine.stats().frames >= before.frames + 3
     engine.cancel("long")
 
 
@@ -212,6 +214,8 @@ def test_a_prefix_that_is_no_speech_of_this_checkpoint_is_rejected(engine: Engin
     shapes = {"width": (4, info.num_codebooks + 1), "code": (4, info.num_codebooks), "length": (9, info.num_codebooks)}
     prefix = np.zeros(shapes[spoils], dtype=np.int16)
     if spoils == "code":
+        if not info.num_codebooks:
+            pytest.skip("this engine has no codes that could be wrong")
         prefix[2, 1] = info.codebook_size
 
     with pytest.raises(RequestRejected, match="the prefix"):

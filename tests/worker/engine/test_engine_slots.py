@@ -14,6 +14,7 @@ from tests.worker.engine.contracted_engines import (
     Case,
     assert_same,
     endless,
+    endless_stream,
     live_request_for,
     request_for,
     result,
@@ -70,7 +71,7 @@ def test_streams_and_whole_utterances_side_by_side_are_those_that_they_are_alone
 
 def test_a_stream_ends_with_its_engine(case: Case) -> None:
     engine = case.build(slots=1)
-    chunks = iter(SpeechStream(engine, endless(engine, "endless")))
+    chunks = iter(SpeechStream(engine, endless_stream(engine, "endless")))
     next(chunks)
 
     engine.close()

@@ -50,6 +50,12 @@ def test_a_loop_is_noticed(period: int, size: int) -> None:
     assert finding.defect is Defect.REPEATED_FRAMES
 
 
+def test_frames_without_codes_are_no_loop() -> None:
+    pcm, frames = fake_speech(TEXT, 1)
+
+    assert found(pcm, frames[:, :0]) is None
+
+
 def test_silence_that_does_not_end_is_noticed() -> None:
     pcm, frames = fake_speech(TEXT, 1)
     pcm[20 * SAMPLES_PER_FRAME :] = 0

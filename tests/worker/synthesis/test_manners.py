@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from worker.engine.interface import SamplingParams, TokenSampling
 from worker.synthesis.manners import REROLL_TEMPERATURE, Manner, Tries, manners
 
@@ -64,3 +66,16 @@ def test_a_job_that_asks_for_the_likeliest_codes_keeps_them_and_repeats_nothing(
 def test_one_attempt_is_whole_and_a_word_is_never_cut() -> None:
     assert [manner.parts for manner in made(replace(TRIES, most=1))] == [(TEXT,)]
     assert [manner.parts for manner in made(replace(TRIES, text="Yes."))] == [("Yes.",)] * 3
+
+
+def test_a_model_that_draws_nothing_speaks_slower_each_time() -> None:
+    spoken = replace(TRIES, sampling=GREEDY, has_speed=True)
+
+    assert [(each.speed, each.parts) for each in made(spoken)] == [
+        (1.0, (TEXT,)),
+        (pytest.approx(0.97), (TEXT,)),
+        (pytest.approx(0.97**2), PARTS),
+    ]
+    assert temperatures(made(spoken)) == [0, 0, 0]
+    assert made(replace(spoken, drawn=True))[0].speed == pytest.approx(0.97)
+    assert len(made(replace(spoken, greedy_wanted=True))) == 3

@@ -38,4 +38,4 @@ def decode_segment(data: bytes) -> SegmentAudio:
     stored = segment_file.decode_segment(data)
     pcm = np.frombuffer(stored.pcm, "<i2").astype(np.int16, copy=False)
     codes = np.frombuffer(stored.codes, "<i2").astype(np.int16, copy=False)
-    return SegmentAudio(stored.header, pcm, codes.reshape(-1, stored.num_codebooks))
+    return SegmentAudio(stored.header, pcm, codes.reshape(stored.num_frames, stored.num_codebooks))

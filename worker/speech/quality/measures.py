@@ -86,7 +86,7 @@ def measure(speech: Speech) -> SpeechMeasures:
         clipped_share=_clipped_share(pcm),
         finite_share=share,
         repeat=longest_repeat(speech.frames, _audible_frames(levels, len(speech.frames), loud_db)),
-        final_code=int(speech.frames[-1, 0]) if len(speech.frames) else None,
+        final_code=int(speech.frames[-1, 0]) if speech.frames.size else None,
     )
 
 
@@ -100,7 +100,7 @@ def finite_share(pcm: Pcm) -> float:
 
 def longest_repeat(frames: CodecFrames, audible: NDArray[np.bool_]) -> Repeat:
     """frames (T, Q), audible (T,): frames of silence may well be the same and do not count."""
-    if not len(frames):
+    if not frames.size:
         return Repeat(0, 0)
     names = _names(frames)
     longest = Repeat(0, 0)

@@ -27,6 +27,7 @@ from reading.spelling.normalizers import NORMALIZERS
 from reading.spelling.respelling import respelt
 from rhapsode.contract.jobs.input import Pauses
 from worker.engine.build import build_engine
+from worker.engine.cores import usable_cores
 from worker.engine.errors import EngineError
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -39,7 +40,8 @@ from worker.engine.interface import (
     SpeechRequest,
     TextFrontEnd,
 )
-from worker.engine.settings import NativeEngineSettings
+from worker.engine.kokoro.files import is_kokoro
+from worker.engine.settings import EngineSettings, KokoroEngineSettings, NativeEngineSettings
 from worker.speech.quality.calibration.calibration_file import (
     FILE_NAME,
     Calibration,
@@ -96,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
 def _calibrate(arguments: argparse.Namespace) -> None:
     language = str(arguments.language).casefold()
     lines = _lines(arguments.text or _text(language))
-    engine = build_engine(NativeEngineSettings(arguments.checkpoint, slots=arguments.slots, device=arguments.device))
+    engine = build_engine(_settings(arguments))
     try:
         spoken = _language(engine.info, language)
         speakers = _speakers(engine, arguments.reference)
@@ -110,6 +112,12 @@ def _calibrate(arguments: argparse.Namespace) -> None:
     write_calibration(calibration, path)
     voices = ", ".join(calibration.languages[spoken].voices) or "none by itself"
     logger.info("%s: %d utterances; voices that were measured: %s", path, calibration.examples[spoken], voices)
+
+
+def _settings(arguments: argparse.Namespace) -> EngineSettings:
+    if is_kokoro(arguments.checkpoint):
+        return KokoroEngineSettings(arguments.checkpoint, usable_cores())
+    return NativeEngineSettings(arguments.checkpoint, slots=arguments.slots, device=arguments.device)
 
 
 def _text(language: str) -> Path:

@@ -1,0 +1,79 @@
+"""Voices and blends by name."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from worker.engine.errors import RequestRejected
+from worker.engine.kokoro.files import VOICES_FILE, read_voices
+from worker.engine.kokoro.phones import Accent
+from worker.engine.kokoro.voices import KokoroVoices, accent_of
+from worker.settings import PACKAGED
+
+
+@pytest.fixture(scope="module")
+def voices() -> KokoroVoices:
+    return KokoroVoices(read_voices(PACKAGED["kokoro"]))
+
+
+def test_there_are_28_voices_and_the_first_is_the_default(voices: KokoroVoices) -> None:
+    assert len(voices.names) == 28
+    assert voices.names[0] == "af_heart"
+
+
+def test_each_voice_has_a_pack_of_its_own(voices: KokoroVoices) -> None:
+    packs = [voices.pack(name) for name in voices.names]
+
+    assert {(pack.shape, pack.dtype.name) for pack in packs} == {((510, 256), "float32")}
+    assert len({hashlib.sha256(pack.tobytes()).digest() for pack in packs}) == 28
+
+
+def test_a_blend_is_the_weighted_mean(voices: KokoroVoices) -> None:
+    bella, sky = voices.pack("af_bella"), voices.pack("af_sky")
+
+    np.testing.assert_allclose(voices.pack("af_bella(2)+af_sky(1)"), (2 * bella + sky) / 3, atol=1e-5)
+    np.testing.assert_allclose(voices.pack("af_bella+af_sky"), (bella + sky) / 2, atol=1e-5)
+    np.testing.assert_allclose(voices.pack("af_bella(0.5)+af_sky(0)"), bella, atol=1e-5)
+
+
+def test_neighbour_rows_are_alike(voices: KokoroVoices) -> None:
+    rows = voices.pack("af_heart")[100:110]
+    similarities = [one @ two / np.linalg.norm(one) / np.linalg.norm(two) for one, two in pairwise(rows)]
+
+    assert min(similarities) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nobody", "unknown voice 'nobody'; there are af_heart"),
+        ("af_bella+nobody", "unknown voice 'nobody'"),
+        ("af_bella(2", "no voice and no blend"),
+        ("af_bella(-1)+af_sky", "no voice and no blend"),
+        ("af_bella+", "no voice and no blend"),
+        ("af_bella(0)+af_sky(0)", "weights"),
+        ("+".join(["af_bella"] * 9), "at most 8"),
+    ],
+)
+def test_a_wrong_name_is_told(voices: KokoroVoices, name: str, said: str) -> None:
+    with pytest.raises(RequestRejected) as rejection:
+        voices.pack(name)
+
+    assert said in str(rejection.value)
+
+
+def test_the_first_voice_of_a_blend_decides_the_accent() -> None:
+    assert accent_of("af_heart") is Accent.AMERICAN
+    assert accent_of("bm_fable+af_heart") is Accent.BRITISH
+
+
+def test_the_licence_and_the_notice_lie_beside_the_voices() -> None:
+    folder = PACKAGED["kokoro"]
+
+    assert (folder / VOICES_FILE).stat().st_size < 8_000_000
+    assert "Apache License" in (folder / "LICENSE").read_text(encoding="utf-8")
+    assert all(name in (folder / "NOTICE").read_text(encoding="utf-8") for name in ("hexgrad", "Koniwa", "SIWIS"))

@@ -1,0 +1,118 @@
+"""From a request to its samples: parts, phones, calls of the model, quiet edges cut off. It knows no threads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.engine.errors import RequestRejected
+from worker.engine.interface import BuiltInSpeaker, EngineInfo, Pcm, SpeechRequest, Urgency
+from worker.engine.kokoro.model import MOST_PHONES, SAMPLES_PER_FRAME, KokoroModel, ModelCall
+from worker.engine.kokoro.phones import phones_of
+from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of
+
+SLOWEST, FASTEST = 0.5, 2.0
+"""What `SpeechRequest.speed` may be; beyond these the model mumbles."""
+
+_NO_SOUND = frozenset(' ;:,.!?—…"()“”ˈˌː')
+_CLAUSE = re.compile(r"(?<=[,;:—!?])\s+")
+_LEAST_CLAUSE = 10
+"""Characters of either part: a shorter one is spoken badly by itself."""
+
+_QUIET = 0.004
+"""Root mean square of a frame in which nothing is heard; full scale is 1."""
+_KEPT_FRAMES = 2
+"""Quiet frames left at either edge: 50 ms, in which speech fades."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A request that can be spoken. parts: phones of each call, in order. skipped: frames that were heard elsewhere."""
+
+    parts: tuple[str, ...]
+    pack: VoicePack
+    speed: float
+    most_frames: int | None
+    skipped: int
+
+
+def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices, model: KokoroModel) -> Utterance:
+    """Raises RequestRejected for what this model can never say."""
+    voice = _voice(request)
+    _refuse(request, info)
+    pack = voices.pack(voice)
+    parts = [model.known(phones_of(text, accent_of(voice)).symbols) for text in _texts(request)]
+    if not any(_is_heard(part) for part in parts):
+        raise RequestRejected(f"there is nothing to speak in {request.text[:40]!r}: it has no phones")
+    longest = max(map(len, parts))
+    if longest > MOST_PHONES:
+        raise RequestRejected(f"the text has {longest} phones; the model takes {MOST_PHONES}")
+    skipped = 0 if request.prefix is None else len(request.prefix)
+    return Utterance(tuple(filter(_is_heard, parts)), pack, request.speed, request.max_frames, skipped)
+
+
+def spoken_parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterator[Pcm]:
+    """The samples of each part, whole frames of them; fewer where the request bounds them or has heard the first."""
+    skipped, left = said.skipped, said.most_frames
+    for phones in said.parts:
+        if left == 0:
+            return
+        pcm = without_edges(model.say(phones, said.pack[len(phones) - 1], said.speed, call))
+        num_frames = len(pcm) // SAMPLES_PER_FRAME
+        end = num_frames if left is None else min(num_frames, left)
+        yield pcm[min(skipped, end) * SAMPLES_PER_FRAME : end * SAMPLES_PER_FRAME]
+        skipped = max(0, skipped - end)
+        left = None if left is None else left - end
+
+
+def without_edges(pcm: Pcm) -> Pcm:
+    """The frames from the first to the last that are heard, and a little around them."""
+    levels = np.sqrt(np.square(pcm.reshape(-1, SAMPLES_PER_FRAME)).mean(axis=1))
+    heard = np.flatnonzero(levels > _QUIET)
+    if not len(heard):
+        return pcm
+    first, last = max(0, heard[0] - _KEPT_FRAMES), min(len(levels), heard[-1] + 1 + _KEPT_FRAMES)
+    return np.clip(pcm[first * SAMPLES_PER_FRAME : last * SAMPLES_PER_FRAME], -1, 1)
+
+
+def _voice(request: SpeechRequest) -> str:
+    match request.conditioning:
+        case BuiltInSpeaker(name, ""):
+            return name
+        case BuiltInSpeaker():
+            raise RequestRejected("Kokoro takes no instructions")
+        case _:
+            raise RequestRejected("Kokoro speaks in its own voices and cannot clone")
+
+
+def _refuse(request: SpeechRequest, info: EngineInfo) -> None:
+    if request.text_is_open:
+        raise RequestRejected("Kokoro speaks whole sentences: a text that is still being written is sent when it ends")
+    if request.language not in ("auto", *info.languages):
+        raise RequestRejected(f"unknown language {request.language!r}; Kokoro speaks {', '.join(info.languages)}")
+    if not SLOWEST <= request.speed <= FASTEST:
+        raise RequestRejected(f"speed should be from {SLOWEST} to {FASTEST}, not {request.speed}")
+    if request.max_frames is not None and request.max_frames < 1:
+        raise RequestRejected(f"max_frames should be at least 1, is {request.max_frames}")
+    prefix = request.prefix
+    if prefix is not None and (prefix.ndim != 2 or prefix.shape[1]):
+        raise RequestRejected(f"the prefix has shape {prefix.shape}, not (P, 0)")
+    if prefix is not None and request.max_frames is not None and len(prefix) >= request.max_frames:
+        raise RequestRejected(f"the prefix has {len(prefix)} frames, and the request ends after {request.max_frames}")
+
+
+def _texts(request: SpeechRequest) -> tuple[str, ...]:
+    """The first clause by itself where somebody waits for the first sound."""
+    text = request.text.strip()
+    if request.urgency is Urgency.LIVE and request.is_opening:
+        for cut in _CLAUSE.finditer(text):
+            if cut.start() >= _LEAST_CLAUSE and len(text) - cut.end() >= _LEAST_CLAUSE:
+                return text[: cut.start()], text[cut.end() :]
+    return (text,)
+
+
+def _is_heard(phones: str) -> bool:
+    return not _NO_SOUND.issuperset(phones)
