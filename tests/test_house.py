@@ -15,7 +15,11 @@ MADE = ROOT / "rhapsode/client/sync"
 SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
+KOKORO = ROOT / "worker/engine/kokoro"
+"""A second engine, which replaces nothing: it has its own limit."""
+
 MOST_LINES = 111_200
+MOST_KOKORO_LINES = 1_300
 MOST_SMALL_FILES = 51
 SMALL_LINES = 45
 MOST_ENTRIES = 15
@@ -44,7 +48,10 @@ def test_a_public_class_name_stands_for_one_class() -> None:
 
 
 def test_the_product_does_not_grow() -> None:
-    assert sum(map(num_lines, modules().values())) <= MOST_LINES
+    kokoro = [file for file in modules().values() if file.is_relative_to(KOKORO)]
+
+    assert sum(map(num_lines, kokoro)) <= MOST_KOKORO_LINES
+    assert sum(map(num_lines, modules().values())) - sum(map(num_lines, kokoro)) <= MOST_LINES
 
 
 def test_few_small_files_have_one_importer() -> None:
