@@ -12,7 +12,7 @@ from rhapsode.cli.narrate.sent_files import readable, reading
 
 CoverOption = Annotated[
     Path | None,
-    typer.Option(metavar="IMAGE", help="The files' cover, JPEG or PNG; else the document's own."),
+    typer.Option(metavar="IMAGE", help="The cover, JPEG or PNG. Default: the document's."),
 ]
 
 

@@ -19,21 +19,23 @@ if TYPE_CHECKING:
 
 ServerOption = Annotated[
     str | None,
-    typer.Option("--server", metavar="URL", help="API to use; else RHAPSODE_SERVER_URL, else the one on this machine."),
+    typer.Option(
+        "--server", metavar="URL", help="Server to use. Default: RHAPSODE_SERVER_URL, or the server on this machine."
+    ),
 ]
 DataDirOption = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", metavar="DIR", help="Data folder of the stack; else RHAPSODE_DATA_DIR, else the user's."
+        "--data-dir",
+        metavar="DIR",
+        help="Data folder of the local server. Default: RHAPSODE_DATA_DIR, or your user folder.",
     ),
 ]
-SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Segments that are spoken at the same time.")]
+SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint; else the small voice that comes along.")
+    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint. Default: the included small voice.")
 ]
-DeviceOption = Annotated[
-    str | None, typer.Option(help="Where the model runs: cpu, or GPUs such as cuda:0,cuda:1; a worker speaks on each.")
-]
+DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -37,22 +37,25 @@ _ROOM_WANTED = 10 * 1024**3
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """The engine of this machine, where no --url is given."""
+    """Engine of this machine, without --url."""
 
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A checkpoint of yours, instead of random weights of a published size."),
+        typer.Option(metavar="DIR", help="Your checkpoint. Default: random weights of a published size."),
     ] = None
     size: Annotated[
         list[str] | None,
         typer.Option(metavar="SIZE", help=f"Of the random weights: {' or '.join(SIZES)}, several times; else 1.7b."),
     ] = None
     device: Annotated[
-        str | None, typer.Option(help="cpu, or one GPU such as cuda:1; else the first GPU, if there is one.")
+        str | None, typer.Option(help="cpu, or one GPU such as cuda:1. Default: the first GPU, or the CPU.")
     ] = None
     precision: Annotated[
         PrecisionName | None,
-        typer.Option(help="Of the language model's cache and MLPs, else bfloat16; float8 on GPUs that have it."),
+        typer.Option(
+            help="Precision of the language model's cache and MLPs. Default: bfloat16. float8 needs a GPU that "
+            "supports it."
+        ),
     ] = None
 
 

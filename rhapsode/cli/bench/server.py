@@ -48,97 +48,110 @@ class ServerOptions:
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Of server: rhapsode (the default), rhapsode-live, rhapsode-jobs, openai, kokoro, vllm-omni, "
+            help="Kind of server: rhapsode (default), rhapsode-live, rhapsode-jobs, openai, kokoro, vllm-omni, "
             "sglang-omni, nari or nari-live.",
         ),
     ] = None
-    model: Annotated[str | None, typer.Option(help="Sent with each request; else the server chooses.")] = None
-    voice: Annotated[str | None, typer.Option(help="Sent with each request; else the server chooses.")] = None
-    instructions: Annotated[str | None, typer.Option(help="How to speak, or which voice to design.")] = None
+    model: Annotated[str | None, typer.Option(help="Send this with each request. Default: the server chooses.")] = None
+    voice: Annotated[str | None, typer.Option(help="Send this with each request. Default: the server chooses.")] = None
+    instructions: Annotated[str | None, typer.Option(help="Describe the speaking style, or the voice to design.")] = (
+        None
+    )
     task: Annotated[
         str | None,
         typer.Option(
             metavar="TASK",
-            help="Whose voice: custom-voice, voice-design (with --instructions), x-vector or in-context (with "
-            "--reference); else the server chooses.",
+            help="custom-voice, voice-design (with --instructions), x-vector or in-context (with --reference). "
+            "Default: the server chooses.",
         ),
     ] = None
     reference: Annotated[
         Path | None,
         typer.Option(
-            metavar="WAV", help="A recording: --task speaks like it, --quality says how alike the voices are."
+            metavar="WAV", help="A recording: --task clones its voice, and --quality compares voices with it."
         ),
     ] = None
-    reference_text: Annotated[str | None, typer.Option(help="What the recording says, for in-context.")] = None
+    reference_text: Annotated[str | None, typer.Option(help="The words of the recording, for in-context.")] = None
     param: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=JSON", help="A further field of each request, such as seed=7; several times."),
+        typer.Option(
+            metavar="NAME=JSON", help="An additional field of each request, such as seed=7. Repeat it for more."
+        ),
     ] = None
     key_from: Annotated[
         str | None,
-        typer.Option(metavar="VARIABLE", help="Where the environment has the key, else RHAPSODE_API_KEY for ours."),
+        typer.Option(
+            metavar="VARIABLE", help="The environment variable with the key. Default for Rhapsode: RHAPSODE_API_KEY."
+        ),
     ] = None
     rates: Annotated[
         str | None,
-        typer.Option(metavar="N,N...", help="Requests a second, whether answered or not; one measurement for each."),
+        typer.Option(
+            metavar="N,N...", help="Requests per second, independent of answers. Each number is one measurement."
+        ),
     ] = None
     arrivals: Annotated[
-        PatternName | None, typer.Option(help="How requests of a rate come: at random (poisson, the default), or even.")
+        PatternName | None, typer.Option(help="Spacing of requests with --rates: poisson (default), or even.")
     ] = None
     recorded: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Requests as they once came: a line for each, with its second."),
+        typer.Option(metavar="FILE", help="Replay recorded requests: one line for each, with its second."),
     ] = None
     ramp: Annotated[
-        bool, typer.Option("--ramp", help="Look for the most streams that are spoken as fast as they are heard.")
+        bool, typer.Option("--ramp", help="Find the largest number of streams without buffer underruns.")
     ] = False
     buffer: Annotated[
         float | None,
-        typer.Option(min=0, max=10_000, help="Of a listener, in ms, else 0: for it holes are counted."),
+        typer.Option(min=0, max=10_000, help="Playback buffer in ms for counting underruns. Default: 0."),
     ] = None
-    seconds: Annotated[float | None, typer.Option(min=1, max=3600, help="Of each measurement, else 20.")] = None
+    seconds: Annotated[
+        float | None, typer.Option(min=1, max=3600, help="Duration of each measurement. Default: 20.")
+    ] = None
     warm_up: Annotated[
-        float | None, typer.Option(min=0, max=3600, help="Seconds before it that are not counted, else 5.")
+        float | None, typer.Option(min=0, max=3600, help="Uncounted seconds before each measurement. Default: 5.")
     ] = None
-    timeout: Annotated[float | None, typer.Option(min=1, max=3600, help="Seconds for one request, else 120.")] = None
+    timeout: Annotated[
+        float | None, typer.Option(min=1, max=3600, help="Seconds to wait for one request. Default: 120.")
+    ] = None
     lengths: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of the texts, of short,medium,long; else all of them.")
+        str | None, typer.Option(metavar="NAMES", help="Lengths of texts: short,medium,long. Default: all.")
     ] = None
-    languages: Annotated[str | None, typer.Option(metavar="NAMES", help="Of the texts, of en,zh,mixed; else en.")] = (
-        None
-    )
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Of texts and arrivals, else 0; another one gives other texts.")
+    languages: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Languages of texts: en,zh,mixed. Default: en.")
     ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of texts and arrivals. Default: 0.")] = None
     clients: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Processes that ask, else one for each two cores, four at most.")
+        int | None, typer.Option(min=1, max=64, help="Client processes. Default: one for two cores, at most 4.")
     ] = None
     quality: Annotated[
-        int | None, typer.Option(min=1, max=1000, metavar="N", help="Texts spoken at the end to be judged, twice each.")
+        int | None,
+        typer.Option(min=1, max=1000, metavar="N", help="Rate the quality of this number of texts, each spoken twice."),
     ] = None
     whisper: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Weights of faster-whisper that read what was said, also in Chinese."),
+        typer.Option(metavar="DIR", help="Weights of faster-whisper for --quality, which read Chinese too."),
     ] = None
-    recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep what was judged there, as WAVs.")] = None
+    recordings: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Save the recordings of --quality in this folder as WAV.")
+    ] = None
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page there, with plots; it needs no network.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with plots. It needs no network.")
     ] = None
-    continue_: Annotated[
-        bool, typer.Option("--continue", help="Measure what the report at --json lacks, and keep what it has.")
-    ] = False
+    continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to the report at --json.")] = (
+        False
+    )
     baseline: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="Of a server of the same kind: both are measured in turns and compared; status 1 where it is worse.",
+            help="Compare with this server in turns. The exit status is 1 if --url is worse.",
         ),
     ] = None
     worse_than: Annotated[
         float | None,
-        typer.Option(min=1, max=100, help="With --baseline: by which factor a figure has to be worse, else 1.25."),
+        typer.Option(min=1, max=100, help="With --baseline: the factor that counts as worse. Default: 1.25."),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter measurements: 90 seconds.")] = False
+    quick: Annotated[bool, typer.Option("--quick", help="Make fewer and shorter measurements: 90 seconds.")] = False
 
 
 def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> None:

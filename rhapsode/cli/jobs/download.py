@@ -29,26 +29,25 @@ def download(
     job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Which of its files, as `jobs show` lists them; else all."),
+        typer.Argument(metavar="NAME...", help="Files to download, named as in `jobs show`. Default: all."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="PATH", help="A folder, or for one file its name; else here."),
+        typer.Option("--output", "-o", metavar="PATH", help="A folder, or a file name for one file. Default: here."),
     ] = None,
     by_segment: Annotated[
-        bool, typer.Option("--segments", help="In place of the files, each finished segment as a WAV.")
+        bool, typer.Option("--segments", help="Download each finished segment as a WAV instead.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that are others.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files with other content.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch the files of a job: speech, subtitles, manifest.
+    """Download a job's audio, subtitles and manifest.
 
-    Each is checked by its sha256 and shows under its name only when it is whole. One that is here already is not
-    fetched again, so that what was interrupted goes on when it is repeated. With --segments what a failed or running
-    job has spoken so far; the folder is called like the job unless -o names another. With --json one JSON object a
-    line for each file.
+    Each file is verified, and appears when it is complete. A repeat continues an interrupted download and skips
+    complete files. With --segments you get the speech so far, in a folder named after the job. With --json: one JSON
+    object per file.
     """
     if by_segment and names:
         raise Misuse("--segments is for all finished segments; leave the names out")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
 
 WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Come back when the narration is whole again; status 0 if it is.")
+    bool, typer.Option("--wait", help="Wait for the new files. The exit status is 0 if they succeed.")
 ]
 
 

@@ -37,14 +37,12 @@ class _Sink(Protocol):
 
 
 def say(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="What is said; - reads standard input, word by word as it comes.")
-    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads standard input word by word.")],
     voice: job_options.Voice = None,
     model: job_options.Model = None,
     language: job_options.Language = None,
     instructions: job_options.Instructions = None,
-    speed: Annotated[float | None, typer.Option(min=0.5, max=2.0, help="How much faster, at the same pitch.")] = None,
+    speed: Annotated[float | None, typer.Option(min=0.5, max=2.0, help="Speed factor at constant pitch.")] = None,
     seed: job_options.Seed = None,
     do_sample: job_options.SamplingDoSample = None,
     temperature: job_options.SamplingTemperature = None,
@@ -52,20 +50,20 @@ def say(
     top_p: job_options.SamplingTopP = None,
     repetition_penalty: job_options.SamplingRepetitionPenalty = None,
     play: Annotated[
-        bool | None, typer.Option("--play/--no-play", help="Heard on this machine, as it is by default.")
+        bool | None, typer.Option("--play/--no-play", help="Play the speech on this machine. Default: play.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A WAV, which is there when the speech is whole.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the complete speech to this WAV file.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Hear a text while it is spoken, from a server that runs.
+    """Play a text as a server speaks it.
 
     For instance: rhapsode say "Hello." or: llm "Tell me a story" | rhapsode say -
 
-    Played by sounddevice where it is installed, else by ffplay. Ctrl-C stops it, and saves nothing.
+    It plays through sounddevice if that is installed, otherwise through ffplay. Ctrl-C stops it and saves nothing.
     """
     from rhapsode.cli.consoles import VisibleConsole
 

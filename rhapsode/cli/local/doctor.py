@@ -44,9 +44,9 @@ class MachineFinding:
 
 
 def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:
-    """Check whether this machine can run Rhapsode, and say what is missing and how to get it.
+    """Find what this machine lacks to run Rhapsode.
 
-    With --json one JSON object a line for each finding.
+    With --json: one JSON object per line.
     """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)

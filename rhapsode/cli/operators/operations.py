@@ -25,14 +25,14 @@ QUEUE_HEADINGS = ("queue", "class", "waiting", "backlog", "oldest", "workers", "
 DEAD_LETTER_HEADINGS = ("entry", "at", "tenant", "job", "item", "code", "detail")
 
 dlq = typer.Typer(
-    help="Items that were given up: what a worker died of, what no attempt could speak.",
+    help="List work that failed after all retries (dead letters).",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
 def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List the worker processes and what their engines do."""
+    """List worker processes and their load."""
     with connected(server, data_dir) as client:
         found = client.operations.workers()
     if as_json:
@@ -45,7 +45,7 @@ def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json
 
 
 def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Show what waits for which workers, and for how long."""
+    """Show waiting work for each pool, and its waiting time."""
     with connected(server, data_dir) as client:
         found = client.operations.queues()
     if as_json:
@@ -65,14 +65,17 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
 
 
 def drain(
-    worker: Annotated[str, typer.Argument(metavar="WORKER", help="Its name, as `rhapsode workers` shows it.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Let it claim again.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when nothing is left in its hands.")] = False,
+    worker: Annotated[str, typer.Argument(metavar="WORKER", help="The worker's name from `rhapsode workers`.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Allow new work again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the worker has no work.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a worker claim nothing more. It finishes what it holds and stays, also over restarts under its name."""
+    """Stop new work for a worker.
+
+    The worker finishes its current work and stays. The stop survives restarts under the same name.
+    """
     if undo and wait:
         raise Misuse("--undo and --wait exclude each other")
     with connected(server, data_dir) as client:
@@ -90,7 +93,10 @@ def drain(
 
 
 def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Count everything again and compare with the counters. Status 1 if they differ."""
+    """Compare stored counters with a new count.
+
+    The exit status is 1 if they differ.
+    """
     with connected(server, data_dir) as client:
         found = client.operations.audit()
     if as_json:
@@ -104,7 +110,10 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
 
 
 def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """After Redis was lost or restored: bring back the jobs it does not know, and let workers claim again."""
+    """Repair Redis after a loss or a restore.
+
+    It restores the jobs that Redis lost, and lets workers claim work again.
+    """
     seen = restored = marked = gone = mended = 0
     with connected(server, data_dir) as client:
         for step in client.operations.reconcile():
@@ -125,7 +134,7 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_js
 
 @dlq.command("list")
 def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List items that were given up, the newest first."""
+    """List dead letters, newest first."""
     with connected(server, data_dir) as client:
         found = list(client.operations.dead_letters())
     if as_json:
@@ -137,12 +146,12 @@ def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = Non
 
 @dlq.command("rm")
 def forget_dead_letter(
-    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="First column of `rhapsode dlq list`.")],
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The first column of `rhapsode dlq list`.")],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take an entry off the list: somebody has seen to it. Its job stays as it is."""
+    """Remove an entry; its job stays unchanged."""
     with connected(server, data_dir) as client:
         client.operations.forget_dead_letter(entry)
     echo(deleted(entry).document if as_json else f"{entry} removed")

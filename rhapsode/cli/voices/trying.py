@@ -16,20 +16,22 @@ SENTENCE = "The wind and the sun were disputing which of them was the stronger, 
 
 
 def try_voices(
-    voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, heard in turn.")],
-    text: Annotated[str, typer.Option(help="What they say.")] = SENTENCE,
+    voices: Annotated[
+        list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, played in this order.")
+    ],
+    text: Annotated[str, typer.Option(help="The sentence.")] = SENTENCE,
     model: job_options.Model = None,
     language: job_options.Language = None,
     seed: job_options.Seed = None,
     play: Annotated[
-        bool | None, typer.Option("--play/--no-play", help="Heard on this machine, as it is by default.")
+        bool | None, typer.Option("--play/--no-play", help="Play the speech on this machine. Default: play.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Of one voice: a WAV of what it said.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a WAV file, for one voice.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Hear voices of a running server say a sentence, without making a job.
+    """Play a sentence in each voice.
 
     For instance: rhapsode voices try slt rms
     """

@@ -193,20 +193,20 @@ def test_the_command_line_starts_without_pydantic() -> None:
 
 
 def test_the_options_of_narrate_are_told_by_theme(run_cli: Any) -> None:
-    said = run_cli("narrate", "--help").stdout
+    said = run_cli("narrate", "--help-all").stdout
 
     headings = [line.partition(";")[0].rstrip(":") for line in said.splitlines() if line[:1].isalpha()]
     assert headings == [
         "Usage: rhapsode narrate [OPTIONS] FILE",
         "Arguments",
         "Options",
-        "Who speaks, and how the text is read",
-        "How it is drawn",
-        "How each segment is checked",
-        "When it is made, and who is told",
-        "What is written",
-        "What the files say of themselves",
-        "Which server speaks, or what one of this command's own is like",
+        "Voice and text",
+        "Sampling",
+        "Quality checks",
+        "Schedule and webhook",
+        "Audio files",
+        "Tags",
+        "Server",
     ]
 
 
