@@ -1,4 +1,4 @@
-"""`rhapsode workers|queues|drain|audit|dlq|reconcile`: what operators look at and press."""
+"""`rhapsode workers|queues|drain|audit|dlq|reconcile`: for operators."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
 LOOK_S = 0.5
-WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace", "process")
-QUEUE_HEADINGS = ("queue", "class", "waiting", "backlog", "oldest", "workers", "pace")
+WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace")
+QUEUE_HEADINGS = ("queue", "class", "jobs", "tenants", "audio", "oldest", "workers", "pace")
 DEAD_LETTER_HEADINGS = ("entry", "at", "tenant", "job", "item", "code", "detail")
 
 dlq = typer.Typer(
@@ -32,7 +32,10 @@ dlq = typer.Typer(
 
 
 def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List worker processes and their load."""
+    """List worker processes and their load.
+
+    batch: filled part of the batch. pace: seconds of audio per second. With --json: host and process id too.
+    """
     with connected(server, data_dir) as client:
         found = client.operations.workers()
     if as_json:
@@ -41,11 +44,14 @@ def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json
         return
     print_rows(WORKER_HEADINGS, [_worker_columns(worker) for worker in found])
     if not found:
-        echo("no worker was heard of in the last minute", err=True)
+        echo("no worker sent a heartbeat in the last minute", err=True)
 
 
 def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Show waiting work for each pool, and its waiting time."""
+    """Show waiting work for each pool, and its waiting time.
+
+    audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
+    """
     with connected(server, data_dir) as client:
         found = client.operations.queues()
     if as_json:
@@ -54,14 +60,13 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
     print_rows(QUEUE_HEADINGS, [_queue_columns(queue, rank) for queue in found.data for rank in queue.classes])
     totals = found.totals
     echo(
-        f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
-        f"{totals.backlog_audio_s:.0f} s of audio to speak, "
-        f"{totals.audio_s_per_s:.1f} audio s/s now, {totals.leases} items under way, "
-        f"{totals.retries_waiting} wait for another try, {totals.dead_letters} given up",
+        f"{totals.unfinished_jobs} unfinished jobs, {totals.scheduled_jobs} scheduled, {totals.leases} items running\n"
+        f"{totals.backlog_audio_s:.0f} s of audio left, {totals.audio_s_per_s:.1f}x real time now, "
+        f"{totals.retries_waiting} retries, {totals.dead_letters} dead letters",
         err=True,
     )
     if totals.claims_held:
-        echo(f"nothing is claimed: {totals.claims_held}", err=True)
+        echo(f"workers claim nothing: {totals.claims_held}", err=True)
 
 
 def drain(
@@ -127,8 +132,8 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_js
         echo(json.dumps({**jobs, "counters_mended": mended}))
         return
     echo(
-        f"{seen} jobs in the journal: {restored} brought back, {marked} unfinished ones take what lies in the store, "
-        f"{gone} were deleted since; {mended} counters put right"
+        f"{seen} jobs in the journal: {restored} restored, {marked} continue from the object store, "
+        f"{gone} deleted since; {mended} counters corrected"
     )
 
 
@@ -176,11 +181,10 @@ def _worker_columns(worker: WorkerView) -> tuple[str, ...]:
         worker.name,
         ", ".join((worker.state, *(f"{task} is down" for task in worker.tasks_down))),
         " or ".join((worker.queue or worker.role, *worker.other_models)),
-        f"{worker.leases} under way",
-        f"{worker.slots} slots" if worker.slots is not None else "-",
-        f"batch {engine.batch_fill:.0%}" if engine and engine.batch_fill is not None else "-",
-        f"{engine.audio_s_per_s:.1f} audio s/s" if engine and engine.audio_s_per_s is not None else "-",
-        f"{worker.host}:{worker.pid}",
+        str(worker.leases),
+        str(worker.slots) if worker.slots is not None else "-",
+        f"{engine.batch_fill:.0%}" if engine and engine.batch_fill is not None else "-",
+        f"{engine.audio_s_per_s:.1f}x" if engine and engine.audio_s_per_s is not None else "-",
     )
 
 
@@ -188,11 +192,12 @@ def _queue_columns(queue: QueueView, rank: QueueClass) -> tuple[str, ...]:
     return (
         queue.name,
         rank.job_class,
-        f"{rank.jobs} jobs of {rank.tenants} tenants wait",
-        f"{rank.backlog_audio_s:.0f} s to speak",
-        "-" if rank.oldest_wait_s is None else f"longest wait {rank.oldest_wait_s:.1f} s",
-        f"{queue.workers} workers, {queue.slots} slots",
-        "-" if queue.pace is None else f"{queue.pace:.1f} audio s/s",
+        str(rank.jobs),
+        str(rank.tenants),
+        f"{rank.backlog_audio_s:.0f} s",
+        "-" if rank.oldest_wait_s is None else f"{rank.oldest_wait_s:.1f} s",
+        str(queue.workers),
+        "-" if queue.pace is None else f"{queue.pace:.1f}x",
     )
 
 
