@@ -56,7 +56,7 @@ def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> 
     """For options that may be given several times. Raises `Misuse` naming what there is."""
     for name in given:
         if name not in known:
-            raise Misuse(f"{option}: {name!r} is none of {', '.join(known)}")
+            raise Misuse(f"{option}: {name!r} is not one of {', '.join(known)}")
 
 
 def read_time(option: str, text: str) -> datetime:
@@ -67,7 +67,7 @@ def read_time(option: str, text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         example = "2026-12-01T08:00, with +01:00 or Z behind it if you like"
-        raise Misuse(f"{option}: {text!r} is no time; write {example}") from error
+        raise Misuse(f"{option}: {text!r} is not a time; write {example}") from error
 
 
 def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:
@@ -92,5 +92,5 @@ def choose_checkpoint(option: Path | None) -> Path | None:
     if not option.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
     if not (option / "config.json").is_file():
-        raise Misuse(f"--checkpoint: {option} lacks config.json; it is no checkpoint in the published layout")
+        raise Misuse(f"--checkpoint: {option} lacks config.json; it is not a checkpoint in the published layout")
     return option.resolve()

@@ -49,7 +49,7 @@ def _refuse_beside_compare(
     shared: SharedOptions, engine: EngineOptions, server: ServerOptions, url: str | None
 ) -> None:
     if (shared, engine, server, url) != (SharedOptions(), EngineOptions(), ServerOptions(), None):
-        raise Misuse("--compare goes with no other option: it reads two reports")
+        raise Misuse("--compare takes no other option: it reads two reports")
 
 
 def _refuse_given(options: EngineOptions | ServerOptions, how: str) -> None:

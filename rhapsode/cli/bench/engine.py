@@ -45,7 +45,9 @@ class EngineOptions:
     ] = None
     size: Annotated[
         list[str] | None,
-        typer.Option(metavar="SIZE", help=f"Of the random weights: {' or '.join(SIZES)}, several times; else 1.7b."),
+        typer.Option(
+            metavar="SIZE", help=f"Size of the weights: {' or '.join(SIZES)}. Repeat it for both. Default: 1.7b."
+        ),
     ] = None
     device: Annotated[
         str | None, typer.Option(help="cpu, or one GPU such as cuda:1. Default: the first GPU, or the CPU.")
@@ -68,7 +70,7 @@ def bench_engine(options: EngineOptions, shared: SharedOptions) -> None:
     check_choices("--size", options.size or (), SIZES)
     place = _choose_device(options.device)
     if options.size and (options.checkpoint or place == "cpu"):
-        raise Misuse("--size is of random weights on a GPU; it goes with neither --checkpoint nor a CPU")
+        raise Misuse("--size is for random weights on a GPU, without --checkpoint")
     report = BenchReport(environment=read_environment(["rhapsode", *sys.argv[1:]]), price_per_gpu_hour=shared.price)
     with _scratch(place) as folder:
         models = _models(choose_checkpoint(options.checkpoint), options.size, place, folder)
@@ -131,7 +133,7 @@ def _choose_device(option: str | None) -> str:
         if option != "cpu" and not option.startswith("cuda"):
             raise Misuse(f"--device: {option!r} is neither cpu nor a GPU such as cuda:0")
         if "," in option:
-            raise Misuse("--device: one at a time is measured")
+            raise Misuse("--device: name one device")
     if option == "cpu":
         return option
     found = find_gpus(is_asked=option is not None)
@@ -140,7 +142,7 @@ def _choose_device(option: str | None) -> str:
         return known[0] if known else "cpu"
     named = "cuda:0" if option == "cuda" else option
     if named not in known:
-        raise Misuse(f"--device: there is no {named} here, but {', '.join(known) or found.note or 'no GPU'}")
+        raise Misuse(f"--device: {named} is not on this machine; it has {', '.join(known) or found.note or 'no GPU'}")
     return named
 
 

@@ -38,7 +38,7 @@ def read_streams(option: str, most: int) -> tuple[int, ...]:
     try:
         numbers = tuple(sorted({int(part) for part in option.split(",")}))
     except ValueError:
-        raise Misuse(f"--streams: {option!r} is no list of numbers such as 1,64,256") from None
+        raise Misuse(f"--streams: {option!r} is not a list of numbers such as 1,64,256") from None
     if numbers[0] < 1 or numbers[-1] > most:
         raise Misuse(f"--streams: from 1 to {most}")
     return numbers

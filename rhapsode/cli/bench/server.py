@@ -161,9 +161,9 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     if options.quality is not None:
         require_packages("worker")
     elif options.recordings is not None:
-        raise Misuse("--recordings needs --quality: nothing else is kept")
+        raise Misuse("--recordings needs --quality")
     elif options.whisper is not None:
-        raise Misuse("--whisper needs --quality: nothing else is read")
+        raise Misuse("--whisper needs --quality")
     plan = _plan(url, options, shared)
     if options.baseline is not None:
         _bench_in_turns(plan, options, shared)
@@ -189,7 +189,7 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     from rhapsode.bench.server.text_report import text_report
 
     if options.ramp or options.quality is not None or options.continue_:
-        raise Misuse("--baseline goes without --ramp, --quality and --continue: loads are measured in turns")
+        raise Misuse("--baseline excludes --ramp, --quality and --continue: it measures loads in turns")
     other = replace(plan, speaking=replace(plan.speaking, url=_address("--baseline", options.baseline or "")))
     report, baseline = _report(plan, options, shared), _report(other, options, shared)
     report.baseline = baseline
@@ -200,7 +200,7 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     found = compare(baseline, report)
     echo(text_report(report), nl=False)
     echo(
-        f"\nThe baseline, in turns with it, is the first and this server the second:\n{text_comparison(found)}",
+        f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}",
         nl=False,
     )
     _save(report, shared.json, options.html)
@@ -247,7 +247,7 @@ def _continued(report: ServerReport, plan: BenchPlan, json: Path | None) -> Serv
     from rhapsode.bench.server.report import NotTheSame, continued
 
     if json is None:
-        raise Misuse("--continue needs --json: it goes on from that report")
+        raise Misuse("--continue needs --json with a report")
     if not json.exists():
         return report
     try:
@@ -357,7 +357,7 @@ def _speaking(url: str, target: str, options: ServerOptions) -> SpeechTarget:
         dict(_parameter(text) for text in options.param or ()),
     )
     if task is not None and task not in TARGETS[target](speaking).tasks:
-        raise Misuse(f"--task: {target} has no words for {task}; --param may have")
+        raise Misuse(f"--task: {target} does not support {task}; try --param")
     return speaking
 
 
@@ -387,16 +387,16 @@ def _task(options: ServerOptions) -> Task | None:
 
     if options.task is None:
         if options.reference_text is not None or (options.reference is not None and options.quality is None):
-            raise Misuse("--reference: a voice is spoken like with --task, and compared with --quality")
+            raise Misuse("--reference needs --task or --quality")
         return None
     check_choices("--task", [options.task], tuple(Task))
     task = Task(options.task)
     if task is Task.VOICE_DESIGN and options.instructions is None:
-        raise Misuse("--task voice-design makes a voice from --instructions")
+        raise Misuse("--task voice-design needs --instructions")
     if task.is_of_recording and options.reference is None:
-        raise Misuse(f"--task {task} speaks like --reference")
+        raise Misuse(f"--task {task} needs --reference")
     if (task is Task.IN_CONTEXT) != (options.reference_text is not None):
-        raise Misuse("--reference-text: --task in-context wants what the recording says, and no other")
+        raise Misuse("--reference-text and --task in-context need each other")
     return task
 
 
@@ -439,7 +439,7 @@ def _read_rates(option: str) -> tuple[float, ...]:
     try:
         numbers = tuple(sorted({float(part) for part in option.split(",")}))
     except ValueError:
-        raise Misuse(f"--rates: {option!r} is no list of numbers such as 0.5,2,10") from None
+        raise Misuse(f"--rates: {option!r} is not a list of numbers such as 0.5,2,10") from None
     if not all(0 < number <= MOST_RATE for number in numbers):
         raise Misuse(f"--rates: above 0, up to {MOST_RATE:g}")
     return numbers
@@ -467,4 +467,4 @@ def read_report(option: str, path: Path) -> ServerReport:
     try:
         return ServerReport.read(path)
     except (ValidationError, UnicodeDecodeError):
-        raise Misuse(f"{option}: {path} is no report of a server ({SCHEMA})") from None
+        raise Misuse(f"{option}: {path} is not a report of a server ({SCHEMA})") from None

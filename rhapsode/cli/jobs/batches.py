@@ -124,7 +124,7 @@ def watch(
         try:
             ended = follow_batch(client, client.batches.get(batch), console)
         except KeyboardInterrupt as interrupt:
-            console.print(f"batch {batch} goes on", highlight=False)
+            console.print(f"batch {batch} continues", highlight=False)
             raise typer.Exit(INTERRUPTED) from interrupt
     echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}: {_counts(ended)}")
     if ended.counts.succeeded != ended.counts.total:
@@ -205,9 +205,9 @@ def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
 def _unfetched(result: BatchResult) -> str | None:
     """Why a line's files are not fetched; None if they can be."""
     if result.job_id is None:
-        return f"{result.custom_id!r} is no job: there are no files"
+        return f"{result.custom_id!r} was not submitted: it has no files"
     if result.state != "succeeded":
-        return f"{result.custom_id!r} is {result.state}: there are no files"
+        return f"{result.custom_id!r} is {result.state}: it has no files"
     if not is_plain(result.custom_id):
         return f"{result.custom_id!r} cannot name a folder; its files: rhapsode jobs download {result.job_id}"
     return None

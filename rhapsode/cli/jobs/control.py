@@ -223,7 +223,7 @@ def _changed_output(
         whole = [_format(name, bitrate) for name in formats]
         output["formats"] = [*whole, *(_format(name, bitrate) | {"files": "chapters"} for name in chapter_files)]
     elif bitrate is not None:
-        raise Misuse("--bitrate needs the --format or --chapter-files that it is of")
+        raise Misuse("--bitrate needs --format or --chapter-files")
     if sample_rate is not None:
         output["sample_rate"] = _number("--sample-rate", sample_rate, int)
     if speed is not None:
@@ -252,7 +252,7 @@ def _number(option: str, text: str, kind: Callable[[str], float]) -> float | Non
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise Misuse(f'{option}: {text!r} is no number, and not "none"')
+        raise Misuse(f'{option}: {text!r} is neither a number nor "none"')
     return number
 
 

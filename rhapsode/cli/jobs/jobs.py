@@ -145,4 +145,4 @@ def _states(names: list[str]) -> Generator[JobState]:
         try:
             yield JobState(name)
         except ValueError as error:
-            raise Misuse(f"--state: {name!r} is none of {', '.join(JobState)}") from error
+            raise Misuse(f"--state: {name!r} is not one of {', '.join(JobState)}") from error

@@ -52,7 +52,7 @@ def listen(
     A WAV file gets its length at the end, also after Ctrl-C. A pipe never gets it.
     """
     if output == "-" and sys.stdout.isatty():
-        raise Misuse("audio is nothing for a terminal; send it to a player or a file: | ffplay -i -, or -o FILE")
+        raise Misuse("a terminal cannot play audio; use a player or a file: | ffplay -i -, or -o FILE")
     with connected(server, data_dir) as client, terminated_like_interrupted():
         try:
             _write(client.listen(job, form.value), job, output)
@@ -67,7 +67,7 @@ def _write(pieces: Iterator[bytes], job: str, output: str) -> None:
     # Nothing is created before there is something to hear.
     first = next(pieces, b"")
     if not first:
-        raise RhapsodeError(f"there is nothing to hear of {job}")
+        raise RhapsodeError(f"{job} has no audio")
     with _target(output) as target:
         sizes = WavSizes(target.fileno())
         try:

@@ -126,7 +126,7 @@ def edit_segment(
         raise Misuse(f"nothing to change; give at least one of {names}")
     is_sentence = "." in place
     if is_sentence and set(changes) != {"text"}:
-        raise Misuse(f"{place} is a sentence: it takes --text alone; voice, language and seed are a segment's")
+        raise Misuse(f"{place} is a sentence and takes only --text; voice, language and seed belong to segments")
     check(SegmentChange, changes, [edit])
     with connected(server, data_dir) as client:
         if is_sentence:
@@ -156,7 +156,7 @@ def take_segment(
     from rhapsode.cli.jobs.segment_files import save_take
 
     if new and select is not None:
-        raise Misuse("--new and --select exclude each other: a new take is in place as soon as it is spoken")
+        raise Misuse("--new and --select exclude each other: a new take is selected when it is finished")
     if seed is not None and not new:
         raise Misuse("--seed is for --new")
     if wait and not new and select is None:

@@ -68,9 +68,9 @@ def _request(file: str) -> tuple[JobInputFields, JobOptions]:
     try:
         body: Any = from_json(data)
     except ValueError as error:
-        raise Misuse(f"{place} is no JSON: {error}") from error
+        raise Misuse(f"{place} is not JSON: {error}") from error
     if not isinstance(body, dict):
-        raise Misuse(f"{place} is no JSON object, as the body of a `POST /v1/jobs` is")
+        raise Misuse(f"{place} is not a JSON object, which `POST /v1/jobs` needs")
     request = cast("dict[str, Any]", body)
     check(JobRequest, request, ())
     if request.pop("validate_only", False):

@@ -96,14 +96,14 @@ def say(
 def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> None:
     if save is None:
         if play is False:
-            raise Misuse("--no-play and no --save: nothing would be left of the speech")
+            raise Misuse("--no-play needs --save: otherwise the speech is lost")
         return
     if save.suffix.lower() != ".wav":
-        raise Misuse(f"--save: {save} is no .wav; `rhapsode narrate` makes other files")
+        raise Misuse(f"--save: {save} is not a .wav file; `rhapsode narrate` makes other files")
     if save.exists() and not is_forced:
         raise Misuse(f"{save} exists; --force replaces it")
     if not save.parent.is_dir():
-        raise Misuse(f"--save: there is no folder {save.parent}")
+        raise Misuse(f"--save: {save.parent} is not a folder")
 
 
 def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> OpenPlayer | None:
@@ -127,7 +127,7 @@ def _spoken(text: str) -> str | Iterable[str]:
 
     if text != "-":
         if not text.strip():
-            raise Misuse("there is no text to say")
+            raise Misuse("the text is empty")
         return text
     # The descriptor, not the stream: who ends while another thread reads it would wait for its lock.
     pieces = words(lambda size: os.read(STDIN, size))
@@ -152,7 +152,7 @@ def _hear(stream: SpeechStream, save: Path | None, open_player: OpenPlayer | Non
             for sink in sinks:
                 sink.write(chunk)
         if stream.facts.first_audio_s is None:
-            raise RhapsodeError("there is nothing to hear of this text")
+            raise RhapsodeError("this text has no speech")
         for sink in sinks:
             sink.finish()
 

@@ -42,7 +42,7 @@ def calibrate(
     warning. Workers read the file at their start.
     """
     if not checkpoint.is_dir():
-        raise Misuse(f"{checkpoint} is no folder")
+        raise Misuse(f"{checkpoint} is not a folder")
     require_packages("worker")
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
     command += ["--rounds", str(rounds)]

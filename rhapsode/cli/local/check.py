@@ -53,7 +53,7 @@ def check(
 def _audio_files(path: Path) -> list[Path]:
     """A folder's in the order of their numbers: chapter 2 before chapter 10."""
     if not path.exists():
-        raise Misuse(f"there is no {path}")
+        raise Misuse(f"{path}: no such file")
     if not path.is_dir():
         return [path]
     found = [each for each in path.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file()]

@@ -36,7 +36,7 @@ def distil_draft(
     the weights change.
     """
     if not checkpoint.is_dir():
-        raise Misuse(f"{checkpoint} is no folder")
+        raise Misuse(f"{checkpoint} is not a folder")
     require_packages("worker")
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--text", str(text)]
     command += ["--rank", str(rank), "--epochs", str(epochs)]

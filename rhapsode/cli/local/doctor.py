@@ -267,7 +267,7 @@ def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str])
     yield MachineFinding("ok", "machine", machine_line(plan.machine))
     if obstacles:
         subjects = ", ".join(dict.fromkeys(obstacles))
-        yield MachineFinding("note", "would start", f"nothing now, because of: {subjects}; without that:")
+        yield MachineFinding("note", "would start", f"nothing until you fix: {subjects}; then:")
     for number, line in enumerate(plan_lines(plan)):
         yield MachineFinding("note" if obstacles else "ok", "" if number or obstacles else "would start", line)
 
@@ -286,7 +286,7 @@ def _server(folder: Path, port: int) -> Generator[MachineFinding]:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            detail = f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one"
+            detail = f"{port}: {error.strerror}; `rhapsode up --port 0` picks a free one"
             yield MachineFinding("note", "port", detail, is_in_the_way=True)
         else:
             yield MachineFinding("ok", "port", f"{port} is free")

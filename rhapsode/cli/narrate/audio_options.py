@@ -45,7 +45,7 @@ def audio_type(file: Path) -> AudioType:
         if suffix == each:
             return each
     listed = ", ".join(f".{each}" for each in known)
-    raise Misuse(f"{file}: the name says which format is wanted, and has to end in one of {listed}")
+    raise Misuse(f"{file}: the name must end in one of {listed}")
 
 
 def formats(targets: Targets, bitrate: int | None) -> list[FormatFields]:

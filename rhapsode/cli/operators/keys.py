@@ -51,7 +51,7 @@ def create(
         echo(made.model_dump_json(indent=2))
         return
     echo(made.secret)
-    echo(f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; keep the line above, it is not shown again", err=True)
+    echo(f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; copy the key above: it is shown once", err=True)
 
 
 @app.command("list")

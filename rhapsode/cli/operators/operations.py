@@ -86,7 +86,7 @@ def drain(
     with connected(server, data_dir) as client:
         if undo:
             client.operations.undrain(worker)
-            echo(_drain_document(worker, "claims") if as_json else f"{worker} claims again")
+            echo(_drain_document(worker, "claims") if as_json else f"{worker} claims work again")
             return
         client.operations.drain(worker)
         if wait:
@@ -94,7 +94,7 @@ def drain(
     if as_json:
         echo(_drain_document(worker, "drained" if wait else "draining"))
         return
-    echo(f"{worker} is drained" if wait else f"{worker} claims nothing more")
+    echo(f"{worker} is drained" if wait else f"{worker} claims no more work")
 
 
 def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:

@@ -57,7 +57,7 @@ def set_limits(
     Options that you leave out return to the default limits.
     """
     if (jobs, audio_s, voices) == (None, None, None):
-        raise Misuse("no limit to set; give at least one, or take them back with `rhapsode quotas reset`")
+        raise Misuse("no limit to set; give at least one, or remove them with `rhapsode quotas reset`")
     with connected(server, data_dir) as client:
         given = client.quotas.set(tenant, jobs=jobs, audio_s=audio_s, voices=voices)
         _show(given, as_json)

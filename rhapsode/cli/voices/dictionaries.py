@@ -106,5 +106,5 @@ def read_rules(file: Path) -> Rules:
 
 def _rule(file: Path, number: int, row: list[str]) -> RuleFields:
     if len(row) != 2 or not row[0].strip():
-        raise Misuse(f"{file}, line {number}: a rule is a word, a comma and how it is spoken")
+        raise Misuse(f"{file}, line {number}: write `word,pronunciation`")
     return {"grapheme": row[0].strip(), "alias": row[1].strip()}

@@ -38,7 +38,7 @@ def try_voices(
     if save is not None and len(voices) > 1:
         raise Misuse(f"--save is for one voice; these are {len(voices)}")
     if text == "-":
-        raise Misuse("--text is said by each voice; `rhapsode say -` reads standard input")
+        raise Misuse("--text takes no standard input; `rhapsode say -` does")
     for voice in voices:
         say(
             text,

@@ -145,7 +145,7 @@ def cache(
     from rhapsode.contract.voices.caches import ShownState
 
     if voices and failed:
-        raise Misuse("say either which voices, or --failed")
+        raise Misuse("name voices, or use --failed")
     state: ShownState | None = "failed" if failed else None
     order = BulkOrder(voices or None, state, model, mode, force=force)
     with connected(server, data_dir) as client:
@@ -171,7 +171,7 @@ def preview(
     from rhapsode.client.voices.calls import Preview
 
     if not output.absolute().parent.is_dir():
-        raise Misuse(f"{output.absolute().parent} is no folder")
+        raise Misuse(f"{output.absolute().parent} is not a folder")
     wanted = Preview(text, model, language, x_vector_only=x_vector_only)
     with connected(server, data_dir) as client:
         job = follow(client, client.voices.preview(voice, wanted), VisibleConsole(stderr=True)).raise_unless_succeeded()
@@ -237,7 +237,7 @@ def import_voices(
         num_new = sum(outcome.is_new for outcome in outcomes)
         num_failed = len(outcomes) - len(ids)
         counts = {"added": num_new, "there": len(ids) - num_new, "failed": num_failed}
-        line = f"{num_new} voices added, {counts['there']} were there, {num_failed} failed"
+        line = f"{num_new} voices added, {counts['there']} existed, {num_failed} failed"
         echo(json.dumps({"voices": ids, **counts}) if as_json else line)
         for start in range(0, len(ids) if prepare else 0, BULK):
             _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode), as_json=as_json)
@@ -272,7 +272,7 @@ def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
     try:
         ended = follow(client, job, console)
     except KeyboardInterrupt as interrupt:
-        console.print(f"job {job.id} goes on; `rhapsode jobs watch {job.id}` shows it", highlight=False)
+        console.print(f"job {job.id} continues; `rhapsode jobs watch {job.id}` shows it", highlight=False)
         raise typer.Exit(INTERRUPTED) from interrupt
     counts = ended.progress.segments
     line = f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})"

@@ -143,7 +143,7 @@ def rotate(
         return
     echo(f"secret {secret.secret}")
     if secret.old_secrets_expire_at:
-        echo(f"the old one signs too until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
+        echo(f"the old secret also signs until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
 
 
 @app.command()
@@ -256,12 +256,12 @@ def _outcome(seen: WebhookDeliveryDetail) -> str:
     """In one line."""
     if not seen.log:
         looking = f"see `rhapsode webhooks deliveries {seen.id}`"
-        return f"{seen.id} was not attempted within {TEST_PATIENCE_S:.0f} s; {looking}"
+        return f"{seen.id} was not sent within {TEST_PATIENCE_S:.0f} s; {looking}"
     attempt = seen.log[-1]
     said = f"{attempt.status or attempt.reason} after {attempt.duration_s:.2f} s"
     if _is_delivered(seen):
         return f"delivered: {said}"
-    return f"not taken: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
+    return f"refused: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
 
 
 def _found(client: Rhapsode, of: str, failed: bool, limit: int) -> list[WebhookDelivery]:

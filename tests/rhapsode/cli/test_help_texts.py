@@ -103,7 +103,10 @@ def test_a_command_of_many_options_shows_the_common_ones_and_how_to_see_all(grou
 
 def texts_of_help(group: TyperGroup) -> Iterator[str]:
     for _, each in groups(group):
-        yield from (f"{each.help or ''}\n\n{each.epilog or ''}", *(getattr(param, "help", None) or "" for param in each.params))
+        yield from (
+            f"{each.help or ''}\n\n{each.epilog or ''}",
+            *(getattr(param, "help", None) or "" for param in each.params),
+        )
     for _, command in commands(group):
         yield from (command.help or "", *(getattr(param, "help", None) or "" for param in command.params))
 

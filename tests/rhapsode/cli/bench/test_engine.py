@@ -28,11 +28,11 @@ def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
     for arguments, said in (
         (("--device", "tpu"), "--device: 'tpu' is neither cpu nor a GPU"),
         (("--device", "cuda:0,cuda:1"), "one at a time"),
-        (("--device", "cuda:99"), "there is no cuda:99 here, but"),
-        (("--device", "cpu", "--streams", "many"), "is no list of numbers"),
+        (("--device", "cuda:99"), "cuda:99 is not on this machine"),
+        (("--device", "cpu", "--streams", "many"), "is not a list of numbers"),
         (("--device", "cpu", "--streams", "0"), "from 1 to 1024"),
         (("--device", "cpu", "--size", "1.7b"), "--size is of random weights on a GPU"),
-        (("--size", "7b"), "--size: '7b' is none of 0.6b, 1.7b"),
+        (("--size", "7b"), "--size: '7b' is not one of 0.6b, 1.7b"),
     ):
         told = run_cli("bench", *arguments)
 

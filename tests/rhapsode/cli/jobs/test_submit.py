@@ -49,9 +49,9 @@ def test_openais_voice_is_the_same_one_at_every_door(run_cli: RunCli, stack: Sta
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        (b"Hello.", "standard input is no JSON"),
-        (b"[" * 100_000, "standard input is no JSON"),
-        (b'"Hello."', "is no JSON object"),
+        (b"Hello.", "standard input is not JSON"),
+        (b"[" * 100_000, "standard input is not JSON"),
+        (b'"Hello."', "is not a JSON object"),
         (b"{}", "input"),
         (b'{"input": {"text": "Hello."}, "voise": "ada"}', "voise"),
         (b'{"input": {"text": "Hello."}, "validate_only": true}', "rhapsode plan"),
