@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected_to_speak
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
-from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.speaking import SpeechStream
 
 STDIN = 0
+SHOWN = ("audio_s", "first_audio_s", "model", "voice", "findings")
+"""Facts of a stream that `--json` prints."""
 
 
 class _Sink(Protocol):
@@ -58,6 +61,7 @@ def say(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Play a text as a server speaks it.
 
@@ -90,7 +94,7 @@ def say(
                 _hear(stream, save, open_player, console)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
-    echo(_summary(stream.facts, save))
+    echo(_document(stream.facts, save) if as_json else _summary(stream.facts, save))
 
 
 def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> None:
@@ -171,6 +175,11 @@ def _told(stream: SpeechStream, console: Console) -> Iterator[AudioChunk]:
 
 def _progress(facts: SpeechFacts) -> str:
     return f"speaking: first audio after {facts.first_audio_s or 0.0:.3f} s, {facts.audio_s:.1f} s spoken"
+
+
+def _document(facts: SpeechFacts, save: Path | None) -> str:
+    path = None if save is None else str(save)
+    return json.dumps({"path": path, **{name: getattr(facts, name) for name in SHOWN}})
 
 
 def _summary(facts: SpeechFacts, save: Path | None) -> str:

@@ -10,7 +10,7 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.live.say import say
-from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
 
@@ -30,6 +30,7 @@ def try_voices(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Play a sentence in each voice.
 
@@ -51,4 +52,5 @@ def try_voices(
             force=force,
             server=server,
             data_dir=data_dir,
+            as_json=as_json,
         )

@@ -92,14 +92,14 @@ def test_what_is_said_is_judged_and_kept_where_it_was_asked_for(run_cli: RunCli,
 def test_a_task_without_what_it_needs_is_one_line(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "voice.wav").write_bytes(b"RIFF")
     for arguments, said in (
-        (("--task", "voice-design"), "makes a voice from --instructions"),
-        (("--task", "x-vector"), "speaks like --reference"),
-        (("--task", "in-context", "--reference", "voice.wav"), "wants what the recording says"),
-        (("--task", "custom-voice", "--reference-text", "So."), "wants what the recording says"),
+        (("--task", "voice-design"), "voice-design needs --instructions"),
+        (("--task", "x-vector"), "x-vector needs --reference"),
+        (("--task", "in-context", "--reference", "voice.wav"), "need each other"),
+        (("--task", "custom-voice", "--reference-text", "So."), "need each other"),
         (("--task", "sing"), "--task"),
         (("--reference", "voice.wav"), "--reference"),
         (("--whisper", "."), "--whisper needs --quality"),
-        (("--task", "x-vector", "--reference", "voice.wav", "--target", "kokoro"), "kokoro has no words for x-vector"),
+        (("--task", "x-vector", "--reference", "voice.wav", "--target", "kokoro"), "kokoro does not support x-vector"),
     ):
         told = run_cli("bench", "--url", "http://127.0.0.1:9", *arguments)
         assert (told.returncode, len(told.stderr.splitlines())) == (2, 1), told.stderr

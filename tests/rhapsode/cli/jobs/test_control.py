@@ -200,7 +200,7 @@ def test_a_terminal_sees_jobs_under_a_heading(
         (("retry", "job_x", "--temperature", "nan"), "--temperature: nan is not between 0 and 2"),
         (("edit", "job_x", "0", "--voice", "ada", "--speaker", "Ann"), "`voice` and `speaker` say the same; give one"),
         (("edit", "job_x", "0", "--text", "..."), "--text: "),
-        (("edit", "job_x", "0.1", "--text", "x", "--seed", "3"), "takes --text alone"),
+        (("edit", "job_x", "0.1", "--text", "x", "--seed", "3"), "takes only --text"),
         (("lost", "job_x"), "No such command 'lost'"),
         (("assemble", "job_x", "--format", "ogg"), "'ogg' is not one of wav"),
         (("assemble", "job_x", "--bitrate", "64"), "--format"),

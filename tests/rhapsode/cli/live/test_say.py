@@ -48,6 +48,14 @@ def test_what_is_said_is_saved_with_its_true_sizes(run_cli: RunCli, script: Scri
     }
 
 
+def test_a_program_gets_the_facts_as_json(run_cli: RunCli, script: ScriptedServer) -> None:
+    run = run_cli("say", "Hello.", *SAVED, "--json", env=scripted(script, 200, "ab" * 24_000, PCM))
+
+    facts = json.loads(run.stdout)
+    assert facts.pop("first_audio_s") > 0
+    assert facts == {"path": "x.wav", "audio_s": 1.0, "model": "small_voice", "voice": "slt", "findings": []}
+
+
 def test_a_refusal_is_one_line_and_leaves_no_file(run_cli: RunCli, script: ScriptedServer, tmp_path: Path) -> None:
     refusal = {"error": {"message": "no voice is called bob", "code": "voice_not_found", "param": "voice"}}
 
