@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
 ServerOption = Annotated[
     str | None,
-    typer.Option(
-        "--server", metavar="URL", help="Server to use. Default: RHAPSODE_SERVER_URL, or the server on this machine."
-    ),
+    typer.Option("--server", metavar="URL", help="Server. Default: RHAPSODE_SERVER_URL, or the one on this machine."),
 ]
 DataDirOption = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
         metavar="DIR",
-        help="Data folder of the local server. Default: RHAPSODE_DATA_DIR, or your user folder.",
+        help="Data folder. Default: RHAPSODE_DATA_DIR, or your user folder.",
     ),
 ]
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]

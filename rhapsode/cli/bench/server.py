@@ -54,9 +54,7 @@ class ServerOptions:
     ] = None
     model: Annotated[str | None, typer.Option(help="Send this with each request. Default: the server chooses.")] = None
     voice: Annotated[str | None, typer.Option(help="Send this with each request. Default: the server chooses.")] = None
-    instructions: Annotated[str | None, typer.Option(help="Describe the speaking style, or the voice to design.")] = (
-        None
-    )
+    instructions: Annotated[str | None, typer.Option(help="Speaking style, or the voice to design.")] = None
     task: Annotated[
         str | None,
         typer.Option(
@@ -74,21 +72,15 @@ class ServerOptions:
     reference_text: Annotated[str | None, typer.Option(help="The words of the recording, for in-context.")] = None
     param: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=JSON", help="An additional field of each request, such as seed=7. Repeat it for more."
-        ),
+        typer.Option(metavar="NAME=JSON", help="Another field of each request, such as seed=7. Repeatable."),
     ] = None
     key_from: Annotated[
         str | None,
-        typer.Option(
-            metavar="VARIABLE", help="The environment variable with the key. Default for Rhapsode: RHAPSODE_API_KEY."
-        ),
+        typer.Option(metavar="VARIABLE", help="Environment variable with the key. For Rhapsode: RHAPSODE_API_KEY."),
     ] = None
     rates: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,N...", help="Requests per second, independent of answers. Each number is one measurement."
-        ),
+        typer.Option(metavar="N,N...", help="Requests per second. Each number is one measurement."),
     ] = None
     arrivals: Annotated[
         PatternName | None, typer.Option(help="Spacing of requests with --rates: poisson (default), or even.")
@@ -104,42 +96,36 @@ class ServerOptions:
         float | None,
         typer.Option(min=0, max=10_000, help="Playback buffer in ms for counting underruns. Default: 0."),
     ] = None
-    seconds: Annotated[
-        float | None, typer.Option(min=1, max=3600, help="Duration of each measurement. Default: 20.")
-    ] = None
+    seconds: Annotated[float | None, typer.Option(min=1, max=3600, help="Length of a measurement. Default: 20.")] = None
     warm_up: Annotated[
         float | None, typer.Option(min=0, max=3600, help="Uncounted seconds before each measurement. Default: 5.")
     ] = None
-    timeout: Annotated[
-        float | None, typer.Option(min=1, max=3600, help="Seconds to wait for one request. Default: 120.")
-    ] = None
+    timeout: Annotated[float | None, typer.Option(min=1, max=3600, help="Seconds for one request. Default: 120.")] = (
+        None
+    )
     lengths: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Lengths of texts: short,medium,long. Default: all.")
     ] = None
-    languages: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Languages of texts: en,zh,mixed. Default: en.")
-    ] = None
+    languages: Annotated[str | None, typer.Option(metavar="NAMES", help="Languages: en,zh,mixed. Default: en.")] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of texts and arrivals. Default: 0.")] = None
     clients: Annotated[
         int | None, typer.Option(min=1, max=64, help="Client processes. Default: one for two cores, at most 4.")
     ] = None
     quality: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Rate the quality of this number of texts, each spoken twice."),
+        typer.Option(min=1, max=1000, metavar="N", help="Number of texts to rate, each spoken twice."),
     ] = None
     whisper: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Weights of faster-whisper for --quality, which read Chinese too."),
     ] = None
-    recordings: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Save the recordings of --quality in this folder as WAV.")
-    ] = None
+    recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Save the recordings of --quality here.")] = (
+        None
+    )
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with plots. It needs no network.")
     ] = None
-    continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to the report at --json.")] = (
-        False
-    )
+    continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to --json.")] = False
     baseline: Annotated[
         str | None,
         typer.Option(

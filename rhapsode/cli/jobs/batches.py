@@ -39,23 +39,20 @@ def submit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: one job request with a custom_id in each.")],
     keep_days: Annotated[
         float | None,
-        typer.Option(min=0.001, max=90, help="Days to keep the batch after its end. Jobs have their own limit."),
+        typer.Option(min=0.001, max=90, help="Days to keep the batch after its end."),
     ] = None,
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Metadata of the batch. Repeat it for more.")
     ] = None,
     idempotency_key: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Submit once in 24 hours: a repeat with this key returns the same batch."),
+        typer.Option(metavar="TEXT", help="A repeat with this key returns the same batch."),
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Submit a file of jobs and print the batch's id.
-
-    If one line is invalid, no job is submitted.
-    """
+    """Submit a file of jobs and print the batch's id. If one line is invalid, no job is submitted."""
     readable(file)
     pairs = dict(read_pair(each) for each in metadata or [])
     retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
@@ -76,10 +73,7 @@ def list_batches(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List batches, newest first.
-
-    With --json: one JSON object per line.
-    """
+    """List batches, newest first. With --json: one JSON object per line."""
     with connected(server, data_dir) as client:
         found = list(islice(client.batches.list(page_size=min(limit, 100)), limit))
     if as_json:

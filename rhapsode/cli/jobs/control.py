@@ -50,12 +50,10 @@ def resume(
 
 def set_options(
     job: JobArgument,
-    priority: Annotated[
-        Literal["high", "normal", "low"] | None, typer.Option(help="Priority among waiting jobs.")
-    ] = None,
+    priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="The new priority.")] = None,
     deadline: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help='Latest end, such as 2026-12-01T08:00 local time; "none" removes it.'),
+        typer.Option(metavar="TIME", help='Latest end, 2026-12-01T08:00 local time; "none" removes it.'),
     ] = None,
     not_before: Annotated[str | None, typer.Option(metavar="TIME", help='Earliest start; "none" starts now.')] = None,
     keep_days: Annotated[
@@ -109,10 +107,7 @@ def retry(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Continue a failed, cancelled or expired job.
-
-    Finished segments are kept. An expired job starts again.
-    """
+    """Continue a failed, cancelled or expired job. Finished segments are kept. An expired job starts again."""
     from rhapsode.contract.jobs.control import RetryRequest
 
     wishes = said(options)
@@ -155,16 +150,12 @@ def assemble(
     loudness: Annotated[
         str | None, typer.Option(metavar="LUFS", help='Target loudness; "none" leaves it unchanged.')
     ] = None,
-    subtitles: Annotated[
-        list[str] | None, typer.Option(metavar="srt|vtt|none", help="Subtitle formats. Repeat it for both.")
-    ] = None,
+    subtitles: Annotated[list[str] | None, typer.Option(metavar="srt|vtt|none", help="Repeat it for both.")] = None,
     karaoke: job_options.OutputKaraoke = None,
     timestamps: job_options.OutputTimestamps = None,
     tags: Annotated[
         list[str] | None,
-        typer.Option(
-            "--tag", metavar="NAME=VALUE", help="title, author, album and more. An empty value removes a tag."
-        ),
+        typer.Option("--tag", metavar="NAME=VALUE", help="title, author and more. An empty value removes it."),
     ] = None,
     cover: CoverOption = None,
     wait: WaitOption = False,

@@ -75,10 +75,7 @@ def list_sentences(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List a job's sentences with the ids for `jobs edit`.
-
-    With --json: one JSON object per line.
-    """
+    """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
     from itertools import islice
 
     with connected(server, data_dir) as client:
@@ -148,10 +145,7 @@ def take_segment(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List, add, choose or save a segment's takes.
-
-    For a failed segment it lists the attempts and their faults.
-    """
+    """List, add, choose or save a segment's takes. For a failed segment it lists the attempts and their faults."""
     from rhapsode.cli.failures import Misuse
     from rhapsode.cli.jobs.segment_files import save_take
 

@@ -29,11 +29,9 @@ def submit(
     ],
     idempotency_key: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Submit once in 24 hours: a repeat with this key returns the same job."),
+        typer.Option(metavar="TEXT", help="A repeat with this key returns the same job."),
     ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for the end. The exit status is 0 if the job succeeds.")
-    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end. Status 0 if it succeeds.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,

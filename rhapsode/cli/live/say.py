@@ -52,9 +52,7 @@ def say(
     top_k: job_options.SamplingTopK = None,
     top_p: job_options.SamplingTopP = None,
     repetition_penalty: job_options.SamplingRepetitionPenalty = None,
-    play: Annotated[
-        bool | None, typer.Option("--play/--no-play", help="Play the speech on this machine. Default: play.")
-    ] = None,
+    play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the complete speech to this WAV file.")
     ] = None,

@@ -23,9 +23,7 @@ def calibrate(
     language: Annotated[str, typer.Option(help="A language of the checkpoint, such as german.")],
     text: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="A file with 100 or more lines, one sentence each. Default: included sentences."
-        ),
+        typer.Option(metavar="FILE", help="100 or more lines, one sentence each. Default: included."),
     ] = None,
     reference: Annotated[
         list[Path] | None,

@@ -44,10 +44,7 @@ class MachineFinding:
 
 
 def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:
-    """Find what this machine lacks to run Rhapsode.
-
-    With --json: one JSON object per line.
-    """
+    """Find what this machine lacks to run Rhapsode. With --json: one JSON object per line."""
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
     given = checkpoint or (Path(value) if (value := os.environ.get("RHAPSODE_CHECKPOINT")) else None)

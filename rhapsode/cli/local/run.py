@@ -32,10 +32,7 @@ def run(
         int, typer.Option("--processes", min=1, max=64, help="API processes that share the port: one for two cores.")
     ] = 1,
 ) -> None:
-    """Run one process of the system.
-
-    RHAPSODE_ variables hold its settings. `rhapsode up` runs all processes.
-    """
+    """Run one process of the system. RHAPSODE_ variables hold its settings. `rhapsode up` runs all processes."""
     from rhapsode.cli.local.requirements import require_packages
     from rhapsode.stack.commands import DEFAULT_SLOTS
     from rhapsode.stack.processes import inherited_environment

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from rhapsode.stack.options import StackOptions
     from rhapsode.stack.stack import Stack
 
-HostOption = Annotated[
-    str, typer.Option(help="Address to listen on. Other addresses than loopback need RHAPSODE_API_KEYS.")
-]
+HostOption = Annotated[str, typer.Option(help="Address to listen on. All but loopback need RHAPSODE_API_KEYS.")]
 PortOption = Annotated[
     int | None, typer.Option(min=0, max=65535, help="Port; 0 picks a free one. Default: RHAPSODE_PORT, or 8765.")
 ]
@@ -56,7 +54,7 @@ def up(
     cpu_workers: CpuWorkersOption = None,
     local_webhooks: Annotated[
         bool,
-        typer.Option("--local-webhooks", help="Allow webhooks to receivers on this machine, also over plain http."),
+        typer.Option("--local-webhooks", help="Allow webhooks to this machine, also over plain http."),
     ] = False,
 ) -> None:
     """Run the whole system until Ctrl-C.

@@ -26,9 +26,7 @@ class OrderOptions:
     deadline: job_options.Deadline = None
     webhook: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL|ENDPOINT", help="Send a webhook when the job ends: a URL, or an endpoint's id, whe_..."
-        ),
+        typer.Option(metavar="URL|ENDPOINT", help="Send a webhook at the end: a URL, or an endpoint's id, whe_..."),
         JobField("webhook", is_by_hand=True),
     ] = None
 

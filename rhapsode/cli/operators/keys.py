@@ -37,10 +37,7 @@ def create(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a key and print it once.
-
-    The server stores only its digest.
-    """
+    """Create a key and print it once. The server stores only its digest."""
     from rhapsode.client.operators.key_calls import DEFAULT_SCOPES
 
     with connected(server, data_dir) as client:
@@ -83,10 +80,7 @@ def revoke(
 
 @app.command()
 def draw(as_json: JsonOption = False) -> None:
-    """Create a key for RHAPSODE_API_KEYS without a server.
-
-    It prints the key, then the line for RHAPSODE_API_KEYS.
-    """
+    """Create a key for RHAPSODE_API_KEYS without a server. It prints the key, then the line for RHAPSODE_API_KEYS."""
     import hashlib
     import secrets
 

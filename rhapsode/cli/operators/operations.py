@@ -98,10 +98,7 @@ def drain(
 
 
 def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Compare stored counters with a new count.
-
-    The exit status is 1 if they differ.
-    """
+    """Compare stored counters with a new count. The exit status is 1 if they differ."""
     with connected(server, data_dir) as client:
         found = client.operations.audit()
     if as_json:

@@ -29,7 +29,7 @@ NAMES = ("jobs", "audio_s", "voices")
 def show(
     tenant: Annotated[
         str | None,
-        typer.Argument(metavar="[TENANT]", help="The tenant; it needs an operator's key. Default: your own."),
+        typer.Argument(metavar="[TENANT]", help="A tenant, with an operator's key. Default: your own."),
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
@@ -43,19 +43,14 @@ def show(
 @app.command("set")
 def set_limits(
     tenant: TenantArgument,
-    jobs: Annotated[int | None, typer.Option(min=0, help="Maximum number of unfinished jobs.")] = None,
-    audio_s: Annotated[
-        int | None, typer.Option("--audio-s", min=0, help="Maximum seconds of expected audio in unfinished jobs.")
-    ] = None,
-    voices: Annotated[int | None, typer.Option(min=0, help="Maximum number of voices.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=0, help="Maximum of unfinished jobs.")] = None,
+    audio_s: Annotated[int | None, typer.Option("--audio-s", min=0, help="Maximum of their audio seconds.")] = None,
+    voices: Annotated[int | None, typer.Option(min=0, help="Maximum of voices.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set a tenant's limits.
-
-    Options that you leave out return to the default limits.
-    """
+    """Set a tenant's limits. Options that you leave out return to the default limits."""
     if (jobs, audio_s, voices) == (None, None, None):
         raise Misuse("no limit to set; give at least one, or remove them with `rhapsode quotas reset`")
     with connected(server, data_dir) as client:

@@ -37,10 +37,7 @@ def add(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a dictionary, or a new version of one.
-
-    It prints the name for jobs, such as pd_...@1.
-    """
+    """Add a dictionary, or a new version of one. It prints the name for jobs, such as pd_...@1."""
     rules = read_rules(file)
     with connected(server, data_dir) as client:
         if to is None:
@@ -80,10 +77,7 @@ def rm(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete a dictionary.
-
-    Existing jobs keep their copy.
-    """
+    """Delete a dictionary. Existing jobs keep their copy."""
     with connected(server, data_dir) as client:
         client.dictionaries.delete(dictionary)
     echo(deleted(dictionary).document if as_json else f"{dictionary} deleted")

@@ -16,26 +16,19 @@ SENTENCE = "The wind and the sun were disputing which of them was the stronger, 
 
 
 def try_voices(
-    voices: Annotated[
-        list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, played in this order.")
-    ],
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, in order.")],
     text: Annotated[str, typer.Option(help="The sentence.")] = SENTENCE,
     model: job_options.Model = None,
     language: job_options.Language = None,
     seed: job_options.Seed = None,
-    play: Annotated[
-        bool | None, typer.Option("--play/--no-play", help="Play the speech on this machine. Default: play.")
-    ] = None,
+    play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a WAV file, for one voice.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a sentence in each voice.
-
-    For instance: rhapsode voices try slt rms
-    """
+    """Play a sentence in each voice. For instance: rhapsode voices try slt rms"""
     if save is not None and len(voices) > 1:
         raise Misuse(f"--save is for one voice; these are {len(voices)}")
     if text == "-":

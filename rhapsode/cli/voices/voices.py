@@ -33,19 +33,17 @@ VoicesArgument = Annotated[list[str], typer.Argument(metavar="VOICE...", help="N
 ModelOption = Annotated[str | None, typer.Option(help="The model. You need it if several models clone voices.")]
 ModeOption = Annotated[
     Literal["x_vector", "in_context"] | None,
-    typer.Option(help="How the model uses the recording. Default: in_context if possible."),
+    typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
 ConsentOption = Annotated[
     str,
-    typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words. The server stores it with the time."),
+    typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words."),
 ]
 
 
 @app.command()
 def add(
-    recording: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A recording of 1 to 60 s (wav, flac, mp3, ogg), or an embedding.")
-    ],
+    recording: Annotated[Path, typer.Argument(metavar="FILE", help="wav, flac, mp3 or ogg, 1 to 60 s")],
     name: Annotated[str, typer.Option(help="Name of the voice.")],
     consent: ConsentOption,
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
@@ -55,10 +53,7 @@ def add(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a voice from a recording.
-
-    An exported embedding (.safetensors) works too.
-    """
+    """Add a voice from a recording. An exported embedding (.safetensors) works too."""
     readable(recording)
     with connected(server, data_dir) as client:
         if recording.suffix == ".safetensors":
@@ -78,10 +73,7 @@ def list_voices(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the models' voices, then yours, newest first.
-
-    With --json: one JSON object per line.
-    """
+    """List the models' voices, then yours, newest first. With --json: one JSON object per line."""
     from itertools import islice
 
     with connected(server, data_dir) as client:
@@ -126,7 +118,7 @@ def rm(
 @app.command()
 def cache(
     voices: Annotated[
-        list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids of voices. Default: all.")
+        list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids. Default: all.")
     ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only voices whose last preparation failed.")] = False,
     model: ModelOption = None,
@@ -136,10 +128,7 @@ def cache(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Prepare voices before a job needs them.
-
-    Ctrl-C stops watching; the work continues.
-    """
+    """Prepare voices before a job needs them. Ctrl-C stops watching; the work continues."""
     from rhapsode.cli.failures import Misuse
     from rhapsode.client.voices.cache_calls import BulkOrder
     from rhapsode.contract.voices.caches import ShownState

@@ -37,10 +37,7 @@ def add(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a receiver and print its secret once.
-
-    Without --event it receives the ends of jobs.
-    """
+    """Add a receiver and print its secret once. Without --event it receives the ends of jobs."""
     from rhapsode.client.webhooks.calls import FINAL_EVENTS
 
     with connected(server, data_dir) as client:
@@ -54,10 +51,7 @@ def add(
 
 @app.command("list")
 def list_endpoints(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List receivers, newest first.
-
-    With --json: one JSON object per line.
-    """
+    """List receivers, newest first. With --json: one JSON object per line."""
     with connected(server, data_dir) as client:
         found = client.webhooks.list()
     for endpoint in found:
@@ -89,10 +83,7 @@ def rm(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete receivers.
-
-    Their waiting webhooks are discarded.
-    """
+    """Delete receivers. Their waiting webhooks are discarded."""
 
     def delete(client: Rhapsode, endpoint: str) -> Handled:
         client.webhooks.delete(endpoint)
@@ -158,10 +149,7 @@ def secret(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
 def send_test(
     endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Send a test webhook and wait for the result.
-
-    The exit status is 0 if the receiver accepts it.
-    """
+    """Send a test webhook and wait for the result. The exit status is 0 if the receiver accepts it."""
     with connected(server, data_dir) as client:
         seen = _attempted(client, client.webhooks.send_test(endpoint))
     echo(seen.model_dump_json() if as_json else _outcome(seen))
@@ -178,10 +166,7 @@ def deliveries(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List webhooks of a receiver or a job.
-
-    For one delivery it shows the payload and all attempts.
-    """
+    """List webhooks of a receiver or a job. For one delivery it shows the payload and all attempts."""
     if of.startswith("evt_"):
         _show_delivery(of, server, data_dir, as_json)
         return
@@ -197,9 +182,7 @@ def deliveries(
 def redeliver(
     ids: Annotated[
         list[str],
-        typer.Argument(
-            metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all failed deliveries of a receiver."
-        ),
+        typer.Argument(metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all its failures"),
     ],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
