@@ -28,8 +28,7 @@ def _show_all(ctx: typer.Context, value: bool) -> None:
 
 
 HelpAllOption = Annotated[
-    bool,
-    typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options, in groups, and exit."),
+    bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options, in groups, and exit.")
 ]
 
 

@@ -23,11 +23,7 @@ ServerOption = Annotated[
 ]
 DataDirOption = Annotated[
     Path | None,
-    typer.Option(
-        "--data-dir",
-        metavar="DIR",
-        help="Data folder. Default: RHAPSODE_DATA_DIR, or your user folder.",
-    ),
+    typer.Option("--data-dir", metavar="DIR", help="Data folder. Default: RHAPSODE_DATA_DIR, or your user folder."),
 ]
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[

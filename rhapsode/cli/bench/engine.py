@@ -40,8 +40,7 @@ class EngineOptions:
     """Engine of this machine, without --url."""
 
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Your checkpoint. Default: random weights of a published size."),
+        Path | None, typer.Option(metavar="DIR", help="Your checkpoint. Default: random weights of a published size.")
     ] = None
     size: Annotated[
         list[str] | None,

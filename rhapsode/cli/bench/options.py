@@ -19,8 +19,7 @@ class SharedOptions:
         str | None, typer.Option(metavar="N,N...", help="Concurrent requests. Each number is one measurement.")
     ] = None
     minutes: Annotated[
-        float | None,
-        typer.Option(min=0.2, max=120, help="Time limit of the whole run. Default for an engine: 5."),
+        float | None, typer.Option(min=0.2, max=120, help="Time limit of the whole run. Default for an engine: 5.")
     ] = None
     price: Annotated[
         float | None,

@@ -79,22 +79,19 @@ class ServerOptions:
         typer.Option(metavar="VARIABLE", help="Environment variable with the key. For Rhapsode: RHAPSODE_API_KEY."),
     ] = None
     rates: Annotated[
-        str | None,
-        typer.Option(metavar="N,N...", help="Requests per second. Each number is one measurement."),
+        str | None, typer.Option(metavar="N,N...", help="Requests per second. Each number is one measurement.")
     ] = None
     arrivals: Annotated[
         PatternName | None, typer.Option(help="Spacing of requests with --rates: poisson (default), or even.")
     ] = None
     recorded: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Replay recorded requests: one line for each, with its second."),
+        Path | None, typer.Option(metavar="FILE", help="Replay recorded requests: one line for each, with its second.")
     ] = None
     ramp: Annotated[
         bool, typer.Option("--ramp", help="Find the largest number of streams without buffer underruns.")
     ] = False
     buffer: Annotated[
-        float | None,
-        typer.Option(min=0, max=10_000, help="Playback buffer in ms for counting underruns. Default: 0."),
+        float | None, typer.Option(min=0, max=10_000, help="Playback buffer in ms for counting underruns. Default: 0.")
     ] = None
     seconds: Annotated[float | None, typer.Option(min=1, max=3600, help="Length of a measurement. Default: 20.")] = None
     warm_up: Annotated[
@@ -112,8 +109,7 @@ class ServerOptions:
         int | None, typer.Option(min=1, max=64, help="Client processes. Default: one for two cores, at most 4.")
     ] = None
     quality: Annotated[
-        int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Number of texts to rate, each spoken twice."),
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Number of texts to rate, each spoken twice.")
     ] = None
     whisper: Annotated[
         Path | None,
@@ -128,10 +124,7 @@ class ServerOptions:
     continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to --json.")] = False
     baseline: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Compare with this server in turns. The exit status is 1 if --url is worse.",
-        ),
+        typer.Option(metavar="URL", help="Compare with this server in turns. The exit status is 1 if --url is worse."),
     ] = None
     worse_than: Annotated[
         float | None,
@@ -185,10 +178,7 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     status = _told(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
     found = compare(baseline, report)
     echo(text_report(report), nl=False)
-    echo(
-        f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}",
-        nl=False,
-    )
+    echo(f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}", nl=False)
     _save(report, shared.json, options.html)
     factor = options.worse_than or WORSE_THAN
     worse = [f"{each.load}: {each.figure}" for each in found.differences if each.is_worse_by(factor)]

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from rhapsode.contract.batches import Batch
 
 app = typer.Typer(
-    help="Submit many jobs in one file; watch, read and cancel them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Submit many jobs in one file; watch, read and cancel them.", no_args_is_help=True, rich_markup_mode=None
 )
 
 BatchArgument = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, bat_...")]
@@ -38,15 +36,13 @@ BatchesArgument = Annotated[list[str], typer.Argument(metavar="BATCH...", help="
 def submit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: one job request with a custom_id in each.")],
     keep_days: Annotated[
-        float | None,
-        typer.Option(min=0.001, max=90, help="Days to keep the batch after its end."),
+        float | None, typer.Option(min=0.001, max=90, help="Days to keep the batch after its end.")
     ] = None,
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Metadata of the batch. Repeat it for more.")
     ] = None,
     idempotency_key: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="A repeat with this key returns the same batch."),
+        str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same batch.")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,

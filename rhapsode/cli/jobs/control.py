@@ -52,16 +52,14 @@ def set_options(
     job: JobArgument,
     priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="The new priority.")] = None,
     deadline: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help='Latest end, 2026-12-01T08:00 local time; "none" removes it.'),
+        str | None, typer.Option(metavar="TIME", help='Latest end, 2026-12-01T08:00 local time; "none" removes it.')
     ] = None,
     not_before: Annotated[str | None, typer.Option(metavar="TIME", help='Earliest start; "none" starts now.')] = None,
     keep_days: Annotated[
         float | None, typer.Option(min=0.001, max=90, help="Days to keep the result after the job's end.")
     ] = None,
     metadata: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Replace all metadata. Repeat it for more."),
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Replace all metadata. Repeat it for more.")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,

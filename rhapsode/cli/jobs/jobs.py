@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from rhapsode.contract.jobs.states import JobState
 
 app = typer.Typer(
-    help="Submit, list, watch, edit, retry, download and delete jobs.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Submit, list, watch, edit, retry, download and delete jobs.", no_args_is_help=True, rich_markup_mode=None
 )
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]

@@ -24,12 +24,10 @@ STDIN = "-"
 
 def submit(
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="The JSON body of `POST /v1/jobs`; - reads standard input."),
+        str, typer.Argument(metavar="FILE", help="The JSON body of `POST /v1/jobs`; - reads standard input.")
     ],
     idempotency_key: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="A repeat with this key returns the same job."),
+        str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same job.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end. Status 0 if it succeeds.")] = False,
     server: ServerOption = None,

@@ -22,8 +22,7 @@ def calibrate(
     checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="A Qwen3-TTS 12 Hz checkpoint.")],
     language: Annotated[str, typer.Option(help="A language of the checkpoint, such as german.")],
     text: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="100 or more lines, one sentence each. Default: included."),
+        Path | None, typer.Option(metavar="FILE", help="100 or more lines, one sentence each. Default: included.")
     ] = None,
     reference: Annotated[
         list[Path] | None,

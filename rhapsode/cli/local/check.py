@@ -27,8 +27,7 @@ PresetName = Literal["acx", "podcast", "audiobook", "broadcast"]
 def check(
     paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="Audio files, or folders of audio files.")],
     preset: Annotated[
-        PresetName | None,
-        typer.Option(help="The publisher's requirements. Default: print figures only."),
+        PresetName | None, typer.Option(help="The publisher's requirements. Default: print figures only.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
 ) -> None:

@@ -251,10 +251,7 @@ def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str])
     from rhapsode.stack.state_file import Lifetime
 
     options = StackOptions(
-        folder,
-        api_processes=settings.api_processes,
-        cpu_workers=settings.cpu_workers,
-        lifetime=Lifetime.SERVER,
+        folder, api_processes=settings.api_processes, cpu_workers=settings.cpu_workers, lifetime=Lifetime.SERVER
     )
     try:
         plan = plan_stack(options, os.environ)

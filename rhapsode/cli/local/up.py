@@ -53,8 +53,7 @@ def up(
     api_processes: ApiProcessesOption = None,
     cpu_workers: CpuWorkersOption = None,
     local_webhooks: Annotated[
-        bool,
-        typer.Option("--local-webhooks", help="Allow webhooks to this machine, also over plain http."),
+        bool, typer.Option("--local-webhooks", help="Allow webhooks to this machine, also over plain http.")
     ] = False,
 ) -> None:
     """Run the whole system until Ctrl-C.

@@ -38,13 +38,7 @@ CANCEL_PATIENCE_S = 10.0
 @grouped
 def narrate(
     *,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="The text or book to read; - reads standard input.",
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The text or book to read; - reads standard input.")],
     output: Annotated[
         Path | None,
         typer.Option(

@@ -19,13 +19,7 @@ from rhapsode.cli.narrate.reading_options import (
     WordsOption,
     normalization,
 )
-from rhapsode.cli.options import (
-    CheckpointOption,
-    DataDirOption,
-    DeviceOption,
-    ServerOption,
-    SlotsOption,
-)
+from rhapsode.cli.options import CheckpointOption, DataDirOption, DeviceOption, ServerOption, SlotsOption
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets

@@ -29,8 +29,7 @@ IncludeOption = Annotated[
     ),
 ]
 StrictSsmlOption = Annotated[
-    bool,
-    typer.Option("--strict-ssml", help="Reject SSML that Rhapsode does not support, instead of skipping it."),
+    bool, typer.Option("--strict-ssml", help="Reject SSML that Rhapsode does not support, instead of skipping it.")
 ]
 
 

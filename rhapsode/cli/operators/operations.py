@@ -25,9 +25,7 @@ QUEUE_HEADINGS = ("queue", "class", "jobs", "tenants", "audio", "oldest", "worke
 DEAD_LETTER_HEADINGS = ("entry", "at", "tenant", "job", "item", "code", "detail")
 
 dlq = typer.Typer(
-    help="List work that failed after all retries (dead letters).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="List work that failed after all retries (dead letters).", no_args_is_help=True, rich_markup_mode=None
 )
 
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from rhapsode.contract.operators.quotas import QuotaView
 
 app = typer.Typer(
-    help="Limit a tenant's unfinished jobs, audio and voices.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Limit a tenant's unfinished jobs, audio and voices.", no_args_is_help=True, rich_markup_mode=None
 )
 
 TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
@@ -28,8 +26,7 @@ NAMES = ("jobs", "audio_s", "voices")
 @app.command()
 def show(
     tenant: Annotated[
-        str | None,
-        typer.Argument(metavar="[TENANT]", help="A tenant, with an operator's key. Default: your own."),
+        str | None, typer.Argument(metavar="[TENANT]", help="A tenant, with an operator's key. Default: your own.")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,

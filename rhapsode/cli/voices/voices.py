@@ -35,10 +35,7 @@ ModeOption = Annotated[
     Literal["x_vector", "in_context"] | None,
     typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
-ConsentOption = Annotated[
-    str,
-    typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words."),
-]
+ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words.")]
 
 
 @app.command()

@@ -181,8 +181,7 @@ def deliveries(
 @app.command()
 def redeliver(
     ids: Annotated[
-        list[str],
-        typer.Argument(metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all its failures"),
+        list[str], typer.Argument(metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all its failures")
     ],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
