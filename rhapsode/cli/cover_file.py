@@ -11,8 +11,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable, reading
 
 CoverOption = Annotated[
-    Path | None,
-    typer.Option(metavar="IMAGE", help="The files' cover, JPEG or PNG; else the document's own."),
+    Path | None, typer.Option(metavar="IMAGE", help="The cover, JPEG or PNG. Default: the document's.")
 ]
 
 

@@ -17,7 +17,7 @@ def is_plain(name: str) -> bool:
 def plain_name(name: str) -> str:
     """The name itself. Raises `RhapsodeError` for one that leads out of the folder that it is put in."""
     if not is_plain(name):
-        raise RhapsodeError(f"the server calls a file {name[:100]!r}, which is no plain name; nothing is written")
+        raise RhapsodeError(f"the server names a file {name[:100]!r}, which is not a plain name; nothing is written")
     return name
 
 
@@ -26,3 +26,11 @@ def plain_id(given: str) -> str:
     if not is_plain(given):
         raise Misuse(f"{given[:100]!r} is not an id")
     return given
+
+
+def titled(name: str, title: str) -> str:
+    """The narration's files are called like the title; others begin with it."""
+    if not title:
+        return name
+    stem, dot, suffix = name.partition(".")
+    return f"{title}.{suffix}" if dot and stem == "narration" else f"{title} - {name}"

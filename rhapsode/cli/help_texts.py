@@ -7,9 +7,31 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from typer import BadParameter
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 _NAMES = {"str": "TEXT", "int": "NUMBER", "float": "NUMBER", "datetime": "TIME", "path": "PATH", "%Y-%m-%d": "DATE"}
+
+
+class PlainGroup(TyperGroup):
+    """Lists commands under the heading of their `rich_help_panel`, each with its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of a module private to typer
+        found: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.commands[name]
+            panel = command.rich_help_panel
+            heading = panel if isinstance(panel, str) else "Commands"
+            found.setdefault(heading, []).append((name, first_sentence(command.help or "")))
+        width = max(map(len, self.commands))
+        for heading, rows in found.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, text in rows])
+
+
+def first_sentence(text: str) -> str:
+    """Up to the first full stop that ends a sentence, on one line."""
+    head, stop, _ = " ".join(text.split("\n\n")[0].split()).partition(". ")
+    return head + stop.rstrip()
 
 
 class PlainCommand(TyperCommand):
@@ -35,12 +57,15 @@ class PlainCommand(TyperCommand):
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401
         """Each heading with what stands below it."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
+        for parameter in self.shown(ctx):
             if record := parameter.get_help_record(ctx):
-                found.setdefault(self.heading_of(parameter), []).append(_plain(parameter, record))
+                found.setdefault(self.heading_of(ctx, parameter), []).append(_plain(parameter, record))
         return dict(_arguments_first(found.items()))
 
-    def heading_of(self, parameter: Any) -> str:  # noqa: ANN401
+    def shown(self, ctx: Any) -> list[Any]:  # noqa: ANN401
+        return self.get_params(ctx)
+
+    def heading_of(self, ctx: Any, parameter: Any) -> str:  # noqa: ANN401
         return "Arguments" if parameter.param_type_name == "argument" else "Options"
 
 

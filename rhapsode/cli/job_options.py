@@ -164,8 +164,8 @@ QualityMaxAttempts = Annotated[
 QualityOnExhausted = Annotated[
     Literal["keep_best", "keep_best_or_gap", "silence", "fail"] | None,
     typer.Option(
-        help="keep_best keeps the best attempt, and fails the job if all are silent; keep_best_or_gap leaves a gap "
-        "then; silence always does; fail fails the job; else keep_best."
+        help="keep_best keeps the best attempt, but fails the job if all are silent; keep_best_or_gap then leaves "
+        "a gap; silence always does; fail fails; else keep_best."
     ),
     JobField("quality.on_exhausted"),
 ]
@@ -293,8 +293,8 @@ RetryQualityMaxAttempts = Annotated[
 RetryQualityOnExhausted = Annotated[
     Literal["keep_best", "keep_best_or_gap", "silence", "fail"] | None,
     typer.Option(
-        help="keep_best keeps the best attempt, and fails the job if all are silent; keep_best_or_gap leaves a gap "
-        "then; silence always does; fail fails the job; else as the job has it."
+        help="keep_best keeps the best attempt, but fails the job if all are silent; keep_best_or_gap then leaves "
+        "a gap; silence always does; fail fails; else as the job has it."
     ),
     JobField("quality.on_exhausted"),
 ]

@@ -12,19 +12,24 @@ from collections.abc import Collection
 from typing import Annotated, Any, NoReturn, cast
 
 import typer
-from typer.core import TyperGroup
 
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
-from rhapsode.cli.help_texts import PlainCommand
+from rhapsode.cli.help_texts import PlainCommand, PlainGroup
 from rhapsode.cli.visible import echo
 
 # Typer shows no other way to it, and the module it lies in depends on Typer's version.
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 
+MOST_COLUMNS = 120
+"""Help is as wide as the terminal, up to this."""
 
-class OneLineGroup(TyperGroup):
+
+class OneLineGroup(PlainGroup):
     """Raises `Misuse` where Typer would print the usage of the command, which `--help` shows."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - of a module private to typer
+        return [name for name in COMMANDS if name in self.commands]
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:  # noqa: ANN401 - as Typer has it
         if not standalone_mode:
@@ -60,37 +65,54 @@ def rhapsode(
     """Turn texts into speech through a job queue."""
 
 
-COMMANDS = {
-    "narrate": "narrate.narrate:narrate",
-    "say": "live.say:say",
-    "up": "local.up:up",
-    "run": "local.run:run",
-    "plan": "narrate.plan:plan",
-    "jobs": "jobs.jobs:app",
-    "batches": "jobs.batches:app",
-    "voices": "voices.voices:app",
-    "dictionaries": "voices.dictionaries:app",
-    "webhooks": "webhooks.webhooks:app",
-    "keys": "operators.keys:app",
-    "quotas": "operators.quotas:app",
-    "usage": "operators.usage:usage",
-    "check": "local.check:check",
-    "bench": "bench.bench:bench",
-    "calibrate": "local.calibrate:calibrate",
-    "distil-draft": "local.distil_draft:distil_draft",
-    "workers": "operators.operations:workers",
-    "queues": "operators.operations:queues",
-    "drain": "operators.operations:drain",
-    "audit": "operators.operations:audit",
-    "dlq": "operators.operations:dlq",
-    "reconcile": "operators.operations:reconcile",
-    "config": "config.show:app",
-    "doctor": "local.doctor:doctor",
+GROUPS = {
+    "Make speech": {
+        "narrate": "narrate.narrate:narrate",
+        "say": "live.say:say",
+        "plan": "narrate.plan:plan",
+        "voices": "voices.voices:app",
+        "dictionaries": "voices.dictionaries:app",
+        "check": "local.check:check",
+    },
+    "Look and change": {
+        "jobs": "jobs.jobs:app",
+        "batches": "jobs.batches:app",
+        "usage": "operators.usage:usage",
+        "webhooks": "webhooks.webhooks:app",
+        "config": "config.show:app",
+    },
+    "Operate": {
+        "up": "local.up:up",
+        "run": "local.run:run",
+        "doctor": "local.doctor:doctor",
+        "workers": "operators.operations:workers",
+        "queues": "operators.operations:queues",
+        "drain": "operators.operations:drain",
+        "dlq": "operators.operations:dlq",
+        "audit": "operators.operations:audit",
+        "reconcile": "operators.operations:reconcile",
+        "keys": "operators.keys:app",
+        "quotas": "operators.quotas:app",
+        "bench": "bench.bench:bench",
+        "calibrate": "local.calibrate:calibrate",
+        "distil-draft": "local.distil_draft:distil_draft",
+    },
 }
-"""Where each is, below `rhapsode.cli`; in the order of `rhapsode --help`."""
+"""The groups of `rhapsode --help`: each command with its place below `rhapsode.cli`."""
 
-WITH_HEADINGS = frozenset({"bench", "narrate"})
-"""Commands whose options are `grouped`."""
+COMMANDS = {name: (group, place) for group, places in GROUPS.items() for name, place in places.items()}
+
+COMMON = {
+    "narrate": (
+        *("file", "output", "voice", "speaker", "language", "preset", "speed", "seed", "chapter_files", "subtitles"),
+        *("include", "title", "force", "detach", "server", "as_json", "help_all"),
+    ),
+    "bench": (
+        *("streams", "minutes", "price", "json", "checkpoint", "device", "url", "target", "model", "voice", "rates"),
+        *("seconds", "quality", "quick", "compare", "help_all"),
+    ),
+}
+"""What `--help` shows of commands whose options are `grouped`. `--help-all` shows the rest."""
 
 
 def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
@@ -103,7 +125,7 @@ def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MOST_COLUMNS},
     )
     app.callback()(rhapsode)
     for name in names:
@@ -112,14 +134,16 @@ def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
 
 
 def _add(app: typer.Typer, name: str) -> None:
-    module, _, attribute = COMMANDS[name].partition(":")
+    group, place = COMMANDS[name]
+    module, _, attribute = place.partition(":")
     command = getattr(importlib.import_module(f"rhapsode.cli.{module}"), attribute)
     if isinstance(command, typer.Typer):
         for each in command.registered_commands:
             each.cls = PlainCommand
-        app.add_typer(command, name=name)
-    else:
-        app.command(name=name, cls=with_headings(command) if name in WITH_HEADINGS else PlainCommand)(command)
+        app.add_typer(command, name=name, cls=PlainGroup, rich_help_panel=group)
+        return
+    cls = with_headings(command, COMMON[name]) if name in COMMON else PlainCommand
+    app.command(name=name, cls=cls, rich_help_panel=group)(command)
 
 
 def main() -> None:

@@ -19,21 +19,17 @@ if TYPE_CHECKING:
 
 ServerOption = Annotated[
     str | None,
-    typer.Option("--server", metavar="URL", help="API to use; else RHAPSODE_SERVER_URL, else the one on this machine."),
+    typer.Option("--server", metavar="URL", help="Server. Default: RHAPSODE_SERVER_URL, or the one on this machine."),
 ]
 DataDirOption = Annotated[
     Path | None,
-    typer.Option(
-        "--data-dir", metavar="DIR", help="Data folder of the stack; else RHAPSODE_DATA_DIR, else the user's."
-    ),
+    typer.Option("--data-dir", metavar="DIR", help="Data folder. Default: RHAPSODE_DATA_DIR, or your user folder."),
 ]
-SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Segments that are spoken at the same time.")]
+SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint; else the small voice that comes along.")
+    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint. Default: the included small voice.")
 ]
-DeviceOption = Annotated[
-    str | None, typer.Option(help="Where the model runs: cpu, or GPUs such as cuda:0,cuda:1; a worker speaks on each.")
-]
+DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -54,7 +50,7 @@ def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> 
     """For options that may be given several times. Raises `Misuse` naming what there is."""
     for name in given:
         if name not in known:
-            raise Misuse(f"{option}: {name!r} is none of {', '.join(known)}")
+            raise Misuse(f"{option}: {name!r} is not one of {', '.join(known)}")
 
 
 def read_time(option: str, text: str) -> datetime:
@@ -65,7 +61,7 @@ def read_time(option: str, text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         example = "2026-12-01T08:00, with +01:00 or Z behind it if you like"
-        raise Misuse(f"{option}: {text!r} is no time; write {example}") from error
+        raise Misuse(f"{option}: {text!r} is not a time; write {example}") from error
 
 
 def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:
@@ -90,5 +86,5 @@ def choose_checkpoint(option: Path | None) -> Path | None:
     if not option.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
     if not (option / "config.json").is_file():
-        raise Misuse(f"--checkpoint: {option} lacks config.json; it is no checkpoint in the published layout")
+        raise Misuse(f"--checkpoint: {option} lacks config.json; it is not a checkpoint in the published layout")
     return option.resolve()

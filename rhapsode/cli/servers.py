@@ -147,7 +147,7 @@ def _refuse_stack_options(target: ServerChoice, options: StackOptions) -> None:
     given = [option for option, choice in choices.items() if choice is not None]
     if given:
         where = target.server_url or f"the server that runs on {target.data_dir.root}"
-        raise Misuse(f"{' and '.join(given)}: {where} has chosen already; leave it out, or stop that server")
+        raise Misuse(f"{' and '.join(given)}: {where} has its own value; omit the option, or stop that server")
 
 
 def _await_contact(url: str) -> None:

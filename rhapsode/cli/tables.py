@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -14,8 +15,19 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         for row in rows:
             echo("\t".join(row))
         return
-    for line in _table(headings, rows) if rows else ():
+    from rich.cells import cell_len
+
+    lines = _table(headings, rows) if rows else []
+    is_wide = max(map(cell_len, lines), default=0) > shutil.get_terminal_size().columns
+    for line in _blocks(headings, rows) if is_wide else lines:
         echo(line)
+
+
+def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """For a table wider than the terminal: a line for each cell, and an empty line between rows."""
+    width = max(map(len, headings))
+    blocks = [[f"{name:<{width}}  {cell}" for name, cell in zip(headings, row, strict=True)] for row in rows]
+    return "\n\n".join("\n".join(block) for block in blocks).split("\n")
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

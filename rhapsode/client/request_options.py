@@ -121,8 +121,8 @@ class QualityFields(TypedDict, total=False):
     gate: `basic` finds silence, loops, cuts, wrong lengths and levels; `asr` also transcribes, with a recogniser for
         the language; `off` checks nothing
     max_attempts: maximum attempts at a segment
-    on_exhausted: `keep_best` keeps the best attempt, and fails the job if all are silent; `keep_best_or_gap` leaves
-        a gap then; `silence` always does; `fail` fails the job
+    on_exhausted: `keep_best` keeps the best attempt, but fails the job if all are silent; `keep_best_or_gap` then
+        leaves a gap; `silence` always does; `fail` fails
     """
 
     gate: Literal["off", "basic", "asr"]

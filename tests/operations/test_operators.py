@@ -96,7 +96,7 @@ def test_the_command_line_shows_the_fleet(running: Running) -> None:
     assert running.command("audit").stdout == "no counter differs\n"
     assert running.command("dlq", "list").stdout == ""
     assert running.command("dlq", "rm", "1-1").returncode == 1
-    assert " jobs in the journal: 0 brought back" in running.command("reconcile").stdout
+    assert " jobs in the journal: 0 restored" in running.command("reconcile").stdout
     unknown = running.command("drain", "nobody")
     assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
     assert running.command("drain", "gpu-0", "--undo", "--wait").returncode == 2

@@ -8,7 +8,7 @@ from api.acceptance.deadlines import future_ms, start_ms
 from api.http.problems.problem import invalid_field
 from api.jobs.submission.brought_voice import brought_model, brought_voice
 from api.jobs.submission.cast import Cast, choose_cast
-from api.jobs.submission.facts import Facts
+from api.jobs.submission.facts import Facts, with_voices
 from api.jobs.submission.input import stored_entries
 from api.jobs.submission.languages import refuse_foreign_texts
 from api.jobs.submission.resolving import resolve_language, resolve_narration
@@ -35,6 +35,7 @@ class Decision:
 
 def decide(request: JobRequest, facts: Facts) -> Decision:
     """Raises a `Problem` for everything that can be refused, or the `StorageError` of a voice that is not there."""
+    request = with_voices(request, facts.aliases)
     prepared, dictionaries = facts.prepared, tuple(str(each.version) for each in facts.dictionaries)
     brought = None
     if request.brings_voice:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from api.jobs.submission.brought_voice import brought_model, refuse_recording
 from api.jobs.submission.cast import Role, lead_of, roles_of
@@ -30,6 +30,7 @@ class Facts:
     """Whose job it is, and everything about its request that the request does not say.
 
     cards: of all models. voices: the caller's own among the names of the request. recording: the one that came along.
+    aliases: names of the request that stand for a voice, such as OpenAI's `alloy`.
     """
 
     tenant: TenantId
@@ -41,6 +42,7 @@ class Facts:
     dictionaries: Sequence[TakenDictionary] = ()
     webhook: WebhookTarget | None = None
     recording: Reference | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def look_up(
@@ -66,13 +68,37 @@ def look_up(
         refuse_cast(document)
     roles = roles_of(request, prepared)
     cards = intake.models.list() if cards is None else cards
+    aliases = _aliases(intake, tenant, request, roles, cards)
+    request = with_voices(request, aliases)
+    roles = tuple(replace(role, voice=aliases.get(role.voice, role.voice)) for role in roles)
     recording = None
     if request.ref_audio is not None:
         refuse_recording(request, tenant, cards)
         key = reference_recording(tenant, job)
         recording = read_reference(intake.artifacts, intake.recordings, tenant, request.ref_audio, key, "/ref_audio")
     voices = _own_voices(intake.voices, tenant, request, roles, cards)
-    return Facts(tenant, job, prepared, roles, cards, voices, dictionaries, webhook, recording)
+    return Facts(tenant, job, prepared, roles, cards, voices, dictionaries, webhook, recording, aliases)
+
+
+def with_voices(request: JobRequest, aliases: Mapping[str, str]) -> JobRequest:
+    """With the voice that its `voice` stands for."""
+    meant = aliases.get(request.voice or "")
+    return request if meant is None else request.model_copy(update={"voice": meant})
+
+
+def _aliases(
+    intake: JobIntake, tenant: TenantId, request: JobRequest, roles: Sequence[Role], cards: Sequence[ModelCard]
+) -> dict[str, str]:
+    """Names that neither the model nor the caller has, as `POST /v1/audio/speech` understands them."""
+    if request.brings_voice:
+        return {}
+    card, found = usual_model(request, lead_of(request, roles), cards), dict[str, str]()
+    for name in {request.voice or "", *(role.voice for role in roles)}:
+        meant = intake.settings.aliases.voice(name, card.speakers)
+        is_own = meant in (None, name) or has_voice(card, name) or find_own_voice(intake.voices, tenant, name)
+        if meant is not None and not is_own:
+            found[name] = meant
+    return found
 
 
 def _own_voices(

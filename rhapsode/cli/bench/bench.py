@@ -21,19 +21,18 @@ def bench(
     engine: EngineOptions,
     server: ServerOptions,
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Measure the speech server there, of whatever kind.")
+        str | None, typer.Option("--url", metavar="URL", help="Measure the speech server at this URL.")
     ] = None,
     compare: Annotated[
         tuple[Path, Path] | None,
-        typer.Option("--compare", metavar="A.json B.json", help="Two reports of servers; nothing is measured."),
+        typer.Option("--compare", metavar="A.json B.json", help="Compare two reports of servers. It measures nothing."),
     ] = None,
 ) -> None:
-    """Measure this machine: speech a second by streams, first audio, memory, cost. No weights are needed.
+    """Measure speed and memory of this machine or a server.
 
-    Takes five minutes on a GPU. Without one it measures the small voice on the CPU, in short, which says nothing of a
-    published model. With --url it measures a server that runs already, by what its clients see: first sound, pace,
-    holes, speech a second, by streams and by rate. A stage that fails is a line of the report, and so is what there was
-    no time for; Ctrl-C gives the report so far.
+    A run takes five minutes on a GPU and needs no model weights. On a CPU it measures the small voice only. With
+    --url it measures a running server from the client's side. The report lists failed and skipped stages. Ctrl-C
+    prints the report so far.
     """
     if compare is not None:
         _refuse_beside_compare(shared, engine, server, url)
@@ -50,7 +49,7 @@ def _refuse_beside_compare(
     shared: SharedOptions, engine: EngineOptions, server: ServerOptions, url: str | None
 ) -> None:
     if (shared, engine, server, url) != (SharedOptions(), EngineOptions(), ServerOptions(), None):
-        raise Misuse("--compare goes with no other option: it reads two reports")
+        raise Misuse("--compare takes no other option: it reads two reports")
 
 
 def _refuse_given(options: EngineOptions | ServerOptions, how: str) -> None:

@@ -37,22 +37,26 @@ _ROOM_WANTED = 10 * 1024**3
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """The engine of this machine, where no --url is given."""
+    """Engine of this machine, without --url."""
 
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="A checkpoint of yours, instead of random weights of a published size."),
+        Path | None, typer.Option(metavar="DIR", help="Your checkpoint. Default: random weights of a published size.")
     ] = None
     size: Annotated[
         list[str] | None,
-        typer.Option(metavar="SIZE", help=f"Of the random weights: {' or '.join(SIZES)}, several times; else 1.7b."),
+        typer.Option(
+            metavar="SIZE", help=f"Size of the weights: {' or '.join(SIZES)}. Repeat it for both. Default: 1.7b."
+        ),
     ] = None
     device: Annotated[
-        str | None, typer.Option(help="cpu, or one GPU such as cuda:1; else the first GPU, if there is one.")
+        str | None, typer.Option(help="cpu, or one GPU such as cuda:1. Default: the first GPU, or the CPU.")
     ] = None
     precision: Annotated[
         PrecisionName | None,
-        typer.Option(help="Of the language model's cache and MLPs, else bfloat16; float8 on GPUs that have it."),
+        typer.Option(
+            help="Precision of the language model's cache and MLPs. Default: bfloat16. float8 needs a GPU that "
+            "supports it."
+        ),
     ] = None
 
 
@@ -65,7 +69,7 @@ def bench_engine(options: EngineOptions, shared: SharedOptions) -> None:
     check_choices("--size", options.size or (), SIZES)
     place = _choose_device(options.device)
     if options.size and (options.checkpoint or place == "cpu"):
-        raise Misuse("--size is of random weights on a GPU; it goes with neither --checkpoint nor a CPU")
+        raise Misuse("--size is for random weights on a GPU, without --checkpoint")
     report = BenchReport(environment=read_environment(["rhapsode", *sys.argv[1:]]), price_per_gpu_hour=shared.price)
     with _scratch(place) as folder:
         models = _models(choose_checkpoint(options.checkpoint), options.size, place, folder)
@@ -128,7 +132,7 @@ def _choose_device(option: str | None) -> str:
         if option != "cpu" and not option.startswith("cuda"):
             raise Misuse(f"--device: {option!r} is neither cpu nor a GPU such as cuda:0")
         if "," in option:
-            raise Misuse("--device: one at a time is measured")
+            raise Misuse("--device: name one device")
     if option == "cpu":
         return option
     found = find_gpus(is_asked=option is not None)
@@ -137,7 +141,7 @@ def _choose_device(option: str | None) -> str:
         return known[0] if known else "cpu"
     named = "cuda:0" if option == "cuda" else option
     if named not in known:
-        raise Misuse(f"--device: there is no {named} here, but {', '.join(known) or found.note or 'no GPU'}")
+        raise Misuse(f"--device: {named} is not on this machine; it has {', '.join(known) or found.note or 'no GPU'}")
     return named
 
 

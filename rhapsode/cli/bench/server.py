@@ -48,97 +48,89 @@ class ServerOptions:
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Of server: rhapsode (the default), rhapsode-live, rhapsode-jobs, openai, kokoro, vllm-omni, "
+            help="Kind of server: rhapsode (default), rhapsode-live, rhapsode-jobs, openai, kokoro, vllm-omni, "
             "sglang-omni, nari or nari-live.",
         ),
     ] = None
-    model: Annotated[str | None, typer.Option(help="Sent with each request; else the server chooses.")] = None
-    voice: Annotated[str | None, typer.Option(help="Sent with each request; else the server chooses.")] = None
-    instructions: Annotated[str | None, typer.Option(help="How to speak, or which voice to design.")] = None
+    model: Annotated[str | None, typer.Option(help="Send this with each request. Default: the server chooses.")] = None
+    voice: Annotated[str | None, typer.Option(help="Send this with each request. Default: the server chooses.")] = None
+    instructions: Annotated[str | None, typer.Option(help="Speaking style, or the voice to design.")] = None
     task: Annotated[
         str | None,
         typer.Option(
             metavar="TASK",
-            help="Whose voice: custom-voice, voice-design (with --instructions), x-vector or in-context (with "
-            "--reference); else the server chooses.",
+            help="custom-voice, voice-design (with --instructions), x-vector or in-context (with --reference). "
+            "Default: the server chooses.",
         ),
     ] = None
     reference: Annotated[
         Path | None,
         typer.Option(
-            metavar="WAV", help="A recording: --task speaks like it, --quality says how alike the voices are."
+            metavar="WAV", help="A recording: --task clones its voice, and --quality compares voices with it."
         ),
     ] = None
-    reference_text: Annotated[str | None, typer.Option(help="What the recording says, for in-context.")] = None
+    reference_text: Annotated[str | None, typer.Option(help="The words of the recording, for in-context.")] = None
     param: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=JSON", help="A further field of each request, such as seed=7; several times."),
+        typer.Option(metavar="NAME=JSON", help="Another field of each request, such as seed=7. Repeatable."),
     ] = None
     key_from: Annotated[
         str | None,
-        typer.Option(metavar="VARIABLE", help="Where the environment has the key, else RHAPSODE_API_KEY for ours."),
+        typer.Option(metavar="VARIABLE", help="Environment variable with the key. For Rhapsode: RHAPSODE_API_KEY."),
     ] = None
     rates: Annotated[
-        str | None,
-        typer.Option(metavar="N,N...", help="Requests a second, whether answered or not; one measurement for each."),
+        str | None, typer.Option(metavar="N,N...", help="Requests per second. Each number is one measurement.")
     ] = None
     arrivals: Annotated[
-        PatternName | None, typer.Option(help="How requests of a rate come: at random (poisson, the default), or even.")
+        PatternName | None, typer.Option(help="Spacing of requests with --rates: poisson (default), or even.")
     ] = None
     recorded: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Requests as they once came: a line for each, with its second."),
+        Path | None, typer.Option(metavar="FILE", help="Replay recorded requests: one line for each, with its second.")
     ] = None
     ramp: Annotated[
-        bool, typer.Option("--ramp", help="Look for the most streams that are spoken as fast as they are heard.")
+        bool, typer.Option("--ramp", help="Find the largest number of streams without buffer underruns.")
     ] = False
     buffer: Annotated[
-        float | None,
-        typer.Option(min=0, max=10_000, help="Of a listener, in ms, else 0: for it holes are counted."),
+        float | None, typer.Option(min=0, max=10_000, help="Playback buffer in ms for counting underruns. Default: 0.")
     ] = None
-    seconds: Annotated[float | None, typer.Option(min=1, max=3600, help="Of each measurement, else 20.")] = None
+    seconds: Annotated[float | None, typer.Option(min=1, max=3600, help="Length of a measurement. Default: 20.")] = None
     warm_up: Annotated[
-        float | None, typer.Option(min=0, max=3600, help="Seconds before it that are not counted, else 5.")
+        float | None, typer.Option(min=0, max=3600, help="Uncounted seconds before each measurement. Default: 5.")
     ] = None
-    timeout: Annotated[float | None, typer.Option(min=1, max=3600, help="Seconds for one request, else 120.")] = None
-    lengths: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of the texts, of short,medium,long; else all of them.")
-    ] = None
-    languages: Annotated[str | None, typer.Option(metavar="NAMES", help="Of the texts, of en,zh,mixed; else en.")] = (
+    timeout: Annotated[float | None, typer.Option(min=1, max=3600, help="Seconds for one request. Default: 120.")] = (
         None
     )
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Of texts and arrivals, else 0; another one gives other texts.")
+    lengths: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Lengths of texts: short,medium,long. Default: all.")
     ] = None
+    languages: Annotated[str | None, typer.Option(metavar="NAMES", help="Languages: en,zh,mixed. Default: en.")] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of texts and arrivals. Default: 0.")] = None
     clients: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Processes that ask, else one for each two cores, four at most.")
+        int | None, typer.Option(min=1, max=64, help="Client processes. Default: one for two cores, at most 4.")
     ] = None
     quality: Annotated[
-        int | None, typer.Option(min=1, max=1000, metavar="N", help="Texts spoken at the end to be judged, twice each.")
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Number of texts to rate, each spoken twice.")
     ] = None
     whisper: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Weights of faster-whisper that read what was said, also in Chinese."),
+        typer.Option(metavar="DIR", help="Weights of faster-whisper for --quality, which read Chinese too."),
     ] = None
-    recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep what was judged there, as WAVs.")] = None
+    recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Save the recordings of --quality here.")] = (
+        None
+    )
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page there, with plots; it needs no network.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with plots. It needs no network.")
     ] = None
-    continue_: Annotated[
-        bool, typer.Option("--continue", help="Measure what the report at --json lacks, and keep what it has.")
-    ] = False
+    continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to --json.")] = False
     baseline: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Of a server of the same kind: both are measured in turns and compared; status 1 where it is worse.",
-        ),
+        typer.Option(metavar="URL", help="Compare with this server in turns. The exit status is 1 if --url is worse."),
     ] = None
     worse_than: Annotated[
         float | None,
-        typer.Option(min=1, max=100, help="With --baseline: by which factor a figure has to be worse, else 1.25."),
+        typer.Option(min=1, max=100, help="With --baseline: the factor that counts as worse. Default: 1.25."),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter measurements: 90 seconds.")] = False
+    quick: Annotated[bool, typer.Option("--quick", help="Make fewer and shorter measurements: 90 seconds.")] = False
 
 
 def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> None:
@@ -148,9 +140,9 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     if options.quality is not None:
         require_packages("worker")
     elif options.recordings is not None:
-        raise Misuse("--recordings needs --quality: nothing else is kept")
+        raise Misuse("--recordings needs --quality")
     elif options.whisper is not None:
-        raise Misuse("--whisper needs --quality: nothing else is read")
+        raise Misuse("--whisper needs --quality")
     plan = _plan(url, options, shared)
     if options.baseline is not None:
         _bench_in_turns(plan, options, shared)
@@ -176,7 +168,7 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     from rhapsode.bench.server.text_report import text_report
 
     if options.ramp or options.quality is not None or options.continue_:
-        raise Misuse("--baseline goes without --ramp, --quality and --continue: loads are measured in turns")
+        raise Misuse("--baseline excludes --ramp, --quality and --continue: it measures loads in turns")
     other = replace(plan, speaking=replace(plan.speaking, url=_address("--baseline", options.baseline or "")))
     report, baseline = _report(plan, options, shared), _report(other, options, shared)
     report.baseline = baseline
@@ -186,10 +178,7 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     status = _told(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
     found = compare(baseline, report)
     echo(text_report(report), nl=False)
-    echo(
-        f"\nThe baseline, in turns with it, is the first and this server the second:\n{text_comparison(found)}",
-        nl=False,
-    )
+    echo(f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}", nl=False)
     _save(report, shared.json, options.html)
     factor = options.worse_than or WORSE_THAN
     worse = [f"{each.load}: {each.figure}" for each in found.differences if each.is_worse_by(factor)]
@@ -234,7 +223,7 @@ def _continued(report: ServerReport, plan: BenchPlan, json: Path | None) -> Serv
     from rhapsode.bench.server.report import NotTheSame, continued
 
     if json is None:
-        raise Misuse("--continue needs --json: it goes on from that report")
+        raise Misuse("--continue needs --json with a report")
     if not json.exists():
         return report
     try:
@@ -344,7 +333,7 @@ def _speaking(url: str, target: str, options: ServerOptions) -> SpeechTarget:
         dict(_parameter(text) for text in options.param or ()),
     )
     if task is not None and task not in TARGETS[target](speaking).tasks:
-        raise Misuse(f"--task: {target} has no words for {task}; --param may have")
+        raise Misuse(f"--task: {target} does not support {task}; try --param")
     return speaking
 
 
@@ -374,16 +363,16 @@ def _task(options: ServerOptions) -> Task | None:
 
     if options.task is None:
         if options.reference_text is not None or (options.reference is not None and options.quality is None):
-            raise Misuse("--reference: a voice is spoken like with --task, and compared with --quality")
+            raise Misuse("--reference needs --task or --quality")
         return None
     check_choices("--task", [options.task], tuple(Task))
     task = Task(options.task)
     if task is Task.VOICE_DESIGN and options.instructions is None:
-        raise Misuse("--task voice-design makes a voice from --instructions")
+        raise Misuse("--task voice-design needs --instructions")
     if task.is_of_recording and options.reference is None:
-        raise Misuse(f"--task {task} speaks like --reference")
+        raise Misuse(f"--task {task} needs --reference")
     if (task is Task.IN_CONTEXT) != (options.reference_text is not None):
-        raise Misuse("--reference-text: --task in-context wants what the recording says, and no other")
+        raise Misuse("--reference-text and --task in-context need each other")
     return task
 
 
@@ -426,7 +415,7 @@ def _read_rates(option: str) -> tuple[float, ...]:
     try:
         numbers = tuple(sorted({float(part) for part in option.split(",")}))
     except ValueError:
-        raise Misuse(f"--rates: {option!r} is no list of numbers such as 0.5,2,10") from None
+        raise Misuse(f"--rates: {option!r} is not a list of numbers such as 0.5,2,10") from None
     if not all(0 < number <= MOST_RATE for number in numbers):
         raise Misuse(f"--rates: above 0, up to {MOST_RATE:g}")
     return numbers
@@ -454,4 +443,4 @@ def read_report(option: str, path: Path) -> ServerReport:
     try:
         return ServerReport.read(path)
     except (ValidationError, UnicodeDecodeError):
-        raise Misuse(f"{option}: {path} is no report of a server ({SCHEMA})") from None
+        raise Misuse(f"{option}: {path} is not a report of a server ({SCHEMA})") from None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from storage.runtime.config.settings import StorageSettings
     from storage.runtime.config.sources import SettingInEffect
 
-app = typer.Typer(help="Which settings are in effect, and where from.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Show all settings with their sources.", no_args_is_help=True, rich_markup_mode=None)
 
 ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"]
 
@@ -39,14 +39,14 @@ def show(
     process: Annotated[
         ProcessName | None, typer.Argument(metavar="[PROCESS]", help=f"Of {', '.join(get_args(ProcessName))}.")
     ] = None,
-    given: Annotated[bool, typer.Option("--given", help="Only what is not the default.")] = False,
+    given: Annotated[bool, typer.Option("--given", help="Only settings that differ from the default.")] = False,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the settings of processes that would be started here and now, each with its source. Secrets are not shown.
+    """Show settings and sources, without secrets.
 
-    Without a name, of the command line and of all that `rhapsode up` starts. What `rhapsode up` decides itself says so.
-    Status 1 if a process could not start with what is set.
+    Without a name it shows the command line and all processes of `rhapsode up`. It marks values that `rhapsode up`
+    chooses. The exit status is 1 if a process cannot start with these settings.
     """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from rhapsode.contract.batches import Batch
 
 app = typer.Typer(
-    help="Hand in many jobs in one file; list, watch and cancel batches, read their results.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Submit many jobs in one file; watch, read and cancel them.", no_args_is_help=True, rich_markup_mode=None
 )
 
 BatchArgument = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, bat_...")]
@@ -36,21 +34,21 @@ BatchesArgument = Annotated[list[str], typer.Argument(metavar="BATCH...", help="
 
 @app.command()
 def submit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="One job request a line, as JSON with a custom_id.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: one job request with a custom_id in each.")],
     keep_days: Annotated[
-        float | None, typer.Option(min=0.001, max=90, help="How long the batch is kept after its end; its jobs say.")
+        float | None, typer.Option(min=0.001, max=90, help="Days to keep the batch after its end.")
     ] = None,
     metadata: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the batch; several times for several.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Metadata of the batch. Repeat it for more.")
     ] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Hand in the file once, however often this is run in 24 hours.")
+        str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same batch.")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hand in a file of jobs: all of them, or none if a line is wrong. Prints the batch's id."""
+    """Submit a file of jobs and print the batch's id. If one line is invalid, no job is submitted."""
     readable(file)
     pairs = dict(read_pair(each) for each in metadata or [])
     retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
@@ -66,12 +64,12 @@ def submit(
 
 @app.command("list")
 def list_batches(
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List batches, newest first; with --json one JSON object a line."""
+    """List batches, newest first. With --json: one JSON object per line."""
     with connected(server, data_dir) as client:
         found = list(islice(client.batches.list(page_size=min(limit, 100)), limit))
     if as_json:
@@ -104,7 +102,10 @@ def show(
 def watch(
     batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Follow a batch until its last job has ended; status 0 if every job succeeds. Ctrl-C stops watching only."""
+    """Follow a batch until all its jobs end.
+
+    The exit status is 0 if every job succeeds. Ctrl-C stops watching; the jobs continue.
+    """
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.jobs.batch_progress import follow_batch
 
@@ -113,7 +114,7 @@ def watch(
         try:
             ended = follow_batch(client, client.batches.get(batch), console)
         except KeyboardInterrupt as interrupt:
-            console.print(f"batch {batch} goes on", highlight=False)
+            console.print(f"batch {batch} continues", highlight=False)
             raise typer.Exit(INTERRUPTED) from interrupt
     echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}: {_counts(ended)}")
     if ended.counts.succeeded != ended.counts.total:
@@ -125,15 +126,15 @@ def results(
     batch: BatchArgument,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="DIR", help="Fetch the files instead, into a folder for each custom_id in this."),
+        typer.Option("--to", metavar="DIR", help="Download files instead, into one folder for each custom_id."),
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Print what became of each line of the file, in its order, as one JSON object a line.
+    """Print each line's result in the file's order, as JSON lines.
 
-    With --to the files of every job that succeeded are fetched as `jobs download` does, so that what was interrupted
-    goes on when it is repeated; status 1 if a line has none.
+    With --to it downloads the files of all successful jobs. A repeat continues an interrupted download. The exit
+    status is 1 if a line has no result.
     """
     if to is not None and not to.is_dir():
         raise Misuse(f"--to: {to} is not a folder")
@@ -149,7 +150,7 @@ def results(
 def cancel(
     batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Cancel batches with their jobs; what has ended stays."""
+    """Cancel batches with their unfinished jobs."""
 
     def stop(client: Rhapsode, batch: str) -> Handled:
         stopped = client.batches.cancel(batch)
@@ -162,7 +163,7 @@ def cancel(
 def rm(
     batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Forget batches that have ended; their jobs stay."""
+    """Delete ended batches; their jobs stay."""
 
     def delete(client: Rhapsode, batch: str) -> Handled:
         client.batches.delete(batch)
@@ -194,9 +195,9 @@ def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
 def _unfetched(result: BatchResult) -> str | None:
     """Why a line's files are not fetched; None if they can be."""
     if result.job_id is None:
-        return f"{result.custom_id!r} is no job: there are no files"
+        return f"{result.custom_id!r} was not submitted: it has no files"
     if result.state != "succeeded":
-        return f"{result.custom_id!r} is {result.state}: there are no files"
+        return f"{result.custom_id!r} is {result.state}: it has no files"
     if not is_plain(result.custom_id):
         return f"{result.custom_id!r} cannot name a folder; its files: rhapsode jobs download {result.job_id}"
     return None

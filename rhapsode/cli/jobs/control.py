@@ -37,41 +37,35 @@ SUBTITLES = ("srt", "vtt")
 def pause(
     jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Pause jobs; what is being spoken is finished and kept."""
+    """Pause jobs; segments in progress finish and are kept."""
     for_each(jobs, lambda client, job: became(client.pause(job)), server, data_dir, as_json=as_json)
 
 
 def resume(
     jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Go on with paused jobs."""
+    """Resume paused jobs."""
     for_each(jobs, lambda client, job: became(client.resume(job)), server, data_dir, as_json=as_json)
 
 
 def set_options(
     job: JobArgument,
-    priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="Who goes first.")] = None,
+    priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="The new priority.")] = None,
     deadline: Annotated[
-        str | None, typer.Option(metavar="TIME", help='2026-12-01T08:00 in local time, or "none" to remove it.')
+        str | None, typer.Option(metavar="TIME", help='Latest end, 2026-12-01T08:00 local time; "none" removes it.')
     ] = None,
-    not_before: Annotated[
-        str | None, typer.Option(metavar="TIME", help='When a job that waits for its time may start; "none": now.')
-    ] = None,
+    not_before: Annotated[str | None, typer.Option(metavar="TIME", help='Earliest start; "none" starts now.')] = None,
     keep_days: Annotated[
-        float | None, typer.Option(min=0.001, max=90, help="How long the result is kept after the job's end.")
+        float | None, typer.Option(min=0.001, max=90, help="Days to keep the result after the job's end.")
     ] = None,
     metadata: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="All metadata from now on; several times for several."),
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Replace all metadata. Repeat it for more.")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a job's priority, times, metadata.
-
-    Only until it has ended.
-    """
+    """Change an unfinished job's priority, times or metadata."""
     changes: JobChanges = {}
     if priority is not None:
         changes["priority"] = priority
@@ -111,10 +105,7 @@ def retry(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Do what a failed or cancelled job lacks.
-
-    Finished segments are kept. An expired job begins anew. --wait comes back when it has ended.
-    """
+    """Continue a failed, cancelled or expired job. Finished segments are kept. An expired job starts again."""
     from rhapsode.contract.jobs.control import RetryRequest
 
     wishes = said(options)
@@ -134,35 +125,35 @@ def assemble(
     job: JobArgument,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", metavar="wav|flac|mp3|opus|m4b|aac", help="Several times for several."),
+        typer.Option("--format", metavar="wav|flac|mp3|opus|m4b|aac", help="Repeat it for more formats."),
     ] = None,
     chapter_files: Annotated[
         list[str] | None,
-        typer.Option("--chapter-files", metavar="FORMAT", help="A file for each chapter, beside those of --format."),
+        typer.Option("--chapter-files", metavar="FORMAT", help="Also write one file for each chapter in this format."),
     ] = None,
-    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Of every format that has one.")] = None,
+    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Bitrate of compressed formats.")] = None,
     sample_rate: Annotated[
-        str | None, typer.Option(metavar="HZ", help='Of all formats; "none": the model\'s own again.')
+        str | None, typer.Option(metavar="HZ", help='Sample rate of all formats; "none" is the model\'s.')
     ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
             metavar="acx|podcast|audiobook|broadcast|none",
-            help='What is named beside it stays; "none": no preset any more.',
+            help='A publisher\'s values for options that you leave out; "none" removes the preset.',
         ),
     ] = None,
     speed: Annotated[
-        str | None, typer.Option(metavar="FACTOR", help='0.5 to 2, at the same pitch; "none": as it is spoken.')
+        str | None, typer.Option(metavar="FACTOR", help='Speed factor from 0.5 to 2 at constant pitch; "none" is 1.')
     ] = None,
     loudness: Annotated[
-        str | None, typer.Option(metavar="LUFS", help='Bring the narration to this loudness; "none": as spoken.')
+        str | None, typer.Option(metavar="LUFS", help='Target loudness; "none" leaves it unchanged.')
     ] = None,
-    subtitles: Annotated[list[str] | None, typer.Option(metavar="srt|vtt|none", help="Several times for both.")] = None,
+    subtitles: Annotated[list[str] | None, typer.Option(metavar="srt|vtt|none", help="Repeat it for both.")] = None,
     karaoke: job_options.OutputKaraoke = None,
     timestamps: job_options.OutputTimestamps = None,
     tags: Annotated[
         list[str] | None,
-        typer.Option("--tag", metavar="NAME=VALUE", help="title, author, album ...; an empty value removes it."),
+        typer.Option("--tag", metavar="NAME=VALUE", help="title, author and more. An empty value removes it."),
     ] = None,
     cover: CoverOption = None,
     wait: WaitOption = False,
@@ -170,9 +161,9 @@ def assemble(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make files again, or others; nothing is spoken.
+    """Write other files from the finished speech.
 
-    What is not named stays as the job has it, and so do the files of before, unless one of the same name is made.
+    Options that you leave out keep the job's values. Existing files stay, unless a new one has the same name.
     """
     output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, speed, loudness, subtitles)
     if karaoke is not None:
@@ -221,7 +212,7 @@ def _changed_output(
         whole = [_format(name, bitrate) for name in formats]
         output["formats"] = [*whole, *(_format(name, bitrate) | {"files": "chapters"} for name in chapter_files)]
     elif bitrate is not None:
-        raise Misuse("--bitrate needs the --format or --chapter-files that it is of")
+        raise Misuse("--bitrate needs --format or --chapter-files")
     if sample_rate is not None:
         output["sample_rate"] = _number("--sample-rate", sample_rate, int)
     if speed is not None:
@@ -250,7 +241,7 @@ def _number(option: str, text: str, kind: Callable[[str], float]) -> float | Non
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise Misuse(f'{option}: {text!r} is no number, and not "none"')
+        raise Misuse(f'{option}: {text!r} is neither a number nor "none"')
     return number
 
 

@@ -13,7 +13,8 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
-from rhapsode.cli.file_names import plain_id, plain_name
+from rhapsode.cli.file_names import plain_id, plain_name, titled
+from rhapsode.cli.jobs.listing import file_title
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
@@ -29,26 +30,26 @@ def download(
     job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Which of its files, as `jobs show` lists them; else all."),
+        typer.Argument(metavar="NAME...", help="Files to download, named as in `jobs show`. Default: all."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="PATH", help="A folder, or for one file its name; else here."),
+        typer.Option("--output", "-o", metavar="PATH", help="A folder, or a file name for one file. Default: here."),
     ] = None,
     by_segment: Annotated[
-        bool, typer.Option("--segments", help="In place of the files, each finished segment as a WAV.")
+        bool, typer.Option("--segments", help="Download each finished segment as a WAV instead.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that are others.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files with other content.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch the files of a job: speech, subtitles, manifest.
+    """Download a job's audio, subtitles and manifest.
 
-    Each is checked by its sha256 and shows under its name only when it is whole. One that is here already is not
-    fetched again, so that what was interrupted goes on when it is repeated. With --segments what a failed or running
-    job has spoken so far; the folder is called like the job unless -o names another. With --json one JSON object a
-    line for each file.
+    Without NAME, file names begin with the job's title, or with its first words. If another file has that name, they
+    also get the job's id. Each file is verified, and appears when it is complete. A repeat continues an interrupted
+    download and skips complete files. With --segments you get the speech so far, in a folder named after the job.
+    With --json: one JSON object per file.
     """
     if by_segment and names:
         raise Misuse("--segments is for all finished segments; leave the names out")
@@ -57,7 +58,7 @@ def download(
             if by_segment:
                 _save_segments(client, job, output, is_forced=force, as_json=as_json)
             else:
-                for saved in save_files(client, job, names or [], output, is_forced=force):
+                for saved in save_files(client, job, names or [], output, is_forced=force, is_titled=not names):
                     echo(saved.document() if as_json else saved.line())
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
@@ -81,9 +82,15 @@ class Saved:
 
 
 def save_files(
-    client: Rhapsode, job_id: str, names: Sequence[str], output: Path | None, *, is_forced: bool
+    client: Rhapsode,
+    job_id: str,
+    names: Sequence[str],
+    output: Path | None,
+    *,
+    is_forced: bool,
+    is_titled: bool = False,
 ) -> Iterator[Saved]:
-    """Those of these names, all for none, each as soon as it is here.
+    """Those of these names, all for none, each as soon as it is here. is_titled: names begin with the job's title.
 
     Raises `Misuse` for a place that has other files, before it fetches any.
     """
@@ -91,8 +98,11 @@ def save_files(
     from rhapsode.cli.jobs.download_progress import download_display
 
     job = _with_all_files(client, client.job(job_id))
-    places = _places(_wanted(job, names), output)
+    places = _places(_wanted(job, names), output, file_title(job) if is_titled else "")
     missing = [(artifact, path) for artifact, path in places if not _is_here(artifact, path)]
+    if is_titled and not is_forced and any(path.exists() for _, path in missing):
+        places = _places(_wanted(job, names), output, f"{file_title(job)} {job.id}")
+        missing = [(artifact, path) for artifact, path in places if not _is_here(artifact, path)]
     _refuse_existing((path for _, path in missing), is_forced=is_forced)
     console = VisibleConsole(stderr=True)
     for artifact, path in places:
@@ -124,15 +134,13 @@ def _wanted(job: Job, names: Sequence[str]) -> list[Artifact]:
 
 def _instead(job: Job) -> str:
     if job.kind != "synthesis":
-        return ": it makes voices ready"
+        return ": it prepares voices"
     if not job.state.is_terminal:
-        return f" yet; `rhapsode jobs watch {job.id}` waits for it, --segments saves what is spoken"
-    return (
-        "; --segments saves what was spoken of it" if job.progress.segments.done else ", and nothing of it was spoken"
-    )
+        return f" yet; `rhapsode jobs watch {job.id}` waits for it, --segments saves the finished segments"
+    return "; --segments saves the finished segments" if job.progress.segments.done else ", and no finished segments"
 
 
-def _places(artifacts: Sequence[Artifact], output: Path | None) -> list[tuple[Artifact, Path]]:
+def _places(artifacts: Sequence[Artifact], output: Path | None, title: str) -> list[tuple[Artifact, Path]]:
     """Where each goes. Raises `Misuse`."""
     if output is not None and not output.is_dir():
         if len(artifacts) > 1:
@@ -140,7 +148,7 @@ def _places(artifacts: Sequence[Artifact], output: Path | None) -> list[tuple[Ar
         if not output.parent.is_dir():
             raise Misuse(f"-o: {output.parent} is not a folder")
         return [(artifacts[0], output)]
-    return [(artifact, (output or Path()) / plain_name(artifact.name)) for artifact in artifacts]
+    return [(artifact, (output or Path()) / titled(plain_name(artifact.name), title)) for artifact in artifacts]
 
 
 def _is_here(artifact: Artifact, path: Path) -> bool:

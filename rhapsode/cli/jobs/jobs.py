@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from rhapsode.contract.jobs.states import JobState
 
 app = typer.Typer(
-    help="Hand in, list, show and watch jobs; pause, cancel, retry and delete them; edit their segments; "
-    "fetch their files.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Submit, list, watch, edit, retry, download and delete jobs.", no_args_is_help=True, rich_markup_mode=None
 )
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
@@ -39,7 +36,7 @@ StateOption = Annotated[
     typer.Option(
         "--state",
         metavar="pending|running|paused|cancelling|succeeded|failed|cancelled|expired",
-        help="Only jobs in this state; may be given several times.",
+        help="Only jobs in this state. Repeat it for more.",
     ),
 ]
 
@@ -47,14 +44,15 @@ StateOption = Annotated[
 @app.command("list")
 def list_jobs(
     state: StateOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List jobs, newest first, with title, first words and voice; with --json one JSON object a line.
+    """List jobs, newest first.
 
-    Into a pipe a line with tabs: id, state, segments, spoken, created, voice, title, first words.
+    A pipe gets lines with tabs: id, state, segments, spoken, created, voice, title, first words. With --json: one
+    JSON object per line.
     """
     from itertools import islice
 
@@ -90,7 +88,10 @@ def show(
 def watch(
     job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Follow a job until it ends; status 0 if it succeeds. Ctrl-C stops watching, not the job."""
+    """Follow a job until it ends.
+
+    The exit status is 0 if the job succeeds. Ctrl-C stops watching; the job continues.
+    """
     with connected(server, data_dir) as client:
         ended = watched(client, job)
     reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
@@ -103,7 +104,7 @@ def watch(
 def cancel(
     jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Cancel jobs; what is being spoken stops at the next codec frame."""
+    """Cancel jobs within one codec frame."""
     for_each(jobs, lambda client, job: became(client.cancel(job)), server, data_dir, as_json=as_json)
 
 
@@ -111,7 +112,7 @@ def cancel(
 def rm(
     jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Delete ended jobs with everything they stored."""
+    """Delete ended jobs with all their files."""
 
     def delete(client: Rhapsode, job: str) -> Handled:
         client.delete(job)
@@ -142,4 +143,4 @@ def _states(names: list[str]) -> Generator[JobState]:
         try:
             yield JobState(name)
         except ValueError as error:
-            raise Misuse(f"--state: {name!r} is none of {', '.join(JobState)}") from error
+            raise Misuse(f"--state: {name!r} is not one of {', '.join(JobState)}") from error

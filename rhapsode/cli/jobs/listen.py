@@ -39,20 +39,20 @@ class StreamFormat(StrEnum):
 def listen(
     job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")
     ] = "-",
-    form: Annotated[StreamFormat, typer.Option("--format", help="What is sent.")] = StreamFormat.WAV,
+    form: Annotated[StreamFormat, typer.Option("--format", help="The audio format.")] = StreamFormat.WAV,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Hear a job while it is rendered: segments in order, as they are finished, until the job ends.
+    """Stream a job's audio in order while it is generated.
 
     For instance: rhapsode jobs listen job_... | ffplay -i -
 
-    A WAV that goes into a file says its length at the end, also after Ctrl-C; in a pipe it cannot be known.
+    A WAV file gets its length at the end, also after Ctrl-C. A pipe never gets it.
     """
     if output == "-" and sys.stdout.isatty():
-        raise Misuse("audio is nothing for a terminal; send it to a player or a file: | ffplay -i -, or -o FILE")
+        raise Misuse("a terminal cannot play audio; use a player or a file: | ffplay -i -, or -o FILE")
     with connected(server, data_dir) as client, terminated_like_interrupted():
         try:
             _write(client.listen(job, form.value), job, output)
@@ -67,7 +67,7 @@ def _write(pieces: Iterator[bytes], job: str, output: str) -> None:
     # Nothing is created before there is something to hear.
     first = next(pieces, b"")
     if not first:
-        raise RhapsodeError(f"there is nothing to hear of {job}")
+        raise RhapsodeError(f"{job} has no audio")
     with _target(output) as target:
         sizes = WavSizes(target.fileno())
         try:

@@ -10,6 +10,9 @@ from rhapsode.cli.visible import echo
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
 
+MOST_TITLE_BYTES = 80
+"""Of a file's name, which has room for 255."""
+
 
 def print_jobs(jobs: list[Job]) -> None:
     """One or more."""
@@ -23,6 +26,13 @@ def print_jobs(jobs: list[Job]) -> None:
     echo(_heading(len(jobs[0].id)))
     for job in jobs:
         _print_two_lines(job, console.width)
+
+
+def file_title(job: Job) -> str:
+    """Its title, else its first words, else its id, as the start of a file's name."""
+    shown = _shown(job.title) or _shown(_first_words(job)) or job.id
+    plain = "".join(" " if each in '/\\:*?"<>|' else each for each in shown).strip(" .")
+    return plain.encode()[:MOST_TITLE_BYTES].decode(errors="ignore").strip() or job.id
 
 
 def share(job: Job) -> str:
@@ -68,7 +78,7 @@ def _voice(job: Job) -> str:
         case ShownNarration() as request:
             return request.voice
         case ShownVoiceCaches() as request:
-            return f"{request.voices} voices made ready"
+            return f"{request.voices} voices prepared"
 
 
 def _first_words(job: Job) -> str:

@@ -29,7 +29,7 @@ EditedArgument = Annotated[
     str,
     typer.Argument(
         metavar="SENTENCE",
-        help="A sentence's id as `jobs sentences` lists it, seg_000012.2, or a whole segment's, seg_000012.",
+        help="A sentence's id from `jobs sentences`, such as seg_000012.2, or a segment's id, seg_000012.",
     ),
 ]
 
@@ -38,19 +38,17 @@ def list_segments(
     job: JobArgument,
     state: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="pending|running|done|failed", help="Only those in this state; may be given several times."
-        ),
+        typer.Option(metavar="pending|running|done|failed", help="Only segments in this state. Repeat it for more."),
     ] = None,
-    flagged: Annotated[bool, typer.Option("--flagged", help="Only those that were kept with a fault.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only segments with a quality warning.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of rows.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List a job's segments: times, takes, text. `jobs sentences` lists what is edited one by one.
+    """List a job's segments: times, takes, text.
 
-    With --json one JSON object a line.
+    `jobs sentences` lists single sentences. With --json: one JSON object per line.
     """
     from itertools import islice
 
@@ -72,15 +70,12 @@ def list_segments(
 
 def list_sentences(
     job: JobArgument,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of rows.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List a job's sentences with the ids that `jobs edit` takes, as people write them.
-
-    With --json one JSON object a line.
-    """
+    """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
     from itertools import islice
 
     with connected(server, data_dir) as client:
@@ -114,11 +109,10 @@ def edit_segment(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change what a sentence says, or what a whole segment says, or how.
+    """Change the words of a sentence, or a whole segment.
 
-    A sentence takes --text alone, and its neighbours stay as they are. Its segment is spoken anew, and the narration
-    assembled again; --wait comes back when it is. Several edits in a row end in one assembly. A job that failed or was
-    cancelled keeps the edit for `jobs retry`.
+    A sentence takes only --text. Rhapsode generates its segment again and joins the files again. Several edits in a
+    row cause one join. A failed or cancelled job keeps the edit for `jobs retry`.
     """
     from rhapsode.cli.failures import Misuse
     from rhapsode.contract.segments import SegmentChange
@@ -129,7 +123,7 @@ def edit_segment(
         raise Misuse(f"nothing to change; give at least one of {names}")
     is_sentence = "." in place
     if is_sentence and set(changes) != {"text"}:
-        raise Misuse(f"{place} is a sentence: it takes --text alone; voice, language and seed are a segment's")
+        raise Misuse(f"{place} is a sentence and takes only --text; voice, language and seed belong to segments")
     check(SegmentChange, changes, [edit])
     with connected(server, data_dir) as client:
         if is_sentence:
@@ -142,24 +136,21 @@ def edit_segment(
 def take_segment(
     job: JobArgument,
     segment: SegmentArgument,
-    new: Annotated[bool, typer.Option("--new", help="Speak another take, with another seed.")] = False,
-    select: Annotated[int | None, typer.Option(metavar="TAKE", min=1, help="Put this take into the narration.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="With --new: the seed of the take.")] = None,
-    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save every take as WAV into this folder.")] = None,
+    new: Annotated[bool, typer.Option("--new", help="Generate another take with another seed.")] = False,
+    select: Annotated[int | None, typer.Option(metavar="TAKE", min=1, help="Use this take in the narration.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="With --new: the take's seed.")] = None,
+    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save all takes as WAV in this folder.")] = None,
     wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List, add, choose or save a segment's takes.
-
-    Of a segment that failed, the attempts, and why they were rejected.
-    """
+    """List, add, choose or save a segment's takes. For a failed segment it lists the attempts and their faults."""
     from rhapsode.cli.failures import Misuse
     from rhapsode.cli.jobs.segment_files import save_take
 
     if new and select is not None:
-        raise Misuse("--new and --select exclude each other: a new take is in place as soon as it is spoken")
+        raise Misuse("--new and --select exclude each other: a new take is selected when it is finished")
     if seed is not None and not new:
         raise Misuse("--seed is for --new")
     if wait and not new and select is None:

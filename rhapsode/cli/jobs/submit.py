@@ -24,20 +24,20 @@ STDIN = "-"
 
 def submit(
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="The JSON of a `POST /v1/jobs`; - reads standard input."),
+        str, typer.Argument(metavar="FILE", help="The JSON body of `POST /v1/jobs`; - reads standard input.")
     ],
     idempotency_key: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Make one job of it, however often this is run in 24 hours.")
+        str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same job.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Come back when it has ended; status 0 if it succeeds.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end. Status 0 if it succeeds.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hand in a job written as the API takes it, and print its id. `rhapsode narrate --detach` takes a text or a book.
+    """Submit a job from JSON and print its id.
 
-    For instance: echo '{"input": {"text": "Hello."}, "voice": "slt"}' | rhapsode jobs submit -
+    `rhapsode narrate --detach` submits a text or a book. For instance: echo '{"input": {"text": "Hello."}, "voice":
+    "slt"}' | rhapsode jobs submit -
     """
     spoken, options = _request(file)
     with connected(server, data_dir) as client:
@@ -64,9 +64,9 @@ def _request(file: str) -> tuple[JobInputFields, JobOptions]:
     try:
         body: Any = from_json(data)
     except ValueError as error:
-        raise Misuse(f"{place} is no JSON: {error}") from error
+        raise Misuse(f"{place} is not JSON: {error}") from error
     if not isinstance(body, dict):
-        raise Misuse(f"{place} is no JSON object, as the body of a `POST /v1/jobs` is")
+        raise Misuse(f"{place} is not a JSON object, which `POST /v1/jobs` needs")
     request = cast("dict[str, Any]", body)
     check(JobRequest, request, ())
     if request.pop("validate_only", False):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
 
 WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Come back when the narration is whole again; status 0 if it is.")
+    bool, typer.Option("--wait", help="Wait for the new files. The exit status is 0 if they succeed.")
 ]
 
 
@@ -27,7 +27,7 @@ def watched(client: Rhapsode, job: str) -> Job:
     try:
         return follow(client, client.job(job), console)
     except KeyboardInterrupt as interrupt:
-        console.print(f"job {job} goes on", highlight=False)
+        console.print(f"job {job} continues", highlight=False)
         raise typer.Exit(INTERRUPTED) from interrupt
 
 
@@ -36,6 +36,6 @@ def exit_unless_succeeded(job: Job) -> None:
     if job.state == "succeeded":
         return
     reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
-    line = f"rhapsode: job {job.id} {job.state}{reason}; what was asked for is kept for: rhapsode jobs retry {job.id}"
+    line = f"rhapsode: job {job.id} {job.state}{reason}; the change is kept for: rhapsode jobs retry {job.id}"
     echo(" ".join(line.split()), err=True)
     raise typer.Exit(FAILED)

@@ -48,7 +48,7 @@ def find_player() -> OpenPlayer:
     if shutil.which(_FFPLAY[0]):
         return _Ffplay
     raise NoPlayer(
-        f"nothing here plays sound: {sounddevice}, and ffplay is not on PATH; get one (pip install sounddevice, "
+        f"no audio player is installed: {sounddevice}, and ffplay is not on PATH; get one (pip install sounddevice, "
         "or FFmpeg from your system's packages), or write a file: --save x.wav --no-play"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected_to_speak
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
-from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.speaking import SpeechStream
 
 STDIN = 0
+SHOWN = ("audio_s", "first_audio_s", "model", "voice", "findings")
+"""Facts of a stream that `--json` prints."""
 
 
 class _Sink(Protocol):
@@ -37,35 +40,32 @@ class _Sink(Protocol):
 
 
 def say(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="What is said; - reads standard input, word by word as it comes.")
-    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads standard input word by word.")],
     voice: job_options.Voice = None,
     model: job_options.Model = None,
     language: job_options.Language = None,
     instructions: job_options.Instructions = None,
-    speed: Annotated[float | None, typer.Option(min=0.5, max=2.0, help="How much faster, at the same pitch.")] = None,
+    speed: Annotated[float | None, typer.Option(min=0.5, max=2.0, help="Speed factor at constant pitch.")] = None,
     seed: job_options.Seed = None,
     do_sample: job_options.SamplingDoSample = None,
     temperature: job_options.SamplingTemperature = None,
     top_k: job_options.SamplingTopK = None,
     top_p: job_options.SamplingTopP = None,
     repetition_penalty: job_options.SamplingRepetitionPenalty = None,
-    play: Annotated[
-        bool | None, typer.Option("--play/--no-play", help="Heard on this machine, as it is by default.")
-    ] = None,
+    play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A WAV, which is there when the speech is whole.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the complete speech to this WAV file.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Hear a text while it is spoken, from a server that runs.
+    """Play a text as a server speaks it.
 
     For instance: rhapsode say "Hello." or: llm "Tell me a story" | rhapsode say -
 
-    Played by sounddevice where it is installed, else by ffplay. Ctrl-C stops it, and saves nothing.
+    It plays through sounddevice if that is installed, otherwise through ffplay. Ctrl-C stops it and saves nothing.
     """
     from rhapsode.cli.consoles import VisibleConsole
 
@@ -92,20 +92,20 @@ def say(
                 _hear(stream, save, open_player, console)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
-    echo(_summary(stream.facts, save))
+    echo(_document(stream.facts, save) if as_json else _summary(stream.facts, save))
 
 
 def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> None:
     if save is None:
         if play is False:
-            raise Misuse("--no-play and no --save: nothing would be left of the speech")
+            raise Misuse("--no-play needs --save: otherwise the speech is lost")
         return
     if save.suffix.lower() != ".wav":
-        raise Misuse(f"--save: {save} is no .wav; `rhapsode narrate` makes other files")
+        raise Misuse(f"--save: {save} is not a .wav file; `rhapsode narrate` makes other files")
     if save.exists() and not is_forced:
         raise Misuse(f"{save} exists; --force replaces it")
     if not save.parent.is_dir():
-        raise Misuse(f"--save: there is no folder {save.parent}")
+        raise Misuse(f"--save: {save.parent} is not a folder")
 
 
 def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> OpenPlayer | None:
@@ -129,7 +129,7 @@ def _spoken(text: str) -> str | Iterable[str]:
 
     if text != "-":
         if not text.strip():
-            raise Misuse("there is no text to say")
+            raise Misuse("the text is empty")
         return text
     # The descriptor, not the stream: who ends while another thread reads it would wait for its lock.
     pieces = words(lambda size: os.read(STDIN, size))
@@ -154,7 +154,7 @@ def _hear(stream: SpeechStream, save: Path | None, open_player: OpenPlayer | Non
             for sink in sinks:
                 sink.write(chunk)
         if stream.facts.first_audio_s is None:
-            raise RhapsodeError("there is nothing to hear of this text")
+            raise RhapsodeError("this text has no speech")
         for sink in sinks:
             sink.finish()
 
@@ -173,6 +173,11 @@ def _told(stream: SpeechStream, console: Console) -> Iterator[AudioChunk]:
 
 def _progress(facts: SpeechFacts) -> str:
     return f"speaking: first audio after {facts.first_audio_s or 0.0:.3f} s, {facts.audio_s:.1f} s spoken"
+
+
+def _document(facts: SpeechFacts, save: Path | None) -> str:
+    path = None if save is None else str(save)
+    return json.dumps({"path": path, **{name: getattr(facts, name) for name in SHOWN}})
 
 
 def _summary(facts: SpeechFacts, save: Path | None) -> str:

@@ -35,4 +35,4 @@ def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, *, is_last: bool =
     try:
         return decoder.decode(data, is_last)
     except UnicodeDecodeError as error:
-        raise Misuse("standard input is no text in UTF-8") from error
+        raise Misuse("standard input is not text in UTF-8") from error

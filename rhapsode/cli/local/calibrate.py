@@ -20,26 +20,26 @@ MODULE = "worker.speech.quality.calibration.calibrate"
 
 def calibrate(
     checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="A Qwen3-TTS 12 Hz checkpoint.")],
-    language: Annotated[str, typer.Option(help="Of the checkpoint, for instance german.")],
+    language: Annotated[str, typer.Option(help="A language of the checkpoint, such as german.")],
     text: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A sentence a line, a hundred or more; else those that come along."),
+        Path | None, typer.Option(metavar="FILE", help="100 or more lines, one sentence each. Default: included.")
     ] = None,
     reference: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A recording to clone, for a checkpoint without voices; several times."),
+        typer.Option(metavar="FILE", help="A recording to clone, for a checkpoint without voices. Repeat it for more."),
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="How often every sentence is spoken, each time otherwise.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="How many times to speak each sentence.")] = 2,
     device: DeviceOption = None,
     slots: SlotsOption = None,
 ) -> None:
-    """Measure how long a checkpoint's speech takes, how it pauses, ends and sounds, and write it beside the weights.
+    """Measure a checkpoint's speech for the quality gate.
 
-    The quality gate then finds what is cut short or runs on in a single segment. Until a language was measured it can
-    only compare the segments of a job with each other, and jobs say so. Workers read the file when they start.
+    It writes typical durations, pauses, endings and levels beside the weights. The quality gate then finds single
+    segments that are cut short or run on. Without these figures it only compares the segments of a job, and adds a
+    warning. Workers read the file at their start.
     """
     if not checkpoint.is_dir():
-        raise Misuse(f"{checkpoint} is no folder")
+        raise Misuse(f"{checkpoint} is not a folder")
     require_packages("worker")
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
     command += ["--rounds", str(rounds)]

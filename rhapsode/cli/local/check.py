@@ -25,20 +25,20 @@ PresetName = Literal["acx", "podcast", "audiobook", "broadcast"]
 
 
 def check(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="Audio files, or folders of them.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="Audio files, or folders of audio files.")],
     preset: Annotated[
-        PresetName | None,
-        typer.Option(help="Whose demands; without, the figures are told and none is judged."),
+        PresetName | None, typer.Option(help="The publisher's requirements. Default: print figures only.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
 ) -> None:
-    """Measure audio files: level, loudness, peaks, noise floor, silence at both ends, format.
+    """Check audio files against a publisher's requirements.
 
-    With --preset each figure stands beside what is asked: + is met, x is not. Ends with 1 if one is not met, 2 if a
-    file cannot be read. Any format that FFmpeg reads will do; nothing of the file is changed.
+    It measures level, loudness, peaks, noise floor, silence at both ends, and format. With --preset each figure
+    stands beside its limit: + passes, x fails. The exit status is 1 if a figure fails, and 2 if a file is
+    unreadable. FFmpeg reads the files and changes nothing.
 
-    acx: Audible's, a file a chapter. podcast: Apple's, -16 LUFS. audiobook: AES TD1008, -18 LUFS. broadcast: EBU R 128,
-    -23 LUFS.
+    acx: Audible, one file for each chapter. podcast: Apple, -16 LUFS. audiobook: AES TD1008, -18 LUFS. broadcast:
+    EBU R 128, -23 LUFS.
     """
     require_packages("worker")
     files = [file for path in paths for file in _audio_files(path)]
@@ -52,7 +52,7 @@ def check(
 def _audio_files(path: Path) -> list[Path]:
     """A folder's in the order of their numbers: chapter 2 before chapter 10."""
     if not path.exists():
-        raise Misuse(f"there is no {path}")
+        raise Misuse(f"{path}: no such file")
     if not path.is_dir():
         return [path]
     found = [each for each in path.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file()]

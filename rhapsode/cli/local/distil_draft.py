@@ -20,22 +20,23 @@ MODULE = "worker.engine.distil.distil_draft"
 
 def distil_draft(
     checkpoint: Annotated[Path, typer.Option(metavar="DIR", help="A Qwen3-TTS 12 Hz checkpoint with voices.")],
-    text: Annotated[Path, typer.Option(metavar="FILE", help="A sentence a line, a thousand or more.")],
+    text: Annotated[Path, typer.Option(metavar="FILE", help="A file with 1,000 or more lines, one sentence each.")],
     temperature: Annotated[
-        float | None, typer.Option(min=0.01, max=10.0, help="Speak all of it once more, drawn with this temperature.")
+        float | None, typer.Option(min=0.01, max=10.0, help="Speak all sentences again at this temperature.")
     ] = None,
-    rank: Annotated[int, typer.Option(min=1, max=4096, help="Inner width of a head: more is larger and slower.")] = 128,
+    rank: Annotated[int, typer.Option(min=1, max=4096, help="Inner width of a head. Larger heads are slower.")] = 128,
     epochs: Annotated[int, typer.Option(min=1, max=1000)] = 6,
     device: DeviceOption = None,
     slots: SlotsOption = None,
 ) -> None:
-    """Train small heads that guess a checkpoint's codes, on what it says itself, and write them beside the weights.
+    """Train draft heads that speed up a CPU worker.
 
-    A CPU worker that speaks one text at a time then needs fewer passes for the same codes, bit by bit. Workers read the
-    file when they start, and leave it alone when the weights are others.
+    A CPU worker that speaks one text at a time then needs fewer passes for identical codes. Training uses the
+    checkpoint's own speech. The heads go beside the weights. Workers read them at their start, and ignore them if
+    the weights change.
     """
     if not checkpoint.is_dir():
-        raise Misuse(f"{checkpoint} is no folder")
+        raise Misuse(f"{checkpoint} is not a folder")
     require_packages("worker")
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--text", str(text)]
     command += ["--rank", str(rank), "--epochs", str(epochs)]

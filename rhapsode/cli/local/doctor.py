@@ -48,10 +48,7 @@ class MachineFinding:
 
 
 def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, as_json: JsonOption = False) -> None:
-    """Check whether this machine can run Rhapsode, and say what is missing and how to get it.
-
-    With --json one JSON object a line for each finding.
-    """
+    """Find what this machine lacks to run Rhapsode. With --json: one JSON object per line."""
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
     given = checkpoint or (Path(value) if (value := os.environ.get("RHAPSODE_CHECKPOINT")) else None)
@@ -260,10 +257,7 @@ def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str])
     from rhapsode.stack.state_file import Lifetime
 
     options = StackOptions(
-        folder,
-        api_processes=settings.api_processes,
-        cpu_workers=settings.cpu_workers,
-        lifetime=Lifetime.SERVER,
+        folder, api_processes=settings.api_processes, cpu_workers=settings.cpu_workers, lifetime=Lifetime.SERVER
     )
     try:
         plan = plan_stack(options, os.environ)
@@ -273,7 +267,7 @@ def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str])
     yield MachineFinding("ok", "machine", machine_line(plan.machine))
     if obstacles:
         subjects = ", ".join(dict.fromkeys(obstacles))
-        yield MachineFinding("note", "would start", f"nothing now, because of: {subjects}; without that:")
+        yield MachineFinding("note", "would start", f"nothing until you fix: {subjects}; then:")
     for number, line in enumerate(plan_lines(plan)):
         yield MachineFinding("note" if obstacles else "ok", "" if number or obstacles else "would start", line)
 
@@ -292,7 +286,7 @@ def _server(folder: Path, port: int) -> Generator[MachineFinding]:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            detail = f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one"
+            detail = f"{port}: {error.strerror}; `rhapsode up --port 0` picks a free one"
             yield MachineFinding("note", "port", detail, is_in_the_way=True)
         else:
             yield MachineFinding("ok", "port", f"{port} is free")

@@ -25,14 +25,14 @@ class ProcessKind(enum.StrEnum):
 
 
 def run(
-    process: Annotated[ProcessKind, typer.Argument(help="What to become.")],
+    process: Annotated[ProcessKind, typer.Argument(help="The process to run.")],
     host: Annotated[str, typer.Option(help="Address the API listens on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port the API listens on.")] = 8765,
     api_processes: Annotated[
-        int, typer.Option("--processes", min=1, max=64, help="How many of the API share its port: one for two cores.")
+        int, typer.Option("--processes", min=1, max=64, help="API processes that share the port: one for two cores.")
     ] = 1,
 ) -> None:
-    """Become one process of a system, with RHAPSODE_ variables for its settings. `rhapsode up` runs all of them."""
+    """Run one process of the system. RHAPSODE_ variables hold its settings. `rhapsode up` runs all processes."""
     from rhapsode.cli.local.requirements import require_packages
     from rhapsode.stack.commands import DEFAULT_SLOTS
     from rhapsode.stack.processes import inherited_environment

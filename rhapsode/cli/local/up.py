@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from rhapsode.stack.options import StackOptions
     from rhapsode.stack.stack import Stack
 
-HostOption = Annotated[str, typer.Option(help="Address to listen on; others than loopback need RHAPSODE_API_KEYS.")]
+HostOption = Annotated[str, typer.Option(help="Address to listen on. All but loopback need RHAPSODE_API_KEYS.")]
 PortOption = Annotated[
-    int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one; else RHAPSODE_PORT, else 8765.")
+    int | None, typer.Option(min=0, max=65535, help="Port; 0 picks a free one. Default: RHAPSODE_PORT, or 8765.")
 ]
 ApiProcessesOption = Annotated[
-    int | None, typer.Option(min=1, help="API processes; else RHAPSODE_API_PROCESSES, else by the number of cores.")
+    int | None, typer.Option(min=1, help="API processes. Default: RHAPSODE_API_PROCESSES, or by the number of cores.")
 ]
 CpuWorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="CPU workers; else RHAPSODE_CPU_WORKERS, else by the number of cores.")
+    int | None, typer.Option(min=1, help="CPU workers. Default: RHAPSODE_CPU_WORKERS, or by the number of cores.")
 ]
 
 
@@ -53,14 +53,14 @@ def up(
     api_processes: ApiProcessesOption = None,
     cpu_workers: CpuWorkersOption = None,
     local_webhooks: Annotated[
-        bool, typer.Option("--local-webhooks", help="Let webhooks go to receivers on this machine, also by plain http.")
+        bool, typer.Option("--local-webhooks", help="Allow webhooks to this machine, also over plain http.")
     ] = False,
 ) -> None:
-    """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C.
+    """Run the whole system until Ctrl-C.
 
-    Unless told otherwise it takes the whole machine: a worker on each GPU, with cores of its own, or one on the CPU
-    where there is none; API processes and CPU workers by the number of cores. What was chosen is shown first;
-    `rhapsode doctor` shows it without starting anything.
+    It starts Valkey, API, workers and janitor. By default it uses the whole machine: one worker for each GPU, or one
+    on the CPU. The number of cores sets the number of API processes and CPU workers. It shows its plan first.
+    `rhapsode doctor` shows the plan without a start.
     """
     from rhapsode.stack.options import StackOptions
     from rhapsode.stack.state_file import Lifetime

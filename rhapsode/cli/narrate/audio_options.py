@@ -24,14 +24,14 @@ class Subtitles(StrEnum):
 
 SubtitlesOption = Annotated[
     list[Subtitles] | None,
-    typer.Option("--subtitles", help="Also write subtitles beside the speech; several times for both."),
+    typer.Option("--subtitles", help="Write subtitles beside the audio. Repeat it for both formats."),
 ]
 
 
 ChapterFilesOption = Annotated[
     Literal["wav", "flac", "mp3", "opus", "m4b", "aac"] | None,
     typer.Option(
-        "--chapter-files", help="Also a file for each chapter, numbered and named, in a folder called like the output."
+        "--chapter-files", help="Also write one numbered file for each chapter, in a folder named after the output."
     ),
 ]
 
@@ -45,7 +45,7 @@ def audio_type(file: Path) -> AudioType:
         if suffix == each:
             return each
     listed = ", ".join(f".{each}" for each in known)
-    raise Misuse(f"{file}: the name says which format is wanted, and has to end in one of {listed}")
+    raise Misuse(f"{file}: the name must end in one of {listed}")
 
 
 def formats(targets: Targets, bitrate: int | None) -> list[FormatFields]:

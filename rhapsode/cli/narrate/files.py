@@ -78,7 +78,7 @@ def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
     if not wanted:
         return spoken
     if not isinstance(spoken, DocumentFile):
-        raise Misuse("--include chooses chapters of a document, and this is none; `rhapsode plan` shows what there is")
+        raise Misuse("--include needs a document with chapters; `rhapsode plan` shows them")
     from pydantic import TypeAdapter, ValidationError
 
     from rhapsode.contract.jobs.input import ChapterId
@@ -97,7 +97,7 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, voice = pair.partition("=")
         if not equals or not name.strip() or not voice.strip():
-            raise Misuse(f"--speaker {pair!r}: say NAME=VOICE")
+            raise Misuse(f"--speaker {pair!r}: write NAME=VOICE")
         if name.strip() in cast:
             raise Misuse(f"--speaker: {name.strip()!r} is named twice")
         cast[name.strip()] = voice.strip()
@@ -107,7 +107,7 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
 def read_spoken(file: str, *, strict_ssml: bool = False) -> Spoken:
     """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
     if not file:
-        raise Misuse("FILE is empty; say which file, or - for standard input")
+        raise Misuse("FILE is empty; name a file, or - for standard input")
     form = None if file == "-" else document_format(Path(file))
     if form is not None:
         return DocumentFile(readable(Path(file)), form)
@@ -123,7 +123,7 @@ def _read_text(file: str) -> str:
     with reading(name):
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if kind := _known_as(data):
-        raise Misuse(f"{name} is {kind}; what can be spoken is text in UTF-8, Markdown, HTML, EPUB, DOCX, PDF and SSML")
+        raise Misuse(f"{name} is {kind}; use text in UTF-8, Markdown, HTML, EPUB, DOCX, PDF or SSML")
     if b"\0" in data:
         raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
     try:

@@ -38,21 +38,15 @@ CANCEL_PATIENCE_S = 10.0
 @grouped
 def narrate(
     *,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="What to speak: .txt in UTF-8, .md, .html, .epub, .docx or .pdf; - reads text from standard input.",
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The text or book to read; - reads standard input.")],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="AUDIO",
-            help="Where to put the speech, as .wav, .flac, .mp3, .opus, .m4b or .aac; else FILE's name and .wav, here, "
-            "or what --preset makes. With --chapter-files also a folder, for these alone.",
+            help="The file to write: .wav, .flac, .mp3, .opus, .m4b or .aac. Default: FILE's name with .wav. With "
+            "--chapter-files, a folder writes chapters only.",
         ),
     ] = None,
     speech: NarrateSpeechOptions,
@@ -65,19 +59,19 @@ def narrate(
     detach: Annotated[
         bool,
         typer.Option(
-            "--detach", help="Hand the job in to a server that runs, print its id and end; -o says the format alone."
+            "--detach",
+            help="Submit the job to a running server, print its id and exit. -o then chooses only the format.",
         ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Narrate a text, a book (.epub, .docx, .pdf, .html, .md) or .ssml into a WAV, or into what the output's name says.
+    """Turn a text or a book into an audio file.
 
-    A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover. With
-    --chapter-files each is a file of its own too, as `01 Loomings.mp3`, in a folder called like the output.
+    Reads .txt, .md, .html, .epub, .docx, .pdf and .ssml. The name after -o chooses the format. A book keeps its
+    title, author, cover and chapters.
 
-    Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
-    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job; where the
-    terminal is closed, or with --detach, it goes on, and `rhapsode jobs watch` and `jobs download` take its id.
+    It uses a running server: --server, RHAPSODE_SERVER_URL, or `rhapsode up` on this machine. Without one, it starts
+    a server for this run. Ctrl-C cancels the job. With --detach the job continues without you.
     """
     spoken = with_parts(read_spoken(file, strict_ssml=speech.strict_ssml), speech.include)
     speakers = choose_speakers(speech.speaker or [])

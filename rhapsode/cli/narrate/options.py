@@ -19,13 +19,7 @@ from rhapsode.cli.narrate.reading_options import (
     WordsOption,
     normalization,
 )
-from rhapsode.cli.options import (
-    CheckpointOption,
-    DataDirOption,
-    DeviceOption,
-    ServerOption,
-    SlotsOption,
-)
+from rhapsode.cli.options import CheckpointOption, DataDirOption, DeviceOption, ServerOption, SlotsOption
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
@@ -34,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NarrateSpeechOptions:
-    """Who speaks, and how the text is read."""
+    """Voice and text."""
 
     voice: job_options.Voice = None
     speaker: Annotated[SpeakerOption, JobField("speakers", is_by_hand=True)] = None
@@ -62,7 +56,7 @@ class NarrateSpeechOptions:
 
 @dataclass(frozen=True, slots=True)
 class AudioOptions:
-    """What is written."""
+    """Audio files."""
 
     preset: job_options.OutputPreset = None
     speed: job_options.OutputSpeed = None
@@ -77,7 +71,7 @@ class AudioOptions:
     karaoke: job_options.OutputKaraoke = None
     timestamps: job_options.OutputTimestamps = None
     destination: job_options.OutputDestinationPrefix = None
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")] = False
 
     def wishes(self, targets: Targets) -> JobOptions:
         """Raises `Misuse` for a file of no format."""
@@ -89,7 +83,7 @@ class AudioOptions:
 
 @dataclass(frozen=True, slots=True)
 class BookOptions:
-    """What the files say of themselves."""
+    """Tags."""
 
     title: job_options.OutputTagsTitle = None
     author: job_options.OutputTagsAuthor = None
@@ -116,7 +110,7 @@ class BookOptions:
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions:
-    """Which server speaks, or what one of this command's own is like."""
+    """Server; the last three are for a server that this command starts."""
 
     server: ServerOption = None
     data_dir: DataDirOption = None

@@ -19,14 +19,14 @@ ENDPOINT_PREFIX = "whe_"
 
 @dataclass(frozen=True, slots=True)
 class OrderOptions:
-    """When it is made, and who is told."""
+    """Schedule and webhook."""
 
     priority: job_options.Priority = None
     not_before: job_options.NotBefore = None
     deadline: job_options.Deadline = None
     webhook: Annotated[
         str | None,
-        typer.Option(metavar="URL|ENDPOINT", help="Who is told of its end: an address, or an endpoint, whe_..."),
+        typer.Option(metavar="URL|ENDPOINT", help="Send a webhook at the end: a URL, or an endpoint's id, whe_..."),
         JobField("webhook", is_by_hand=True),
     ] = None
 

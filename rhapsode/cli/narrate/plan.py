@@ -34,7 +34,7 @@ def plan(
         str,
         typer.Argument(
             metavar="FILE",
-            help="What to plan: .txt in UTF-8, .md, .html, .epub, .docx, .pdf or .ssml; - reads standard input.",
+            help="The text or book to plan: .txt, .md, .html, .epub, .docx, .pdf or .ssml; - reads standard input.",
         ),
     ],
     speaker: SpeakerOption = None,
@@ -47,19 +47,17 @@ def plan(
     include: IncludeOption = None,
     strict_ssml: StrictSsmlOption = False,
     changes: Annotated[
-        bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
+        bool, typer.Option("--changes", help="List every change from the written to the spoken text.")
     ] = False,
-    sentences: Annotated[
-        bool, typer.Option("--sentences", help="Show every sentence, and below it what it is spoken as.")
-    ] = False,
+    sentences: Annotated[bool, typer.Option("--sentences", help="Show every sentence with its spoken text.")] = False,
     model: job_options.Model = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how a text or a book would be narrated: chapters, speakers, segments and how long they sound.
+    """Show chapters, segments and duration before you narrate.
 
-    Nothing is spoken, and nothing of it stays on the server.
+    It makes no speech, and the server keeps nothing of the text.
     """
     spoken = with_parts(read_spoken(file, strict_ssml=strict_ssml), include)
     speakers = choose_speakers(speaker or [])

@@ -8,28 +8,28 @@ import typer
 
 SpeakerOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be repeated."),
+    typer.Option(metavar="NAME=VOICE", help="The voice for lines that begin with `NAME:`. Repeat it for more names."),
 ]
 WordsOption = Annotated[
     bool | None,
     typer.Option(
-        "--words/--raw", help="Numbers, dates, money and units as words, or as they are; else as the model wants."
+        "--words/--raw",
+        help="Write numbers, dates, money and units as words, or read them as they are. Default: the model's choice.",
     ),
 ]
 DescribeImagesOption = Annotated[
-    bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
+    bool, typer.Option("--describe-images", help="Read the descriptions of a document's pictures.")
 ]
 IncludeOption = Annotated[
     list[str] | None,
     typer.Option(
         "--include",
         metavar="ID",
-        help="Only these chapters of a document, by the ids that `rhapsode plan` shows; may be repeated, or 3,4,5.",
+        help="Read only these chapters. `rhapsode plan` shows their ids. Repeat it, or write 3,4,5.",
     ),
 ]
 StrictSsmlOption = Annotated[
-    bool,
-    typer.Option("--strict-ssml", help="Refuse SSML that is not understood, in place of reading what can be read."),
+    bool, typer.Option("--strict-ssml", help="Reject SSML that Rhapsode does not support, instead of skipping it.")
 ]
 
 

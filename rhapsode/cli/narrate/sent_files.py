@@ -15,7 +15,7 @@ def reading(name: str) -> Generator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise Misuse(f"{name}: there is no such file") from error
+        raise Misuse(f"{name}: no such file") from error
     except IsADirectoryError as error:
         raise Misuse(f"{name} is a folder, not a file") from error
     except OSError as error:

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DrawingOptions:
-    """How it is drawn; what is left out is as the checkpoint has it."""
+    """Sampling; the model sets the defaults."""
 
     seed: job_options.Seed = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With --seed: the same speech, whatever else is spoken meanwhile.")
-    ] = False
+    strict: Annotated[bool, typer.Option("--strict", help="With --seed: make identical speech under any load.")] = False
     no_reuse: Annotated[
-        bool, typer.Option("--no-reuse", help="Speak every segment, also one that an earlier job has spoken.")
+        bool, typer.Option("--no-reuse", help="Generate every segment, even if an earlier job has it.")
     ] = False
     do_sample: job_options.SamplingDoSample = None
     temperature: job_options.SamplingTemperature = None
@@ -45,7 +43,7 @@ class DrawingOptions:
 
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
-    """How each segment is checked; what is left out is the server's choice."""
+    """Quality checks; the server sets the defaults."""
 
     gate: job_options.QualityGate = None
     attempts: job_options.QualityMaxAttempts = None

@@ -76,7 +76,7 @@ def _made_by(preset: str) -> tuple[AudioType, bool]:
 
 def _free_folder(folder: Path, *, is_forced: bool) -> Path:
     if folder.exists() and not folder.is_dir():
-        raise Misuse(f"{folder} is no folder, and the files of chapters go there; -o chooses another name")
+        raise Misuse(f"{folder} is not a folder, and chapter files need one; -o chooses another name")
     if not is_forced and folder.is_dir() and any(folder.iterdir()):
-        raise Misuse(f"{folder} has files already; --force puts the chapters there and replaces what is called alike")
+        raise Misuse(f"{folder} has files already; --force replaces files of the same name")
     return folder

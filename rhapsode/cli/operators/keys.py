@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rhapsode.contract.operators.keys import ApiKeyView
 
 app = typer.Typer(
-    help="Who may use the server. Needs an operator's key, or a server without keys on this machine.",
+    help="Create, list and revoke API keys.  You need an operator's key, or a server without keys on this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -24,22 +24,20 @@ app = typer.Typer(
 
 @app.command()
 def create(
-    tenant: Annotated[str, typer.Option(help="Whose key it is; jobs and voices belong to tenants.")],
-    name: Annotated[str, typer.Option(help="What the key is for.")],
+    tenant: Annotated[str, typer.Option(help="The key's tenant. Jobs and voices belong to tenants.")],
+    name: Annotated[str, typer.Option(help="The purpose of the key.")],
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="synth|voices|webhooks|admin", help="What it may do; may be repeated. Else all but admin."
+            metavar="synth|voices|webhooks|admin", help="A permission. Repeat it for more. Default: all but admin."
         ),
     ] = None,
-    expires: Annotated[
-        datetime | None, typer.Option(help="When it is over, in this machine's time; else never.")
-    ] = None,
+    expires: Annotated[datetime | None, typer.Option(help="Expiry in local time. Default: never.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key. It is shown this once: the server keeps only its digest."""
+    """Create a key and print it once. The server stores only its digest."""
     from rhapsode.client.operators.key_calls import DEFAULT_SCOPES
 
     with connected(server, data_dir) as client:
@@ -50,17 +48,17 @@ def create(
         echo(made.model_dump_json(indent=2))
         return
     echo(made.secret)
-    echo(f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; keep the line above, it is not shown again", err=True)
+    echo(f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; copy the key above: it is shown once", err=True)
 
 
 @app.command("list")
 def list_keys(
-    tenant: Annotated[str | None, typer.Option(help="Only this tenant's.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's keys.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List keys, the oldest first."""
+    """List keys, oldest first."""
     with connected(server, data_dir) as client:
         keys = client.keys.list(tenant)
     for key in keys:
@@ -74,7 +72,7 @@ def revoke(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a key back: from now on it opens nothing."""
+    """Revoke a key."""
     with connected(server, data_dir) as client:
         client.keys.revoke(key)
     echo(json.dumps({"id": key, "revoked": True}) if as_json else f"{key} revoked")
@@ -82,7 +80,7 @@ def revoke(
 
 @app.command()
 def draw(as_json: JsonOption = False) -> None:
-    """Draw a key for RHAPSODE_API_KEYS without a server: the key, then the line that the API's settings want."""
+    """Create a key for RHAPSODE_API_KEYS without a server. It prints the key, then the line for RHAPSODE_API_KEYS."""
     import hashlib
     import secrets
 

@@ -1,4 +1,4 @@
-"""`rhapsode workers|queues|drain|audit|dlq|reconcile`: what operators look at and press."""
+"""`rhapsode workers|queues|drain|audit|dlq|reconcile`: for operators."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
 LOOK_S = 0.5
-WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace", "process")
-QUEUE_HEADINGS = ("queue", "class", "waiting", "backlog", "oldest", "workers", "pace")
+WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace")
+QUEUE_HEADINGS = ("queue", "class", "jobs", "tenants", "audio", "oldest", "workers", "pace")
 DEAD_LETTER_HEADINGS = ("entry", "at", "tenant", "job", "item", "code", "detail")
 
 dlq = typer.Typer(
-    help="Items that were given up: what a worker died of, what no attempt could speak.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="List work that failed after all retries (dead letters).", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List the worker processes and what their engines do."""
+    """List worker processes and their load.
+
+    batch: filled part of the batch. pace: seconds of audio per second. With --json: host and process id too.
+    """
     with connected(server, data_dir) as client:
         found = client.operations.workers()
     if as_json:
@@ -41,11 +42,14 @@ def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json
         return
     print_rows(WORKER_HEADINGS, [_worker_columns(worker) for worker in found])
     if not found:
-        echo("no worker was heard of in the last minute", err=True)
+        echo("no worker sent a heartbeat in the last minute", err=True)
 
 
 def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Show what waits for which workers, and for how long."""
+    """Show waiting work for each pool, and its waiting time.
+
+    audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
+    """
     with connected(server, data_dir) as client:
         found = client.operations.queues()
     if as_json:
@@ -54,31 +58,33 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
     print_rows(QUEUE_HEADINGS, [_queue_columns(queue, rank) for queue in found.data for rank in queue.classes])
     totals = found.totals
     echo(
-        f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
-        f"{totals.backlog_audio_s:.0f} s of audio to speak, "
-        f"{totals.audio_s_per_s:.1f} audio s/s now, {totals.leases} items under way, "
-        f"{totals.retries_waiting} wait for another try, {totals.dead_letters} given up",
+        f"{totals.unfinished_jobs} unfinished jobs, {totals.scheduled_jobs} scheduled, {totals.leases} items running\n"
+        f"{totals.backlog_audio_s:.0f} s of audio left, {totals.audio_s_per_s:.1f}x real time now, "
+        f"{totals.retries_waiting} retries, {totals.dead_letters} dead letters",
         err=True,
     )
     if totals.claims_held:
-        echo(f"nothing is claimed: {totals.claims_held}", err=True)
+        echo(f"workers claim nothing: {totals.claims_held}", err=True)
 
 
 def drain(
-    worker: Annotated[str, typer.Argument(metavar="WORKER", help="Its name, as `rhapsode workers` shows it.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Let it claim again.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when nothing is left in its hands.")] = False,
+    worker: Annotated[str, typer.Argument(metavar="WORKER", help="The worker's name from `rhapsode workers`.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Allow new work again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the worker has no work.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a worker claim nothing more. It finishes what it holds and stays, also over restarts under its name."""
+    """Stop new work for a worker.
+
+    The worker finishes its current work and stays. The stop survives restarts under the same name.
+    """
     if undo and wait:
         raise Misuse("--undo and --wait exclude each other")
     with connected(server, data_dir) as client:
         if undo:
             client.operations.undrain(worker)
-            echo(_drain_document(worker, "claims") if as_json else f"{worker} claims again")
+            echo(_drain_document(worker, "claims") if as_json else f"{worker} claims work again")
             return
         client.operations.drain(worker)
         if wait:
@@ -86,11 +92,11 @@ def drain(
     if as_json:
         echo(_drain_document(worker, "drained" if wait else "draining"))
         return
-    echo(f"{worker} is drained" if wait else f"{worker} claims nothing more")
+    echo(f"{worker} is drained" if wait else f"{worker} claims no more work")
 
 
 def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Count everything again and compare with the counters. Status 1 if they differ."""
+    """Compare stored counters with a new count. The exit status is 1 if they differ."""
     with connected(server, data_dir) as client:
         found = client.operations.audit()
     if as_json:
@@ -104,7 +110,10 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
 
 
 def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """After Redis was lost or restored: bring back the jobs it does not know, and let workers claim again."""
+    """Repair Redis after a loss or a restore.
+
+    It restores the jobs that Redis lost, and lets workers claim work again.
+    """
     seen = restored = marked = gone = mended = 0
     with connected(server, data_dir) as client:
         for step in client.operations.reconcile():
@@ -118,14 +127,14 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_js
         echo(json.dumps({**jobs, "counters_mended": mended}))
         return
     echo(
-        f"{seen} jobs in the journal: {restored} brought back, {marked} unfinished ones take what lies in the store, "
-        f"{gone} were deleted since; {mended} counters put right"
+        f"{seen} jobs in the journal: {restored} restored, {marked} continue from the object store, "
+        f"{gone} deleted since; {mended} counters corrected"
     )
 
 
 @dlq.command("list")
 def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List items that were given up, the newest first."""
+    """List dead letters, newest first."""
     with connected(server, data_dir) as client:
         found = list(client.operations.dead_letters())
     if as_json:
@@ -137,12 +146,12 @@ def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = Non
 
 @dlq.command("rm")
 def forget_dead_letter(
-    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="First column of `rhapsode dlq list`.")],
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The first column of `rhapsode dlq list`.")],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take an entry off the list: somebody has seen to it. Its job stays as it is."""
+    """Remove an entry; its job stays unchanged."""
     with connected(server, data_dir) as client:
         client.operations.forget_dead_letter(entry)
     echo(deleted(entry).document if as_json else f"{entry} removed")
@@ -167,11 +176,10 @@ def _worker_columns(worker: WorkerView) -> tuple[str, ...]:
         worker.name,
         ", ".join((worker.state, *(f"{task} is down" for task in worker.tasks_down))),
         " or ".join((worker.queue or worker.role, *worker.other_models)),
-        f"{worker.leases} under way",
-        f"{worker.slots} slots" if worker.slots is not None else "-",
-        f"batch {engine.batch_fill:.0%}" if engine and engine.batch_fill is not None else "-",
-        f"{engine.audio_s_per_s:.1f} audio s/s" if engine and engine.audio_s_per_s is not None else "-",
-        f"{worker.host}:{worker.pid}",
+        str(worker.leases),
+        str(worker.slots) if worker.slots is not None else "-",
+        f"{engine.batch_fill:.0%}" if engine and engine.batch_fill is not None else "-",
+        f"{engine.audio_s_per_s:.1f}x" if engine and engine.audio_s_per_s is not None else "-",
     )
 
 
@@ -179,11 +187,12 @@ def _queue_columns(queue: QueueView, rank: QueueClass) -> tuple[str, ...]:
     return (
         queue.name,
         rank.job_class,
-        f"{rank.jobs} jobs of {rank.tenants} tenants wait",
-        f"{rank.backlog_audio_s:.0f} s to speak",
-        "-" if rank.oldest_wait_s is None else f"longest wait {rank.oldest_wait_s:.1f} s",
-        f"{queue.workers} workers, {queue.slots} slots",
-        "-" if queue.pace is None else f"{queue.pace:.1f} audio s/s",
+        str(rank.jobs),
+        str(rank.tenants),
+        f"{rank.backlog_audio_s:.0f} s",
+        "-" if rank.oldest_wait_s is None else f"{rank.oldest_wait_s:.1f} s",
+        str(queue.workers),
+        "-" if queue.pace is None else f"{queue.pace:.1f}x",
     )
 
 

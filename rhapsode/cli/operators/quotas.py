@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from rhapsode.contract.operators.quotas import QuotaView
 
 app = typer.Typer(
-    help="What a tenant may hold: unfinished jobs and their audio, voices.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Limit a tenant's unfinished jobs, audio and voices.", no_args_is_help=True, rich_markup_mode=None
 )
 
-TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Whose limits.")]
+TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 
 NAMES = ("jobs", "audio_s", "voices")
 
@@ -28,13 +26,13 @@ NAMES = ("jobs", "audio_s", "voices")
 @app.command()
 def show(
     tenant: Annotated[
-        str | None, typer.Argument(metavar="[TENANT]", help="Whose; needs an operator's key. Else your own.")
+        str | None, typer.Argument(metavar="[TENANT]", help="A tenant, with an operator's key. Default: your own.")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the limits in force, and what counts against them."""
+    """Show limits and current use."""
     with connected(server, data_dir) as client:
         _show(client.quotas.read(tenant), as_json)
 
@@ -42,16 +40,16 @@ def show(
 @app.command("set")
 def set_limits(
     tenant: TenantArgument,
-    jobs: Annotated[int | None, typer.Option(min=0, help="Unfinished jobs.")] = None,
-    audio_s: Annotated[int | None, typer.Option("--audio-s", min=0, help="Seconds of their expected audio.")] = None,
-    voices: Annotated[int | None, typer.Option(min=0, help="Voices.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=0, help="Maximum of unfinished jobs.")] = None,
+    audio_s: Annotated[int | None, typer.Option("--audio-s", min=0, help="Maximum of their audio seconds.")] = None,
+    voices: Annotated[int | None, typer.Option(min=0, help="Maximum of voices.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a tenant limits of its own, in place of those it had; what is not given is as for all."""
+    """Set a tenant's limits. Options that you leave out return to the default limits."""
     if (jobs, audio_s, voices) == (None, None, None):
-        raise Misuse("no limit to set; give at least one, or take them back with `rhapsode quotas reset`")
+        raise Misuse("no limit to set; give at least one, or remove them with `rhapsode quotas reset`")
     with connected(server, data_dir) as client:
         given = client.quotas.set(tenant, jobs=jobs, audio_s=audio_s, voices=voices)
         _show(given, as_json)
@@ -61,7 +59,7 @@ def set_limits(
 def reset(
     tenant: TenantArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Let the limits of all count for a tenant again."""
+    """Remove a tenant's limits: the defaults apply."""
     with connected(server, data_dir) as client:
         client.quotas.reset(tenant)
         if as_json:

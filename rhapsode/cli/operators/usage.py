@@ -26,19 +26,22 @@ COLUMNS = ("day", "key_id", *AMOUNTS)
 
 def usage(
     first: Annotated[
-        datetime | None, typer.Option("--from", formats=DATE, help="First day (UTC); else the last thirty.")
+        datetime | None, typer.Option("--from", formats=DATE, help="First day (UTC). Default: 30 days ago.")
     ] = None,
-    last: Annotated[datetime | None, typer.Option("--to", formats=DATE, help="Last day (UTC); else today.")] = None,
+    last: Annotated[datetime | None, typer.Option("--to", formats=DATE, help="Last day (UTC). Default: today.")] = None,
     by: Annotated[
-        Literal["day", "key"] | None, typer.Option(help="One row for each day, or each key; else for both together.")
+        Literal["day", "key"] | None, typer.Option(help="One row for each day or each key. Default: one row for all.")
     ] = None,
-    tenant: Annotated[str | None, typer.Option(help="Of this tenant; needs an operator's key.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant. It needs an operator's key.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what was made: segments, characters, and seconds of audio, of audio from the cache, and of the engine."""
+    """Show how much audio was made.
+
+    The columns are segments, characters, and seconds of audio, of cached audio and of engine time.
+    """
     from rhapsode.client.operators.usage_calls import GROUPINGS
 
     with connected(server, data_dir) as client:

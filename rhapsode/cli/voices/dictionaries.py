@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from rhapsode.client.request_options import RuleFields
     from rhapsode.client.voices.dictionary_calls import Rules
 
-app = typer.Typer(help="How words are respelt before they are spoken.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Change the pronunciation of words.", no_args_is_help=True, rich_markup_mode=None)
 
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A PLS file (.pls, .xml), or .csv with lines `word,how it is spoken`.")
+    Path, typer.Argument(metavar="FILE", help="A PLS file (.pls, .xml), or a .csv with lines `word,pronunciation`.")
 ]
-DictionaryArgument = Annotated[str, typer.Argument(metavar="DICTIONARY", help="Its id, pd_...")]
+DictionaryArgument = Annotated[str, typer.Argument(metavar="DICTIONARY", help="A dictionary's id, pd_...")]
 
 
 @app.command()
 def add(
     file: FileArgument,
-    name: Annotated[str | None, typer.Option(help="What to call it; else the file's name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The dictionary's name. Default: the file's name.")] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="DICTIONARY", help="Make it the next version of this one, pd_...")
+        str | None, typer.Option(metavar="DICTIONARY", help="Add a new version to this dictionary, pd_...")
     ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Store a dictionary, or a further version of one. Prints what a job names: pd_...@1."""
+    """Add a dictionary, or a new version of one. It prints the name for jobs, such as pd_...@1."""
     rules = read_rules(file)
     with connected(server, data_dir) as client:
         if to is None:
@@ -49,7 +49,7 @@ def add(
 
 @app.command("list")
 def list_dictionaries(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List dictionaries with their newest version, the oldest first."""
+    """List dictionaries with their newest version, oldest first."""
     with connected(server, data_dir) as client:
         for each in client.dictionaries.list():
             newest = each.versions[-1]
@@ -60,7 +60,7 @@ def list_dictionaries(server: ServerOption = None, data_dir: DataDirOption = Non
 @app.command()
 def export(
     dictionary: DictionaryArgument,
-    version: Annotated[int | None, typer.Option(min=1, help="Else the newest.")] = None,
+    version: Annotated[int | None, typer.Option(min=1, help="The version. Default: the newest.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
@@ -77,7 +77,7 @@ def rm(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget a dictionary. Jobs keep what they took from it."""
+    """Delete a dictionary. Existing jobs keep their copy."""
     with connected(server, data_dir) as client:
         client.dictionaries.delete(dictionary)
     echo(deleted(dictionary).document if as_json else f"{dictionary} deleted")
@@ -100,5 +100,5 @@ def read_rules(file: Path) -> Rules:
 
 def _rule(file: Path, number: int, row: list[str]) -> RuleFields:
     if len(row) != 2 or not row[0].strip():
-        raise Misuse(f"{file}, line {number}: a rule is a word, a comma and how it is spoken")
+        raise Misuse(f"{file}, line {number}: write `word,pronunciation`")
     return {"grapheme": row[0].strip(), "alias": row[1].strip()}

@@ -10,33 +10,29 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.live.say import say
-from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
 
 
 def try_voices(
-    voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, heard in turn.")],
-    text: Annotated[str, typer.Option(help="What they say.")] = SENTENCE,
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, in order.")],
+    text: Annotated[str, typer.Option(help="The sentence.")] = SENTENCE,
     model: job_options.Model = None,
     language: job_options.Language = None,
     seed: job_options.Seed = None,
-    play: Annotated[
-        bool | None, typer.Option("--play/--no-play", help="Heard on this machine, as it is by default.")
-    ] = None,
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Of one voice: a WAV of what it said.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a WAV file, for one voice.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Hear voices of a running server say a sentence, without making a job.
-
-    For instance: rhapsode voices try slt rms
-    """
+    """Play a sentence in each voice. For instance: rhapsode voices try slt rms"""
     if save is not None and len(voices) > 1:
         raise Misuse(f"--save is for one voice; these are {len(voices)}")
     if text == "-":
-        raise Misuse("--text is said by each voice; `rhapsode say -` reads standard input")
+        raise Misuse("--text takes no standard input; `rhapsode say -` does")
     for voice in voices:
         say(
             text,
@@ -49,4 +45,5 @@ def try_voices(
             force=force,
             server=server,
             data_dir=data_dir,
+            as_json=as_json,
         )

@@ -25,34 +25,32 @@ if TYPE_CHECKING:
 BULK = 10_000
 """Voices of one job; the server takes 20,000."""
 
-app = typer.Typer(help="Whose voices the server can speak with.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, try, add, blend and export voices.", no_args_is_help=True, rich_markup_mode=None)
 app.command("try")(try_voices)
 
 VoiceArgument = Annotated[str, typer.Argument(metavar="VOICE", help="A voice's name, or its id, voc_...")]
 VoicesArgument = Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices")]
-ModelOption = Annotated[str | None, typer.Option(help="The model; may be left out where only one clones.")]
+ModelOption = Annotated[str | None, typer.Option(help="The model. You need it if several models clone voices.")]
 ModeOption = Annotated[
-    Literal["x_vector", "in_context"] | None, typer.Option(help="How it is to speak; else the fullest way there is.")
+    Literal["x_vector", "in_context"] | None,
+    typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
-ConsentOption = Annotated[
-    str,
-    typer.Option(metavar="STATEMENT", help="That the speaker agrees, kept with its time. Required."),
-]
+ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words.")]
 
 
 @app.command()
 def add(
     recording: Annotated[Path, typer.Argument(metavar="FILE", help="wav, flac, mp3 or ogg, 1 to 60 s")],
-    name: Annotated[str, typer.Option(help="What jobs will call the voice.")],
+    name: Annotated[str, typer.Option(help="Name of the voice.")],
     consent: ConsentOption,
-    ref_text: Annotated[str, typer.Option(metavar="TEXT", help="What the recording says, word by word.")] = "",
+    ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
     language: Annotated[str, typer.Option(help="The language of the recording.")] = "auto",
-    description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
+    description: Annotated[str, typer.Option(help="A note for you.")] = "",
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Upload a recording as a voice. A file of an exported embedding (.safetensors) will do too."""
+    """Add a voice from a recording. An exported embedding (.safetensors) works too."""
     readable(recording)
     with connected(server, data_dir) as client:
         if recording.suffix == ".safetensors":
@@ -66,13 +64,13 @@ def add(
 
 @app.command("list")
 def list_voices(
-    kind: Annotated[Literal["own", "built_in"] | None, typer.Option(help="Only these.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    kind: Annotated[Literal["own", "built_in"] | None, typer.Option(help="Only this kind.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 100,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List voices: those of the models, then yours, newest first; with --json one JSON object a line."""
+    """List the models' voices, then yours, newest first. With --json: one JSON object per line."""
     from itertools import islice
 
     with connected(server, data_dir) as client:
@@ -116,22 +114,24 @@ def rm(
 
 @app.command()
 def cache(
-    voices: Annotated[list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids; none: all.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Those that could not be made ready before.")] = False,
+    voices: Annotated[
+        list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids. Default: all.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only voices whose last preparation failed.")] = False,
     model: ModelOption = None,
     mode: ModeOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Also those that are ready.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Prepare ready voices again.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make voices ready before a job needs them. Ctrl-C stops watching, not the work."""
+    """Prepare voices before a job needs them. Ctrl-C stops watching; the work continues."""
     from rhapsode.cli.failures import Misuse
     from rhapsode.client.voices.cache_calls import BulkOrder
     from rhapsode.contract.voices.caches import ShownState
 
     if voices and failed:
-        raise Misuse("say either which voices, or --failed")
+        raise Misuse("name voices, or use --failed")
     state: ShownState | None = "failed" if failed else None
     order = BulkOrder(voices or None, state, model, mode, force=force)
     with connected(server, data_dir) as client:
@@ -141,23 +141,23 @@ def cache(
 @app.command()
 def preview(
     voice: VoiceArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="WAV", help="Where to put the speech.")],
-    text: Annotated[str | None, typer.Option(help="What it is to say; else a sentence of the server's.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="WAV", help="The WAV file to write.")],
+    text: Annotated[str | None, typer.Option(help="The sentence. Default: the server's sentence.")] = None,
     model: ModelOption = None,
-    language: Annotated[str | None, typer.Option(help="A language of the model; else the voice's.")] = None,
-    x_vector_only: Annotated[bool, typer.Option("--x-vector-only", help="From its embedding alone.")] = False,
+    language: Annotated[str | None, typer.Option(help="A language of the model. Default: the voice's.")] = None,
+    x_vector_only: Annotated[bool, typer.Option("--x-vector-only", help="Use only the speaker embedding.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a voice say a sentence, as a WAV."""
+    """Write a WAV of a sentence in a voice."""
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import Misuse
     from rhapsode.cli.narrate.progress import follow
     from rhapsode.client.voices.calls import Preview
 
     if not output.absolute().parent.is_dir():
-        raise Misuse(f"{output.absolute().parent} is no folder")
+        raise Misuse(f"{output.absolute().parent} is not a folder")
     wanted = Preview(text, model, language, x_vector_only=x_vector_only)
     with connected(server, data_dir) as client:
         job = follow(client, client.voices.preview(voice, wanted), VisibleConsole(stderr=True)).raise_unless_succeeded()
@@ -167,16 +167,16 @@ def preview(
 
 @app.command()
 def blend(
-    voices: Annotated[list[str], typer.Argument(metavar="VOICE[=WEIGHT]...", help="Two or more voices of yours.")],
-    name: Annotated[str, typer.Option(help="What jobs will call the new voice.")],
-    method: Annotated[Literal["slerp", "lerp"], typer.Option(help="Along the arc, or straight.")] = "slerp",
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE[=WEIGHT]...", help="Two or more of your voices.")],
+    name: Annotated[str, typer.Option(help="Name of the new voice.")],
+    method: Annotated[Literal["slerp", "lerp"], typer.Option(help="Spherical or linear interpolation.")] = "slerp",
     model: ModelOption = None,
-    description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
+    description: Annotated[str, typer.Option(help="A note for you.")] = "",
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a voice between others: `voices blend Ada=2 Bo=1 --name Between`."""
+    """Blend voices: `voices blend Ada=2 Bo=1 --name Mix`."""
     from rhapsode.client.voices.calls import Blend
 
     weights = dict(_weighted(voice) for voice in voices)
@@ -189,19 +189,19 @@ def blend(
 def import_voices(
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
     consent: Annotated[
-        str, typer.Option(metavar="STATEMENT", help="That the speakers agree, where the manifest does not say it.")
+        str, typer.Option(metavar="STATEMENT", help="The speakers' consent, for rows without one.")
     ] = "",
-    prepare: Annotated[bool, typer.Option(help="Make the voices ready, too.")] = True,
+    prepare: Annotated[bool, typer.Option(help="Also prepare the voices.")] = True,
     model: ModelOption = None,
     mode: ModeOption = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Upload every voice that a manifest lists: name, audio (a path beside it), ref_text, consent, language,
-    description. Repeat it after a failure: what is there already is left as it is.
+    """Add many voices from a manifest.
 
-    With --json what was added, then a job for each time that voices are made ready, one JSON object a line.
+    Columns: name, audio (a path relative to the manifest), ref_text, consent, language, description. A repeat after
+    a failure skips existing voices. With --json: one JSON object for each voice and each preparation job.
     """
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, Misuse
@@ -223,7 +223,7 @@ def import_voices(
         num_new = sum(outcome.is_new for outcome in outcomes)
         num_failed = len(outcomes) - len(ids)
         counts = {"added": num_new, "there": len(ids) - num_new, "failed": num_failed}
-        line = f"{num_new} voices added, {counts['there']} were there, {num_failed} failed"
+        line = f"{num_new} voices added, {counts['there']} existed, {num_failed} failed"
         echo(json.dumps({"voices": ids, **counts}) if as_json else line)
         for start in range(0, len(ids) if prepare else 0, BULK):
             _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode), as_json=as_json)
@@ -234,13 +234,13 @@ def import_voices(
 @app.command()
 def export(
     voice: VoiceArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write it.")],
-    model: Annotated[str | None, typer.Option(help="The model whose embedding it is.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
+    model: Annotated[str | None, typer.Option(help="The embedding's model.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a voice's speaker embedding as safetensors; `voices add` takes it back."""
+    """Save a voice's embedding as safetensors for `voices add`."""
     with connected(server, data_dir) as client:
         data = client.voices.embedding(voice, model)
     _write(output, data)
@@ -258,7 +258,7 @@ def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
     try:
         ended = follow(client, job, console)
     except KeyboardInterrupt as interrupt:
-        console.print(f"job {job.id} goes on; `rhapsode jobs watch {job.id}` shows it", highlight=False)
+        console.print(f"job {job.id} continues; `rhapsode jobs watch {job.id}` shows it", highlight=False)
         raise typer.Exit(INTERRUPTED) from interrupt
     counts = ended.progress.segments
     line = f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})"

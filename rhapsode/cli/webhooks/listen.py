@@ -47,7 +47,7 @@ def listen_and_print(order: ListenOrder, connect: Connect) -> None:
             except KeyboardInterrupt:
                 echo("stopped", err=True)
     except OSError as error:
-        raise Misuse(f"--port: nothing can listen on {order.port}: {error}") from error
+        raise Misuse(f"--port: cannot listen on {order.port}: {error}") from error
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _expected(order: ListenOrder, listener: Listener, connect: Connect) -> Gener
     with connect() as client:
         endpoint = _registered(client, address, order)
         listener.secret = endpoint.secret
-        echo(f"listening at http://127.0.0.1:{listener.port}/ as {endpoint.id}; Ctrl-C ends it", err=True)
+        echo(f"listening at http://127.0.0.1:{listener.port}/ as {endpoint.id}; Ctrl-C stops it", err=True)
         try:
             yield
         finally:

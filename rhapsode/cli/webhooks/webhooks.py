@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.webhooks import WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
 
-app = typer.Typer(help="Who is told of what, by signed webhooks.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Manage receivers of signed webhooks.", no_args_is_help=True, rich_markup_mode=None)
 
 EndpointArgument = Annotated[str, typer.Argument(metavar="ENDPOINT", help="An endpoint's id, whe_...")]
 EventsOption = Annotated[
     list[str] | None,
-    typer.Option("--event", metavar="EVENT", help="For instance job.failed, or * for all; may be given several times."),
+    typer.Option("--event", metavar="EVENT", help="An event such as job.failed; * for all. Repeat it for more."),
 ]
 
 TEST_PATIENCE_S = 60.0
@@ -30,14 +30,14 @@ TEST_PATIENCE_S = 60.0
 
 @app.command()
 def add(
-    url: Annotated[str, typer.Argument(help="Where webhooks are to go: https://...")],
+    url: Annotated[str, typer.Argument(help="The receiver's address, https://...")],
     event: EventsOption = None,
-    description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
+    description: Annotated[str, typer.Option(help="A note for you.")] = "",
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Register a receiver; without --event it is told of the ends of jobs. Prints its secret, which is shown once."""
+    """Add a receiver and print its secret once. Without --event it receives the ends of jobs."""
     from rhapsode.client.webhooks.calls import FINAL_EVENTS
 
     with connected(server, data_dir) as client:
@@ -51,7 +51,7 @@ def add(
 
 @app.command("list")
 def list_endpoints(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List receivers, newest first; with --json one JSON object a line."""
+    """List receivers, newest first. With --json: one JSON object per line."""
     with connected(server, data_dir) as client:
         found = client.webhooks.list()
     for endpoint in found:
@@ -63,14 +63,14 @@ def list_endpoints(server: ServerOption = None, data_dir: DataDirOption = None, 
 @app.command("set")
 def change(
     endpoint: EndpointArgument,
-    url: Annotated[str | None, typer.Option(help="Where webhooks are to go from now on.")] = None,
+    url: Annotated[str | None, typer.Option(help="The receiver's new address.")] = None,
     event: EventsOption = None,
-    description: Annotated[str | None, typer.Option(help="Anything worth remembering.")] = None,
+    description: Annotated[str | None, typer.Option(help="A note for you.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change what is given; the rest stays."""
+    """Change a receiver."""
     with connected(server, data_dir) as client:
         changed = client.webhooks.change(endpoint, url=url, events=event, description=description)
     echo(changed.model_dump_json() if as_json else _endpoint_line(changed))
@@ -83,7 +83,7 @@ def rm(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete receivers. What waits for them is not sent."""
+    """Delete receivers. Their waiting webhooks are discarded."""
 
     def delete(client: Rhapsode, endpoint: str) -> Handled:
         client.webhooks.delete(endpoint)
@@ -96,7 +96,7 @@ def rm(
 def enable(
     endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Send to a receiver again that was disabled."""
+    """Enable a receiver."""
     with connected(server, data_dir) as client:
         enabled = client.webhooks.enable(endpoint)
     echo(enabled.model_dump_json() if as_json else _endpoint_line(enabled))
@@ -106,7 +106,7 @@ def enable(
 def disable(
     endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Send a receiver nothing any more; what waits for it is given up."""
+    """Disable a receiver and discard its waiting webhooks."""
     with connected(server, data_dir) as client:
         disabled = client.webhooks.disable(endpoint)
     echo(disabled.model_dump_json() if as_json else _endpoint_line(disabled))
@@ -115,15 +115,15 @@ def disable(
 @app.command()
 def rotate(
     endpoint: Annotated[
-        str | None, typer.Argument(metavar="[ENDPOINT]", help="An endpoint's id; none: the secret of URLs of jobs.")
+        str | None, typer.Argument(metavar="[ENDPOINT]", help="An endpoint's id. Default: the secret for URLs in jobs.")
     ] = None,
-    overlap: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long the old secret signs, too.")] = 24
+    overlap: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long the old secret signs too.")] = 24
     * 3600,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw another secret and print it; an endpoint's is shown once."""
+    """Replace a secret and print the new one once."""
     with connected(server, data_dir) as client:
         if endpoint is None:
             secret = client.webhooks.rotate_job_secret(overlap_s=overlap)
@@ -134,12 +134,12 @@ def rotate(
         return
     echo(f"secret {secret.secret}")
     if secret.old_secrets_expire_at:
-        echo(f"the old one signs too until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
+        echo(f"the old secret also signs until {secret.old_secrets_expire_at.astimezone():%Y-%m-%d %H:%M}")
 
 
 @app.command()
 def secret(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Print the secret that signs webhooks to URLs that jobs name themselves."""
+    """Print the secret for webhooks to URLs in jobs."""
     with connected(server, data_dir) as client:
         found = client.webhooks.job_secret()
     echo(found.model_dump_json() if as_json else found.secret)
@@ -149,7 +149,7 @@ def secret(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
 def send_test(
     endpoint: EndpointArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Send a receiver a test and wait for what comes of it; status 0 if it is taken."""
+    """Send a test webhook and wait for the result. The exit status is 0 if the receiver accepts it."""
     with connected(server, data_dir) as client:
         seen = _attempted(client, client.webhooks.send_test(endpoint))
     echo(seen.model_dump_json() if as_json else _outcome(seen))
@@ -160,13 +160,13 @@ def send_test(
 @app.command()
 def deliveries(
     of: Annotated[str, typer.Argument(metavar="ENDPOINT|JOB|DELIVERY", help="whe_..., job_... or evt_...")],
-    failed: Annotated[bool, typer.Option("--failed", help="Only those that were given up.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed deliveries.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what was sent to a receiver or told of a job; of one delivery, its payload and attempts."""
+    """List webhooks of a receiver or a job. For one delivery it shows the payload and all attempts."""
     if of.startswith("evt_"):
         _show_delivery(of, server, data_dir, as_json)
         return
@@ -181,14 +181,13 @@ def deliveries(
 @app.command()
 def redeliver(
     ids: Annotated[
-        list[str],
-        typer.Argument(metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all that were given up for it"),
+        list[str], typer.Argument(metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all its failures")
     ],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send webhooks again, now, with the same ids and bytes."""
+    """Send webhooks again with the same ids and content."""
     with connected(server, data_dir) as client:
         for delivery in _meant(client, ids):
             again = client.webhooks.redeliver(delivery)
@@ -198,22 +197,18 @@ def redeliver(
 @app.command()
 def listen(
     event: EventsOption = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 0,
-    url: Annotated[
-        str | None, typer.Option(help="Address by which the server reaches this port, for instance of a tunnel.")
-    ] = None,
-    secret: Annotated[
-        str | None, typer.Option(help="Verify with this secret and register nothing: webhooks come by another way.")
-    ] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="End after so many webhooks.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 picks a free one.")] = 0,
+    url: Annotated[str | None, typer.Option(help="The address of this port for the server, such as a tunnel.")] = None,
+    secret: Annotated[str | None, typer.Option(help="Verify with this secret and register no endpoint.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Exit after this number of webhooks.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Receive webhooks on this machine, verify and print them until Ctrl-C.
+    """Receive, verify and print webhooks until Ctrl-C.
 
-    Registers an endpoint for as long as it runs. A server on this machine sends to it if it was started with
-    `rhapsode up --local-webhooks`; another one needs --url.
+    It registers an endpoint and removes it at the end. A server on this machine needs `rhapsode up
+    --local-webhooks`. Other servers need --url.
     """
     from rhapsode.cli.webhooks.listen import ListenOrder, listen_and_print
 
@@ -243,12 +238,12 @@ def _outcome(seen: WebhookDeliveryDetail) -> str:
     """In one line."""
     if not seen.log:
         looking = f"see `rhapsode webhooks deliveries {seen.id}`"
-        return f"{seen.id} was not attempted within {TEST_PATIENCE_S:.0f} s; {looking}"
+        return f"{seen.id} was not sent within {TEST_PATIENCE_S:.0f} s; {looking}"
     attempt = seen.log[-1]
     said = f"{attempt.status or attempt.reason} after {attempt.duration_s:.2f} s"
     if _is_delivered(seen):
         return f"delivered: {said}"
-    return f"not taken: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
+    return f"refused: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
 
 
 def _found(client: Rhapsode, of: str, failed: bool, limit: int) -> list[WebhookDelivery]:

@@ -55,8 +55,8 @@ class Quality(RequestBody):
     max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS, description="maximum attempts at a segment")
     on_exhausted: Choice[OnExhausted] = Field(
         default=OnExhausted.KEEP_BEST,
-        description="`keep_best` keeps the best attempt, and fails the job if all are silent; "
-        "`keep_best_or_gap` leaves a gap then; `silence` always does; `fail` fails the job",
+        description="`keep_best` keeps the best attempt, but fails the job if all are silent; "
+        "`keep_best_or_gap` then leaves a gap; `silence` always does; `fail` fails",
     )
 
 

@@ -48,6 +48,24 @@ def test_openais_names_speak_with_this_servers_model_and_a_voice_of_it(api: Serv
     assert [request["voice"] for request in said] == ["Alice", "Bob", "Alice"]
 
 
+def test_openais_voices_mean_the_same_in_jobs(api: ServedApi) -> None:
+    jobs = [api.submit(voice=voice)["request"]["voice"] for voice in ("alloy", "ash")]
+    cast = api.submit(voice="alloy", speakers={"MARY": "Ash"})["request"]
+    unknown = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}, "voice": "nobody"})
+
+    assert jobs == [ordered(api, voice=voice)["voice"] for voice in ("alloy", "ash")]
+    assert cast["speakers"]["MARY"] == "Bob"
+    assert unknown.status_code == 404
+
+
+def test_a_voice_of_the_caller_goes_before_openais(cloning: ServedApi) -> None:
+    upload_embedding(cloning, "alloy")
+
+    request = cloning.submit(model="base", voice="alloy")["request"]
+
+    assert (request["voice"], request["own_voice"]["mode"]) == ("alloy", "x_vector")
+
+
 def test_speaker_is_another_word_for_voice(api: ServedApi) -> None:
     assert ordered(api, model="small", speaker="bob")["voice"] == "Bob"
 

@@ -113,7 +113,7 @@ def test_a_missing_file_is_one_line_and_status_2(run_cli: Any) -> None:
         (b"\xef\xbb\xbf", "holds no text"),
         (b"RIFF\x00\x00", "is a recording"),
         (b"Hello\x00", "NUL byte at offset 5"),
-        (b"{\\rtf1 Hello.}", "is a rich text (RTF); what can be spoken is text in UTF-8"),
+        (b"{\\rtf1 Hello.}", "is a rich text (RTF); use text in UTF-8"),
         ("Grüße".encode("latin-1"), "invalid byte at offset 2"),
         ("Hello.".encode("utf-16"), "is a text in UTF-16"),
     ],
@@ -166,8 +166,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: An
         (("--gate", "loose"), "'loose' is not one of 'off', 'basic', 'asr'"),
         (("--on-exhausted", "weep"), "'keep_best', 'keep_best_or_gap', 'silence', 'fail'"),
         (("--priority", "urgent"), "'high', 'normal', 'low'"),
-        (("--deadline", "tomorrow"), "--deadline: 'tomorrow' is no time"),
-        (("--not-before", "2026-12-01T25:00"), "--not-before: '2026-12-01T25:00' is no time"),
+        (("--deadline", "tomorrow"), "--deadline: 'tomorrow' is not a time"),
+        (("--not-before", "2026-12-01T25:00"), "--not-before: '2026-12-01T25:00' is not a time"),
         (("--webhook", "me"), "'me' is neither an address"),
         (("--webhook", f"https://example.org/{'x' * 3000}"), "--webhook: string should have at most 2048 characters"),
         (("--destination", "Books"), "--destination: must be folders of lower-case letters"),
@@ -193,20 +193,20 @@ def test_the_command_line_starts_without_pydantic() -> None:
 
 
 def test_the_options_of_narrate_are_told_by_theme(run_cli: Any) -> None:
-    said = run_cli("narrate", "--help").stdout
+    said = run_cli("narrate", "--help-all").stdout
 
     headings = [line.partition(";")[0].rstrip(":") for line in said.splitlines() if line[:1].isalpha()]
     assert headings == [
         "Usage: rhapsode narrate [OPTIONS] FILE",
         "Arguments",
         "Options",
-        "Who speaks, and how the text is read",
-        "How it is drawn",
-        "How each segment is checked",
-        "When it is made, and who is told",
-        "What is written",
-        "What the files say of themselves",
-        "Which server speaks, or what one of this command's own is like",
+        "Voice and text",
+        "Sampling",
+        "Quality checks",
+        "Schedule and webhook",
+        "Audio files",
+        "Tags",
+        "Server",
     ]
 
 
@@ -240,7 +240,7 @@ def test_where_nothing_ever_answered_nobody_waits_long(run_cli: Any) -> None:
 def test_options_of_a_stack_of_ones_own_are_refused_where_another_serves(run_cli: Any) -> None:
     outcome = run_cli("narrate", "-", "--slots", "3", "--server", "http://127.0.0.1:1", input=b"Hello.")
 
-    assert_one_line(outcome, 2, "--slots", "has chosen already")
+    assert_one_line(outcome, 2, "--slots", "has its own value")
 
 
 def test_limits_that_are_none_are_status_2(run_cli: Any) -> None:

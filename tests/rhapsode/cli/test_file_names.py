@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.file_names import plain_id, plain_name
+from rhapsode.cli.file_names import plain_id, plain_name, titled
 from rhapsode.errors import RhapsodeError
 
 
@@ -24,3 +24,16 @@ def test_an_id_that_was_typed_names_no_other_place() -> None:
 @pytest.mark.parametrize("name", ["narration.wav", "01 Loomings.mp3", "02 .. Ümlaut & 第一章.flac"])
 def test_names_of_files_stay(name: str) -> None:
     assert plain_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "found"),
+    [
+        ("narration.wav", "Moby-Dick", "Moby-Dick.wav"),
+        ("manifest.json", "Moby-Dick", "Moby-Dick - manifest.json"),
+        ("01 Loomings.mp3", "Moby-Dick", "Moby-Dick - 01 Loomings.mp3"),
+        ("narration.wav", "", "narration.wav"),
+    ],
+)
+def test_files_begin_with_the_title(name: str, title: str, found: str) -> None:
+    assert titled(name, title) == found

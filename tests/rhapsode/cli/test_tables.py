@@ -26,3 +26,14 @@ def test_a_terminal_gets_columns_under_a_heading(
     print_rows(("job", "title"), ())
 
     assert capsys.readouterr().out == "job     title\njob_1   東京\njob_22  a\n"
+
+
+def test_a_table_wider_than_the_terminal_has_a_line_for_each_cell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "12")
+
+    print_rows(("job", "title"), (("job_1", "a"), ("job_2", "a long title")))
+
+    assert capsys.readouterr().out == "job    job_1\ntitle  a\n\njob    job_2\ntitle  a long title\n"

@@ -27,12 +27,12 @@ def test_a_cpu_is_measured_and_the_report_says_of_what(tmp_path: Path, run_cli: 
 def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
     for arguments, said in (
         (("--device", "tpu"), "--device: 'tpu' is neither cpu nor a GPU"),
-        (("--device", "cuda:0,cuda:1"), "one at a time"),
-        (("--device", "cuda:99"), "there is no cuda:99 here, but"),
-        (("--device", "cpu", "--streams", "many"), "is no list of numbers"),
+        (("--device", "cuda:0,cuda:1"), "name one device"),
+        (("--device", "cuda:99"), "cuda:99 is not on this machine"),
+        (("--device", "cpu", "--streams", "many"), "is not a list of numbers"),
         (("--device", "cpu", "--streams", "0"), "from 1 to 1024"),
-        (("--device", "cpu", "--size", "1.7b"), "--size is of random weights on a GPU"),
-        (("--size", "7b"), "--size: '7b' is none of 0.6b, 1.7b"),
+        (("--device", "cpu", "--size", "1.7b"), "--size is for random weights on a GPU"),
+        (("--size", "7b"), "--size: '7b' is not one of 0.6b, 1.7b"),
     ):
         told = run_cli("bench", *arguments)
 

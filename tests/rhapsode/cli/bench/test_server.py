@@ -92,14 +92,14 @@ def test_what_is_said_is_judged_and_kept_where_it_was_asked_for(run_cli: RunCli,
 def test_a_task_without_what_it_needs_is_one_line(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "voice.wav").write_bytes(b"RIFF")
     for arguments, said in (
-        (("--task", "voice-design"), "makes a voice from --instructions"),
-        (("--task", "x-vector"), "speaks like --reference"),
-        (("--task", "in-context", "--reference", "voice.wav"), "wants what the recording says"),
-        (("--task", "custom-voice", "--reference-text", "So."), "wants what the recording says"),
+        (("--task", "voice-design"), "voice-design needs --instructions"),
+        (("--task", "x-vector"), "x-vector needs --reference"),
+        (("--task", "in-context", "--reference", "voice.wav"), "need each other"),
+        (("--task", "custom-voice", "--reference-text", "So."), "need each other"),
         (("--task", "sing"), "--task"),
         (("--reference", "voice.wav"), "--reference"),
         (("--whisper", "."), "--whisper needs --quality"),
-        (("--task", "x-vector", "--reference", "voice.wav", "--target", "kokoro"), "kokoro has no words for x-vector"),
+        (("--task", "x-vector", "--reference", "voice.wav", "--target", "kokoro"), "kokoro does not support x-vector"),
     ):
         told = run_cli("bench", "--url", "http://127.0.0.1:9", *arguments)
         assert (told.returncode, len(told.stderr.splitlines())) == (2, 1), told.stderr
@@ -158,7 +158,7 @@ def test_a_server_that_is_worse_than_the_baseline_ends_with_status_1(run_cli: Ru
 def test_what_does_not_go_with_a_baseline_or_a_report_is_one_line(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("soon")
     for arguments, said in (
-        (("--baseline", "http://127.0.0.1:9", "--ramp"), "--baseline goes without"),
+        (("--baseline", "http://127.0.0.1:9", "--ramp"), "--baseline excludes"),
         (("--baseline", "there"), "--baseline: the server's URL is http(s)"),
         (("--worse-than", "2"), "--worse-than needs --baseline"),
         (("--continue",), "--continue needs --json"),
@@ -183,8 +183,8 @@ def test_what_is_no_report_is_not_compared(run_cli: RunCli, tmp_path: Path) -> N
     (tmp_path / "a.json").write_bytes(b"\xff{}")
 
     for arguments, said in (
-        (("--compare", "a.json", "a.json"), "--compare: a.json is no report of a server (rhapsode.bench.server/1)"),
-        (("--compare", "a.json", "a.json", "--price", "2"), "--compare goes with no other option"),
+        (("--compare", "a.json", "a.json"), "--compare: a.json is not a report of a server (rhapsode.bench.server/1)"),
+        (("--compare", "a.json", "a.json", "--price", "2"), "--compare takes no other option"),
         (("--compare", "a.json"), "2 arguments"),
     ):
         told = run_cli("bench", *arguments)
@@ -201,13 +201,13 @@ def test_what_makes_no_sense_is_refused_in_one_line(run_cli: RunCli) -> None:
         (("--url", "localhost:8765"), "--url: the server's URL is http(s)://host[:port]"),
         (("--rates", "3"), "--rates needs --url"),
         ((*there, "--device", "cpu"), "--device does not go with --url"),
-        ((*there, "--target", "piper"), "--target: 'piper' is none of rhapsode,"),
+        ((*there, "--target", "piper"), "--target: 'piper' is not one of rhapsode,"),
         ((*there, "--rates", "0"), "--rates: above 0"),
         ((*there, "--rates", "nan"), "--rates: above 0"),
-        ((*there, "--rates", "many"), "is no list of numbers"),
+        ((*there, "--rates", "many"), "is not a list of numbers"),
         ((*there, "--streams", "0"), "--streams: from 1 to 10000"),
-        ((*there, "--lengths", "huge"), "--lengths: 'huge' is none of short, medium, long"),
-        ((*there, "--languages", "de"), "--languages: 'de' is none of en, zh, mixed"),
+        ((*there, "--lengths", "huge"), "--lengths: 'huge' is not one of short, medium, long"),
+        ((*there, "--languages", "de"), "--languages: 'de' is not one of en, zh, mixed"),
         ((*there, "--param", "seed"), "--param: 'seed' is not NAME=VALUE"),
         ((*there, "--recordings", "kept"), "--recordings needs --quality"),
         ((*there, "--key-from", "NOWHERE"), "--key-from: NOWHERE is not set"),

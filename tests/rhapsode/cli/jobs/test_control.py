@@ -126,7 +126,7 @@ def test_an_edit_that_no_worker_speaks_is_waited_for_in_vain(
 
     line = said.splitlines()[-1]
     assert line.startswith(f"rhapsode: job {half_told.id} cancelled: ")
-    assert line.endswith(f"; what was asked for is kept for: rhapsode jobs retry {half_told.id}")
+    assert line.endswith(f"; the change is kept for: rhapsode jobs retry {half_told.id}")
 
 
 def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, stack: Stack, client: Rhapsode) -> None:
@@ -200,13 +200,13 @@ def test_a_terminal_sees_jobs_under_a_heading(
         (("retry", "job_x", "--temperature", "nan"), "--temperature: nan is not between 0 and 2"),
         (("edit", "job_x", "0", "--voice", "ada", "--speaker", "Ann"), "`voice` and `speaker` say the same; give one"),
         (("edit", "job_x", "0", "--text", "..."), "--text: "),
-        (("edit", "job_x", "0.1", "--text", "x", "--seed", "3"), "takes --text alone"),
+        (("edit", "job_x", "0.1", "--text", "x", "--seed", "3"), "takes only --text"),
         (("lost", "job_x"), "No such command 'lost'"),
-        (("assemble", "job_x", "--format", "ogg"), "'ogg' is none of wav"),
+        (("assemble", "job_x", "--format", "ogg"), "'ogg' is not one of wav"),
         (("assemble", "job_x", "--bitrate", "64"), "--format"),
-        (("assemble", "job_x", "--loudness", "loud"), "is no number"),
+        (("assemble", "job_x", "--loudness", "loud"), "is neither a number"),
         (("assemble", "job_x", "--tag", "colour=red"), "one of title"),
-        (("segments", "job_x", "--state", "ready"), "'ready' is none of pending"),
+        (("segments", "job_x", "--state", "ready"), "'ready' is not one of pending"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(commands: CommandLine, words: tuple[str, ...], said: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode import Job, Rhapsode
+from rhapsode.cli.file_names import titled
 from rhapsode.cli.jobs.segment_files import save_take
 from rhapsode.errors import DownloadCorrupt
 from rhapsode.stack.stack import Stack
@@ -17,6 +18,7 @@ from tests.rhapsode.answers import answer
 from tests.rhapsode.cli.jobs.conftest import CommandLine
 from tests.rhapsode.conftest import ScriptedServer
 
+WORDS = "The wind was cold. The sun was warm. They met at noon"
 TEXT = "The wind was cold.\n\nThe sun was warm.\n\nThey met at noon."
 
 
@@ -40,23 +42,40 @@ def test_every_file_comes_whole_and_only_what_is_missing_comes_again(
     folder.mkdir()
 
     first = commands.run("download", told.id, "-o", "files")
-    (folder / "narration.srt").unlink()
+    (folder / f"{WORDS}.srt").unlink()
     second = commands.run("download", told.id, "-o", "files")
 
-    names = [artifact.name for artifact in told.artifacts]
-    assert {"narration.wav", "narration.srt", "manifest.json"} <= set(names)
+    names = [titled(artifact.name, WORDS) for artifact in told.artifacts]
+    assert {f"{WORDS}.wav", f"{WORDS}.srt", f"{WORDS} - manifest.json"} <= set(names)
     assert sorted(path.name for path in folder.iterdir()) == sorted(names)
-    for artifact in told.artifacts:
-        assert hashlib.sha256((folder / artifact.name).read_bytes()).hexdigest() == artifact.sha256
-    assert first.splitlines() == [f"files/{each.name}: {each.bytes:,} bytes" for each in told.artifacts]
-    assert [line.endswith(" bytes") for line in second.splitlines()] == [name == "narration.srt" for name in names]
+    for name, artifact in zip(names, told.artifacts, strict=True):
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == artifact.sha256
+    assert first.splitlines() == [
+        f"files/{name}: {each.bytes:,} bytes" for name, each in zip(names, told.artifacts, strict=True)
+    ]
+    assert [line.endswith(" bytes") for line in second.splitlines()] == [name == f"{WORDS}.srt" for name in names]
+
+
+@pytest.mark.usefixtures("here")
+def test_jobs_of_one_title_lie_in_one_folder(commands: CommandLine, client: Rhapsode, tmp_path: Path) -> None:
+    jobs = [client.wait(client.submit_job(text, metadata={"title": "Wind/Sun"})) for text in ("One.", "Two two two.")]
+
+    for _ in range(2):
+        for job in jobs:
+            commands.run("download", job.id)
+
+    audio = {path.name: path.read_bytes() for path in tmp_path.glob("*.wav")}
+    assert {name: hashlib.sha256(content).hexdigest() for name, content in audio.items()} == {
+        "Wind Sun.wav": jobs[0].artifact("narration.wav").sha256,
+        f"Wind Sun {jobs[1].id}.wav": jobs[1].artifact("narration.wav").sha256,
+    }
 
 
 @pytest.mark.usefixtures("here")
 def test_another_file_is_replaced_only_when_asked(commands: CommandLine, told: Job, tmp_path: Path) -> None:
     (tmp_path / "narration.wav").write_bytes(b"precious")
 
-    refused = commands.run("download", told.id, status=2)
+    refused = commands.run("download", told.id, "narration.wav", status=2)
     left = [path.name for path in tmp_path.iterdir()]
     commands.run("download", told.id, "narration.wav", "--force")
     commands.run("download", told.id, "narration.srt", "-o", "words.srt")

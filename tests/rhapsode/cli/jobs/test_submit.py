@@ -31,12 +31,27 @@ def test_a_request_becomes_a_job(run_cli: RunCli, stack: Stack, client: Rhapsode
     assert whole.stderr.splitlines()[0] == answered["id"], "known at once: a terminal may be closed"
 
 
+def test_openais_voice_is_the_same_one_at_every_door(run_cli: RunCli, stack: Stack, client: Rhapsode) -> None:
+    env = {"RHAPSODE_SERVER_URL": stack.url}
+    body = json.dumps(BODY | {"voice": "ash"}).encode()
+
+    submitted = run_cli("jobs", "submit", "-", env=env, input=body)
+    narrated = run_cli("narrate", "-", "--voice", "ash", "--detach", env=env, input=b"Hello.")
+    said = run_cli("say", "Hello.", "--voice", "ash", "--no-play", "--save", "a.wav", env=env)
+    tried = run_cli("voices", "try", "ash", "--no-play", "--save", "b.wav", env=env)
+
+    voices = [client.job(each.stdout.strip()).request.model_dump()["voice"] for each in (submitted, narrated)]
+    assert voices == ["tom", "tom"]
+    assert said.stdout.endswith("voice tom\n"), said.stderr
+    assert tried.stdout.endswith("voice tom\n"), tried.stderr
+
+
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        (b"Hello.", "standard input is no JSON"),
-        (b"[" * 100_000, "standard input is no JSON"),
-        (b'"Hello."', "is no JSON object"),
+        (b"Hello.", "standard input is not JSON"),
+        (b"[" * 100_000, "standard input is not JSON"),
+        (b'"Hello."', "is not a JSON object"),
         (b"{}", "input"),
         (b'{"input": {"text": "Hello."}, "voise": "ada"}', "voise"),
         (b'{"input": {"text": "Hello."}, "validate_only": true}', "rhapsode plan"),

@@ -48,6 +48,14 @@ def test_what_is_said_is_saved_with_its_true_sizes(run_cli: RunCli, script: Scri
     }
 
 
+def test_a_program_gets_the_facts_as_json(run_cli: RunCli, script: ScriptedServer) -> None:
+    run = run_cli("say", "Hello.", *SAVED, "--json", env=scripted(script, 200, "ab" * 24_000, PCM))
+
+    facts = json.loads(run.stdout)
+    assert facts.pop("first_audio_s") > 0
+    assert facts == {"path": "x.wav", "audio_s": 1.0, "model": "small_voice", "voice": "slt", "findings": []}
+
+
 def test_a_refusal_is_one_line_and_leaves_no_file(run_cli: RunCli, script: ScriptedServer, tmp_path: Path) -> None:
     refusal = {"error": {"message": "no voice is called bob", "code": "voice_not_found", "param": "voice"}}
 
@@ -99,19 +107,19 @@ def test_ctrl_c_ends_it_at_once_and_saves_nothing(start_cli: StartCli, tmp_path:
 def test_a_text_without_anything_to_hear_is_told(run_cli: RunCli, script: ScriptedServer, tmp_path: Path) -> None:
     run = run_cli("say", "…", *SAVED, env=scripted(script, 200, "", PCM))
 
-    assert (run.returncode, run.stderr) == (1, "rhapsode: there is nothing to hear of this text\n")
+    assert (run.returncode, run.stderr) == (1, "rhapsode: this text has no speech\n")
     assert not (tmp_path / "x.wav").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("Hello.", "--no-play"), "nothing would be left of the speech"),
-        (("Hello.", "--save", "x.mp3"), "is no .wav"),
-        (("Hello.", "--save", "nowhere/x.wav"), "there is no folder nowhere"),
+        (("Hello.", "--no-play"), "otherwise the speech is lost"),
+        (("Hello.", "--save", "x.mp3"), "is not a .wav file"),
+        (("Hello.", "--save", "nowhere/x.wav"), "nowhere is not a folder"),
         (("Hello.", "--save", "old.wav"), "old.wav exists; --force replaces it"),
         (("Hello.", "--speed", "9", "--no-play"), "--speed"),
-        ((" ", *SAVED), "there is no text to say"),
+        ((" ", *SAVED), "the text is empty"),
         (("-", *SAVED), "standard input has no text to say"),
     ],
 )

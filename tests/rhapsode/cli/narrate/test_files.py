@@ -37,5 +37,5 @@ def test_chapters_are_chosen_of_a_document_alone() -> None:
         with_parts(book, ["b!d"])
     for spoken in ("A text.", Ssml("<speak/>")):
         assert with_parts(spoken, None) is spoken
-        with pytest.raises(Misuse, match="this is none"):
+        with pytest.raises(Misuse, match="needs a document"):
             with_parts(spoken, ["3"])

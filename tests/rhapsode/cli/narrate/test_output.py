@@ -96,7 +96,9 @@ def test_a_document_becomes_a_book_with_its_chapters(
     (tmp_path / "all").mkdir()
     fetched = run_cli("jobs", "download", job.id, "-o", "all", env=here)
     assert fetched.returncode == 0, fetched.stderr
-    assert {*names, "narration.m4b"} < {path.name for path in (tmp_path / "all").iterdir()}
+    assert {*(f"Fables - {name}" for name in names), "Fables.m4b"} < {
+        path.name for path in (tmp_path / "all").iterdir()
+    }
     refused = run_cli("narrate", "fables.md", "-o", "all", "--chapter-files", "mp3", env=here)
     assert (refused.returncode, "all has files already" in refused.stderr) == (2, True)
 

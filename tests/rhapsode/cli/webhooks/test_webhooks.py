@@ -138,7 +138,7 @@ def test_a_receiver_that_takes_nothing_is_status_1(stack: Stack, client: Rhapsod
     again = run_cli("webhooks", "redeliver", endpoint.id, "--server", stack.url)
 
     assert again.stdout.startswith(f"{given_up}\tpending\twebhook_endpoint.test")
-    assert (tested.returncode, tested.stdout.startswith("not taken: connection_failed")) == (1, True)
+    assert (tested.returncode, tested.stdout.startswith("refused: connection_failed")) == (1, True)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "is not a public address" in refused.stderr
     client.webhooks.delete(endpoint)
