@@ -12,8 +12,11 @@ from reading.script.script import Replacement
 
 _PAGE_MARK = re.compile(r"[ \t]?[\[{](?:Pg|Page|p\.)[ \t]?(?:\d{1,4}|[ivxlc]{1,8})[\]}]", re.IGNORECASE)
 _ITALICS = re.compile(r"(?<![\w_])_(?=[^\s_])(?:[^_\n]|\n(?![ \t]{0,80}\n)){1,600}(?<=[^\s_])_(?![\w_])")
-_NOTE_MARK = re.compile(r"(?<=[.,;:!?\"'”’)])\[(?:\d{1,3}|[*†‡§]{1,3})\](?!\()")
-_NOTE_MARK_AT_WORD = re.compile(r"(?<=[^\W\d_][^\W\d_])\[(?:\d{1,3}|[*†‡§]{1,3}|[A-Z])\](?![\w(\[])")
+_NUMBERS = r"\*?\d{1,3}(?:(?:,[ ]?|[–-])\d{1,3}){0,20}"
+_NOTE_MARK = re.compile(rf"(?<=[.,;:!?\"'”’)])\[(?:{_NUMBERS}|[*†‡§]{{1,3}})\](?!\()")
+_NOTE_MARK_AT_WORD = re.compile(
+    rf"(?<=[^\W\d_][^\W\d_])(?:\[(?:{_NUMBERS}|[*†‡§]{{1,3}}|[A-Z])\]|[ \u00a0]\[{_NUMBERS}\])(?![\w(\[])"
+)
 
 
 def find_litter(text: str, *, is_book: bool) -> Iterator[Replacement]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lxml import etree
 
 from reading.documents.archive import Archive
+from reading.documents.bare_headings import with_bare_headings_joined
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.docx.body import html_of
@@ -15,7 +16,6 @@ from reading.documents.docx.styles import read_styles
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.markup import local_name, parse_xml
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
-from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.script import Script
 from reading.script.text_flow import TextFlow
@@ -46,7 +46,7 @@ def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     script = builder.build(title=title, author=author, language=language)
     if not script.text and next(root.iter("img"), None) is not None:
         raise DocumentError("the DOCX holds pictures and no text", ONLY_PICTURES)
-    return with_short_chapters_joined(script)
+    return with_bare_headings_joined(script)
 
 
 def _body(archive: Archive) -> _Element:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lxml import etree
 
 from reading.cleaning.cleaning import without_litter
+from reading.documents.bare_headings import with_bare_headings_joined
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.errors import ONLY_PICTURES, DocumentError
@@ -23,7 +24,6 @@ from reading.documents.pdf.notes import without_notes
 from reading.documents.pdf.paragraphs import paragraphs_of
 from reading.documents.pdf.runs import PdfPage
 from reading.documents.pdf.whole_words import whole_words
-from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
@@ -54,7 +54,7 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     tell_page(root, flow, chapters, PageChapterMarks(0 if titles else chapter_level(root), titles), images)
     chapters.check()
     script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
-    return without_litter(with_short_chapters_joined(script), is_book=True)
+    return without_litter(with_bare_headings_joined(script), is_book=True)
 
 
 def _require_text(pages: Sequence[PdfPage]) -> None:

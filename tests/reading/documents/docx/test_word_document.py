@@ -65,7 +65,7 @@ def test_a_document_is_read_as_it_is_seen() -> None:
         *("The Dry Mill", "Dawn", "The mill stood still, 10⁶ litres of water.", "3. oats", "for Ben", "4. nails"),
         *("a, b", "Dusk", "The lamp was low,", "The moon was late.", "Night", "End."),
     ]
-    assert [(each.id, each.title) for each in script.chapters] == [("1", "The Dry Mill"), *CHAPTERS]
+    assert [(each.id, each.title) for each in script.chapters] == CHAPTERS
     assert (script.title, script.author, script.language) == ("The Dry Mill", "Ann Author", "en-GB")
     assert "A green boat." in said(docx_script(letter(BODY), (), Images.ALT))
 
@@ -107,9 +107,8 @@ BROKEN = {
     "no zip": (b"{\\rtf1 Hello}", "the DOCX is not a ZIP file"),
     "cut off": (letter(BODY)[:-40], "the DOCX is not a ZIP file"),
     "no document": (letter("", {"word/document.xml": "<document/>"}), "word/document.xml of the DOCX has no body"),
-    "no XML": (letter("", {"word/document.xml": "<w:document>"}), "word/document.xml is not well-formed XML"),
-    "styles that are no XML": (letter("", {"word/styles.xml": "<styles"}), "styles.xml is not well-formed XML"),
-    "entities": (letter("", {"word/document.xml": '<!DOCTYPE x [<!ENTITY a "b">]><x/>'}), "declares entities"),
+    "no XML": (letter("", {"word/document.xml": "Hello"}), "word/document.xml is not well-formed XML"),
+    "entities": (letter("", {"word/document.xml": '<!DOCTYPE x [<!ENTITY a SYSTEM "b">]><x/>'}), "declares entities"),
     "a bomb": (letter("", {"word/document.xml": b" " * 40_000_000}), "more than 200 times its size"),
 }
 
