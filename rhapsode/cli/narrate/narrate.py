@@ -42,7 +42,7 @@ def narrate(
         str,
         typer.Argument(
             metavar="FILE",
-            help="What to speak: .txt in UTF-8, .md, .html, .epub, .docx or .pdf; - reads text from standard input.",
+            help="What to speak: .txt, .md, .html, .epub, .docx or .pdf; - reads text from standard input.",
         ),
     ],
     output: Annotated[

@@ -34,7 +34,7 @@ def plan(
         str,
         typer.Argument(
             metavar="FILE",
-            help="What to plan: .txt in UTF-8, .md, .html, .epub, .docx, .pdf or .ssml; - reads standard input.",
+            help="What to plan: .txt, .md, .html, .epub, .docx, .pdf or .ssml; - reads standard input.",
         ),
     ],
     speaker: SpeakerOption = None,
