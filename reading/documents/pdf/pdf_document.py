@@ -16,7 +16,7 @@ from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.documents.pdf.chapter_marks import chapter_places
 from reading.documents.pdf.columns import Column, columns_of
 from reading.documents.pdf.contents import without_contents
-from reading.documents.pdf.furniture import without_furniture
+from reading.documents.pdf.furniture import without_furniture, without_line_numbers
 from reading.documents.pdf.headings import Passage, body_size, passages_of
 from reading.documents.pdf.library import PdfFile
 from reading.documents.pdf.lines import PdfLine, Row, rows_of
@@ -43,9 +43,16 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     """Raises `DocumentError`."""
     file = PdfFile(data)
     pages = list(file.pages())
-    _require_text(pages)
     builder = ScriptBuilder()
+    for index in file.damaged:
+        builder.repairs.add("page that is damaged", f"page {index + 1}")
+    _require_text(pages, file.num_pages)
+    for page in pages:
+        if not page.runs:
+            builder.left_out.add("page without text", f"page {page.index + 1}")
     passages = _passages(pages, builder.left_out)
+    if not passages:
+        raise DocumentError("all that the PDF's pages say is a running head or foot, as of a scan", ONLY_PICTURES)
     places = chapter_places(file.outline(), passages)
     root = _html_of(passages, places)
     flow = TextFlow(builder)
@@ -57,10 +64,10 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     return without_litter(with_bare_headings_joined(script), is_book=True)
 
 
-def _require_text(pages: Sequence[PdfPage]) -> None:
+def _require_text(pages: Sequence[PdfPage], num_pages: int) -> None:
     letters = sum(len(run.text) for page in pages for run in page.runs)
     if not letters:
-        number = "page 1 has" if len(pages) == 1 else f"pages 1 to {len(pages)} have"
+        number = "page 1 has" if num_pages == 1 else f"pages 1 to {num_pages} have"
         raise DocumentError(f"{number} no text: the PDF holds pictures, as a scan does", ONLY_PICTURES)
     unknown = sum(len(run.text) for page in pages for run in page.runs if run.is_unknown)
     if unknown > MOST_UNKNOWN * letters:
@@ -70,7 +77,7 @@ def _require_text(pages: Sequence[PdfPage]) -> None:
 
 
 def _passages(pages: Sequence[PdfPage], left_out: LeftOutList) -> list[Passage]:
-    printed = [rows_of(page) for page in pages]
+    printed = [without_line_numbers(rows_of(page), left_out) for page in pages]
     rows = without_furniture(printed)
     _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
     columns = [column for page in rows for column in columns_of(page) if column.lines]

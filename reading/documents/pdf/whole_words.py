@@ -49,6 +49,8 @@ _UPPER_BEHIND = re.compile(r"\n[^\W\d_a-z]")
 
 
 def whole_words(passages: Sequence[Passage]) -> list[Passage]:
+    if not passages:
+        return []
     text = _PASSAGE_END.join("\n".join(_spelled(line) for line in passage.lines) for passage in passages)
     text = edited(text, _dictionary_edits(text))
     whole = edited(text, _other_edits(text)).split(_PASSAGE_END)
