@@ -240,7 +240,7 @@ def test_what_is_left_out_is_listed_with_its_page() -> None:
 
 BESIDE = [
     "he lamp was lit, and the room grew warm about them while they",
-    "talked of the letter that had come that day.",
+    "talked of the letter that had come that day,",
 ]
 BELOW = [
     "Rain came in the night, and the river rose to the lowest step of the",
