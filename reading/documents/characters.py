@@ -7,6 +7,7 @@ import re
 
 from charset_normalizer import from_bytes
 
+from reading.cleaning.letters import folded
 from reading.documents.errors import DocumentError
 from reading.script.left_out import LeftOutList
 
@@ -76,8 +77,11 @@ def decode_markup(data: bytes, repairs: LeftOutList | None = None, name: str = "
 
 
 def clean_text(text: str) -> str:
-    """Without what cannot be spoken; control characters become spaces, so that no words run together."""
-    return _UNSPEAKABLE.sub(" ", _INVISIBLE.sub("", text))
+    """With letters as one types them, and without what cannot be spoken.
+
+    Control characters become spaces, so that no words run together.
+    """
+    return _UNSPEAKABLE.sub(" ", _INVISIBLE.sub("", folded(text).text))
 
 
 def _decoded(data: bytes, declared: re.Match[bytes] | None, repairs: LeftOutList | None, name: str) -> str:

@@ -13,13 +13,6 @@ from reading.documents.plain.edits import Edit, edited
 
 _LETTERS = str.maketrans(
     {
-        "\ufb00": "ff",
-        "\ufb01": "fi",
-        "\ufb02": "fl",
-        "\ufb03": "ffi",
-        "\ufb04": "ffl",
-        "\ufb05": "st",
-        "\ufb06": "st",
         "\u2010": "-",
         "\u2011": "-",
         "\u00ad": "-",

@@ -276,3 +276,33 @@ def test_what_is_left_out_of_a_page_is_listed() -> None:
         ("hidden text", 1, "“no”"),
         ("note", 2, "“A note.”"),
     ]
+
+
+def test_notes_in_markdown_are_read_without_the_marks_of_their_programs() -> None:
+    note = """We met ==at the mill== with [[Ann Example|Ann]] and [[The River#Bank]]. ^block-id
+
+> [!note] Careful
+> The step is wet.
+
+Inline $E=mc^2$ costs $5 and $6, and `[[code]] $x=1$ ==a==` stays; a == b == c.
+
+$$
+\\int_0^1 x\\,dx
+$$
+
+%% not for
+anyone %%
+
+#tag-one #tag-two
+
+#3 is a number.
+"""
+    script = markdown_script(note, ())
+
+    assert said(script) == [
+        "We met at the mill with Ann and The River.",
+        "Careful The step is wet.",
+        "Inline costs $5 and $6, and [[code]] $x=1$ ==a== stays; a == b == c.",
+        "#3 is a number.",
+    ]
+    assert [(each.kind, each.count) for each in script.left_out] == [("hidden text", 3), ("formula", 2)]
