@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import replace
+from collections.abc import Iterator
 
-from reading.script.script import Replacement, Script
-from reading.spelling.spoken import SpokenText
+from reading.script.script import Replacement
 
 _SMALL = dict(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnopqrstuvwyz", strict=True))
 _ODD = re.compile(
@@ -17,25 +16,15 @@ _ODD = re.compile(
 )
 
 
-def folded(text: str) -> SpokenText:
-    """The text as one types it, and where each of its letters comes from."""
-    return SpokenText(text, [Replacement(each.start(), each.end(), _typed(each[0])) for each in _ODD.finditer(text)])
+def find_odd_letters(text: str) -> Iterator[Replacement]:
+    """In order, each with what one types for it."""
+    for match in _ODD.finditer(text):
+        yield Replacement(match.start(), match.end(), _typed(match[0]))
 
 
-def with_folded_letters(script: Script, letters: SpokenText) -> Script:
-    """letters: of the script's text, `folded`."""
-    at = letters.from_source
-    spans = tuple(
-        replace(block, spans=tuple(replace(span, start=at(span.start), end=at(span.end)) for span in block.spans))
-        for block in script.blocks
-    )
-    return replace(
-        script,
-        text=letters.text,
-        blocks=spans,
-        replacements=tuple(replace(each, start=at(each.start), end=at(each.end)) for each in script.replacements),
-        chapters=tuple(replace(each, start=at(each.start)) for each in script.chapters),
-    )
+def typed_letters(text: str) -> str:
+    """The text as one types it."""
+    return _ODD.sub(lambda match: _typed(match[0]), text)
 
 
 def _typed(odd: str) -> str:

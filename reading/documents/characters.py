@@ -7,7 +7,7 @@ import re
 
 from charset_normalizer import from_bytes
 
-from reading.cleaning.letters import folded
+from reading.cleaning.letters import typed_letters
 from reading.documents.errors import DocumentError
 from reading.script.left_out import LeftOutList
 
@@ -81,7 +81,7 @@ def clean_text(text: str) -> str:
 
     Control characters become spaces, so that no words run together.
     """
-    return _UNSPEAKABLE.sub(" ", _INVISIBLE.sub("", folded(text).text))
+    return _UNSPEAKABLE.sub(" ", _INVISIBLE.sub("", typed_letters(text)))
 
 
 def _decoded(data: bytes, declared: re.Match[bytes] | None, repairs: LeftOutList | None, name: str) -> str:

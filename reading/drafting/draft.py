@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reading.cleaning.cleaning import without_litter
-from reading.cleaning.letters import folded, with_folded_letters
+from reading.cleaning.letters import find_odd_letters
 from reading.drafting.languages import language_warnings, refuse_foreign_text
+from reading.drafting.places import as_it_came, as_typed
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
 from reading.drafting.warnings import DOCUMENT_REPAIRED, SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.plan.plan import Plan, PlanSegment
-from reading.plan.sentences import sentence_break
 from reading.script.dialogue import dialogue_script
 from reading.script.left_out import quoted
 from reading.script.script import LeftOutText, Script
@@ -57,13 +57,11 @@ def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes
     """dictionaries: the spec's, in their order. Raises `Unplannable`, or `DictionaryDamaged` for one of these."""
     script = _with_unheard_marks(script, spec)
     _refuse_long_words(script.text)
-    letters = folded(script.text)
-    is_odd = letters.text != script.text
-    typed = with_folded_letters(script, letters) if is_odd else script
+    letters = SpokenText(script.text, list(find_odd_letters(script.text)))
+    typed = as_typed(script, letters)
     segmented = _segmented(respell_script(typed, spec.request, dictionaries), spec)
-    if is_odd:
-        segments = tuple(_with_place(segment, letters) for segment in segmented.segments)
-        segmented = replace(segmented, segments=segments)
+    if typed is not script:
+        segmented = replace(segmented, segments=tuple(as_it_came(each, letters) for each in segmented.segments))
     _refuse_many_files(len(segmented.chapters), spec)
     refuse_foreign_text(segmented.segments, spec)
     speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
@@ -90,17 +88,6 @@ def _plan(script: Script, segmented: SegmentedScript) -> Plan:
         date=script.date,
         marks=script.marks,
     )
-
-
-def _with_place(segment: PlanSegment, letters: SpokenText) -> PlanSegment:
-    """In the text as it came."""
-    start = letters.to_source(segment.start)
-    threes = [(each, each, each) if isinstance(each, int) else each for each in segment.breaks]
-    breaks = tuple(
-        sentence_break(letters.to_source(segment.start + source) - start, spoken, written)
-        for source, spoken, written in threes
-    )
-    return replace(segment, start=start, end=letters.to_source(segment.end), breaks=breaks)
 
 
 def _with_unheard_marks(script: Script, spec: ReadingSpec) -> Script:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reading.cleaning.cleaning import without_litter
-from reading.cleaning.letters import folded
+from reading.cleaning.letters import typed_letters
 from reading.documents.characters import clean_text
 from reading.drafting.draft import Draft, draft_script, plain_text_script
 from reading.script.script import plain_script
@@ -37,13 +37,13 @@ SAME = [
 
 @pytest.mark.parametrize(("text", "typed"), ODD)
 def test_odd_letters_are_read_as_one_types_them(text: str, typed: str) -> None:
-    assert folded(text).text == typed
+    assert typed_letters(text) == typed
     assert clean_text(text) == typed
 
 
 @pytest.mark.parametrize("text", SAME)
 def test_other_letters_stay(text: str) -> None:
-    assert folded(text).text == text
+    assert typed_letters(text) == text
 
 
 def drafted(text: str) -> Draft:

@@ -84,6 +84,8 @@ def _demuxed(source: BinaryIO, container: Container) -> tuple[RecordingFacts, li
         if not recording.streams.audio:
             raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording has no sound")
         stream = recording.streams.audio[0]
+        if stream.codec_context is None:
+            raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording's kind of sound is not known")
         frames = recording.decode(stream)
         resampler = av.AudioResampler(format="fltp", layout=stream.layout, rate=stream.rate)
         blocks = (piece.to_ndarray().T for frame in frames for piece in resampler.resample(frame))
