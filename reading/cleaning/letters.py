@@ -15,16 +15,22 @@ _ODD = re.compile(
     f"\u212c-\u2131\u2133\u2134\u24b6-\u24e9\U0001d400-\U0001d7ff]+|(?<!\\w)[{''.join(_SMALL)}x]{{2,}}(?!\\w)"
 )
 
+_ANY = re.compile(
+    "[\u00ad\u0250-\u036f\u1d00-\u1d7f\u200b-\u200d\u2060\u2102-\u2134\u24b6-\u24e9\ua730-\ua7ff\ufb00-\ufb06\uff10-\uff5a"
+    "\U0001d400-\U0001d7ff]"
+)
+"""One of these is in whatever `_ODD` finds; most texts have none."""
+
 
 def find_odd_letters(text: str) -> Iterator[Replacement]:
     """In order, each with what one types for it."""
-    for match in _ODD.finditer(text):
+    for match in _ODD.finditer(text) if _ANY.search(text) else ():
         yield Replacement(match.start(), match.end(), _typed(match[0]))
 
 
 def typed_letters(text: str) -> str:
     """The text as one types it."""
-    return _ODD.sub(lambda match: _typed(match[0]), text)
+    return _ODD.sub(lambda match: _typed(match[0]), text) if _ANY.search(text) else text
 
 
 def _typed(odd: str) -> str:

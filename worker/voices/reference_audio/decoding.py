@@ -12,6 +12,7 @@ from typing import BinaryIO
 import av
 import numpy as np
 import soundfile
+from av.error import FFmpegError
 from numpy.typing import NDArray
 
 from storage.audio.recording_verdict import (
@@ -68,7 +69,7 @@ def decode(file: BinaryIO | int) -> tuple[RecordingFacts, list[Mono]]:
             # Sizes of zero, as a program leaves them that cannot go back in its output.
             source.seek(0)
             return _demuxed(source, container)
-    except (soundfile.SoundFileError, av.error.FFmpegError, ValueError, TypeError) as error:
+    except (soundfile.SoundFileError, FFmpegError, ValueError, TypeError) as error:
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording is damaged and cannot be decoded") from error
 
 
@@ -80,15 +81,17 @@ def _decode(recording: soundfile.SoundFile) -> tuple[RecordingFacts, list[Mono]]
 
 
 def _demuxed(source: BinaryIO, container: Container) -> tuple[RecordingFacts, list[Mono]]:
-    with av.open(source, format=_DEMUXERS[container]) as recording:
+    with av.open(source, "r", format=_DEMUXERS[container]) as recording:
         if not recording.streams.audio:
             raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording has no sound")
         stream = recording.streams.audio[0]
-        if stream.codec_context is None:
+        if getattr(stream, "codec_context", None) is None:
             raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording's kind of sound is not known")
         frames = recording.decode(stream)
         resampler = av.AudioResampler(format="fltp", layout=stream.layout, rate=stream.rate)
-        blocks = (piece.to_ndarray().T for frame in frames for piece in resampler.resample(frame))
+        blocks = (
+            np.asarray(piece.to_ndarray().T, np.float32) for frame in frames for piece in resampler.resample(frame)
+        )
         return _facts(container, stream.rate, stream.channels, blocks)
 
 

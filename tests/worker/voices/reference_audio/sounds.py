@@ -7,6 +7,7 @@ import io
 import av
 import numpy as np
 import soundfile
+from av.audio.stream import AudioStream
 from numpy.typing import NDArray
 
 KINDS = {
@@ -30,6 +31,7 @@ def encoded(pcm: NDArray[np.float32], kind: str) -> bytes:
     file = io.BytesIO()
     with av.open(file, "w", format=container) as out:
         stream = out.add_stream(codec, rate=48_000, layout="mono")
+        assert isinstance(stream, AudioStream)
         for start in range(0, len(pcm), 960):
             frame = av.AudioFrame.from_ndarray(pcm[None, start : start + 960], format="flt", layout="mono")
             frame.sample_rate, frame.pts = 48_000, start
