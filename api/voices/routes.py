@@ -36,7 +36,11 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=IdempotentRoute)
 
-EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"}
+EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"} | {
+    "audio/mp4": "m4a",
+    "audio/webm": "webm",
+    "audio/aac": "aac",
+}
 
 
 class VoiceListQuery(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import posixpath
 import struct
+import unicodedata
 import zipfile
 import zlib
 from urllib.parse import unquote
@@ -36,13 +37,27 @@ class Archive:
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
             raise DocumentError(f"the {self._kind} has {len(entries):,} files; at most {MAX_ENTRIES:,} are read")
-        self._entries = {entry.filename: entry for entry in entries}
+        # What is written exactly so comes first.
+        self._entries = {_key(entry.filename): entry for entry in entries} | {each.filename: each for each in entries}
         self._total = 0
 
     def find(self, name: str) -> bytes | None:
         """None if there is no such file."""
-        entry = self._entries.get(name)
+        entry = self._entry(name)
         return None if entry is None or entry.is_dir() else self._read(entry)
+
+    def find_ending(self, suffix: str) -> str | None:
+        """The first name that ends so."""
+        return next((name for name in self._entries if name.endswith(suffix)), None)
+
+    def resolve(self, base: str, href: str) -> tuple[str, str]:
+        """As `resolve_name`, with the name as the archive has it, if it has such a file."""
+        name, fragment = resolve_name(base, href)
+        entry = self._entry(name)
+        return name if entry is None else entry.filename, fragment
+
+    def _entry(self, name: str) -> zipfile.ZipInfo | None:
+        return self._entries.get(name) or self._entries.get(_key(name))
 
     def read(self, name: str) -> bytes:
         data = self.find(name)
@@ -52,14 +67,14 @@ class Archive:
 
     def _read(self, entry: zipfile.ZipInfo) -> bytes:
         self._check(entry)
+        if self._total > MAX_TOTAL_BYTES:
+            raise DocumentError(f"the {self._kind} unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB")
         try:
             with self._zip.open(entry) as file:
                 data = file.read(MAX_ENTRY_BYTES + 1)
         except _DAMAGE as error:
             raise DocumentError(f"{entry.filename[:200]!r} in the {self._kind} cannot be unpacked: {error}") from error
         self._total += len(data)
-        if self._total > MAX_TOTAL_BYTES:
-            raise DocumentError(f"the {self._kind} unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB")
         return data
 
     def _check(self, entry: zipfile.ZipInfo) -> None:
@@ -79,4 +94,10 @@ def resolve_name(base: str, href: str) -> tuple[str, str]:
     path, _, fragment = href.partition("#")
     if not path:
         return base, unquote(fragment)
-    return posixpath.normpath(posixpath.join(posixpath.dirname(base), unquote(path))), unquote(fragment)
+    joined = posixpath.join(posixpath.dirname(base.replace("\\", "/")), unquote(path).replace("\\", "/"))
+    return posixpath.normpath(joined), unquote(fragment)
+
+
+def _key(name: str) -> str:
+    """As names are compared: makers of books differ in slashes, percent signs, capitals and accents."""
+    return unicodedata.normalize("NFC", posixpath.normpath(unquote(name).replace("\\", "/"))).casefold()

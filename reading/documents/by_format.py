@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reading.documents.characters import clean_text, decode_markup, decode_text
 from reading.documents.docx.word_document import docx_script
@@ -11,6 +12,7 @@ from reading.documents.html_document import html_script
 from reading.documents.markdown_document import markdown_script
 from reading.documents.pdf.pdf_document import pdf_script
 from reading.documents.plain.text_document import text_script
+from reading.script.left_out import LeftOutList
 from reading.script.script import Script
 from rhapsode.contract.jobs.input import DocumentFormat, Images
 
@@ -23,16 +25,18 @@ def read_document(
     cast: Sequence[str] = (),
 ) -> Script:
     """cast: names that begin the lines of a play, which a text file may be. Raises `DocumentError`."""
+    repairs = LeftOutList()
     match document_format:
         case DocumentFormat.DOCX:
-            return docx_script(data, include, images)
+            script = docx_script(data, include, images)
         case DocumentFormat.EPUB:
-            return epub_script(data, include, images)
+            script = epub_script(data, include, images)
         case DocumentFormat.HTML:
-            return html_script(decode_markup(data), include, images)
+            script = html_script(decode_markup(data, repairs), include, images)
         case DocumentFormat.MARKDOWN:
-            return markdown_script(decode_text(data), include, images)
+            script = markdown_script(decode_text(data, repairs), include, images)
         case DocumentFormat.PDF:
-            return pdf_script(data, include, images)
+            script = pdf_script(data, include, images)
         case DocumentFormat.TEXT:
-            return text_script(clean_text(decode_text(data)), include, cast, images)
+            script = text_script(clean_text(decode_text(data, repairs)), include, cast, images)
+    return replace(script, repairs=(*repairs.all, *script.repairs))

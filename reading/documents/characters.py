@@ -5,7 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 
+from charset_normalizer import from_bytes
+
+from reading.cleaning.letters import typed_letters
 from reading.documents.errors import DocumentError
+from reading.script.left_out import LeftOutList
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -35,42 +39,116 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 """Soft hyphens, zero widths and the controls of writing direction: on paper they are not seen either."""
 
 
-def decode_text(data: bytes) -> str:
-    """A text file: UTF-8, UTF-16 with its mark, or what the head of a transcribed book says. Raises `DocumentError`."""
-    name = _by_mark(data)
-    declared = _BOOK_CHARSET.search(data[:_HEAD_BYTES])
-    if name is None and declared is not None:
-        return _decoded(data, declared[1].decode("ascii"), declared=True)
-    return _decoded(data, name or "utf-8", declared=False)
+MOST_PATCHED = 0.01
+"""Of a file's bytes: so many may be wrong in an encoding that is right."""
+
+_PATCHED = "rhapsode.patched"
+_PATCH = 0x10FF00
+_PATCHES = re.compile(f"[{chr(_PATCH)}-{chr(_PATCH + 255)}]")
+_WESTERN = "cp1252"
+_MARKS = re.compile("[ \r\n,.，。、]")
+_LEAST_MARKS = 0.01
+"""In a byte of UTF-16."""
+
+_SAMPLE_BYTES = 1 << 16
+_COMMON_LEADS = {
+    "gb18030": {*range(0xA1, 0xA4), *range(0xB0, 0xD8)},
+    "big5": set(range(0xA1, 0xC7)),
+    "shift_jis": {*range(0x81, 0x85), *range(0x88, 0x98)},
+    "euc_jp": {*range(0xA1, 0xA6), *range(0xB0, 0xD0)},
+    "cp949": {*range(0xA1, 0xA4), *range(0xB0, 0xC9)},
+}
+"""First bytes of marks and common letters."""
+
+_LEAST_COMMON = 0.9
+_GUESSED = ["cp1252", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1254", *_COMMON_LEADS]
+"""In the order of those that say the same."""
 
 
-def decode_markup(data: bytes) -> str:
-    """A file of HTML or XML, by its mark, else by what it declares, else UTF-8. Raises `DocumentError`."""
+def decode_text(data: bytes, repairs: LeftOutList | None = None) -> str:
+    """A text file: UTF-8, UTF-16, what the head of a transcribed book says, or a guess. Raises `DocumentError`."""
+    return _decoded(data, _BOOK_CHARSET.search(data[:_HEAD_BYTES]), repairs, "the document")
+
+
+def decode_markup(data: bytes, repairs: LeftOutList | None = None, name: str = "the document") -> str:
+    """A file of HTML or XML, by its mark, else by what it declares, else as a text. Raises `DocumentError`."""
     head = data[:_HEAD_BYTES]
-    name = _by_mark(data)
-    declared = _XML_DECLARATION.search(head) or _META_CHARSET.search(head)
-    if name is None and declared is not None:
-        return _decoded(data, declared[1].decode("ascii"), declared=True)
-    return _decoded(data, name or "utf-8", declared=False)
+    return _decoded(data, _XML_DECLARATION.search(head) or _META_CHARSET.search(head), repairs, name)
 
 
 def clean_text(text: str) -> str:
-    """Without what cannot be spoken; control characters become spaces, so that no words run together."""
-    return _UNSPEAKABLE.sub(" ", _INVISIBLE.sub("", text))
+    """With letters as one types them, and without what cannot be spoken.
+
+    Control characters become spaces, so that no words run together.
+    """
+    return _UNSPEAKABLE.sub(" ", _INVISIBLE.sub("", typed_letters(text)))
 
 
-def _by_mark(data: bytes) -> str | None:
-    return next((name for mark, name in _BOMS if data.startswith(mark)), None)
-
-
-def _decoded(data: bytes, name: str, *, declared: bool) -> str:
+def _decoded(data: bytes, declared: re.Match[bytes] | None, repairs: LeftOutList | None, name: str) -> str:
+    """repairs: gets what had to be guessed, with the byte where it was seen that the bytes are no text as declared."""
+    mark = next((codec for mark, codec in _BOMS if data.startswith(mark)), None) or _unmarked_utf16(data)
+    called = mark or (declared[1].decode("ascii") if declared else "utf-8")
     try:
-        known = CODECS[codecs.lookup(name).name]
-    except (KeyError, LookupError, OSError) as error:
-        raise DocumentError(f"the document declares the encoding {name!r}, which is not supported") from error
+        known = CODECS[codecs.lookup(called).name]
+    except (KeyError, LookupError, OSError):
+        known = CODECS["utf-8"]
+        if repairs is not None:
+            repairs.add("encoding that is not known, read as utf-8", f"{called!r} in {name}")
     codec = CODECS[_READ_AS.get(known.name, known.name)]
     try:
         return codec.decode(data, "strict")[0]
     except UnicodeDecodeError as error:
-        said = f"declares {name}, but" if declared else "names no encoding and"
-        raise DocumentError(f"the document {said} is not valid {codec.name} at byte {error.start:,}") from error
+        said = f"declares {called}, but" if declared else "names no encoding and"
+        guess = None if b"\0" in data else _guessed(data, codec)
+        if guess is None:
+            raise DocumentError(f"the document {said} is not valid {codec.name} at byte {error.start:,}") from error
+        if repairs is not None:
+            repairs.add(f"text that is not {codec.name}, read as {guess[0]}", f"byte {error.start:,} of {name}")
+        return guess[1]
+
+
+def _unmarked_utf16(data: bytes) -> str | None:
+    """Of a file with zeros, the order of bytes in which it has more marks and spaces."""
+    head = data[:_HEAD_BYTES]
+    if len(data) % 2 or b"\0" not in head:
+        return None
+    marks = {name: len(_MARKS.findall(head.decode(name, "replace"))) for name in ("utf-16-le", "utf-16-be")}
+    name = max(marks, key=lambda name: marks[name])
+    return name if marks[name] > _LEAST_MARKS * len(head) else None
+
+
+def _guessed(data: bytes, codec: codecs.CodecInfo) -> tuple[str, str] | None:
+    """The name of an encoding, and the text in it; None for bytes that seem to be no text."""
+    patched, count = _PATCHES.subn(_western, codec.decode(data, _PATCHED)[0])
+    if count <= MOST_PATCHED * len(data):
+        return _WESTERN, patched
+    sample = data[:_SAMPLE_BYTES]
+    if len(data) > _SAMPLE_BYTES:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    matches = {name for match in from_bytes(sample, cp_isolation=_GUESSED) for name in match.could_be_from_charset}
+    shares = {name: _common_share(sample, name) for name in _COMMON_LEADS if name in matches}
+    narrow = [name for name in _GUESSED if name in matches - shares.keys()]
+    likely = max(shares, key=lambda name: (shares[name], -len(_COMMON_LEADS[name])), default="")
+    name = likely if shares.get(likely, 0) >= _LEAST_COMMON else next(iter(narrow), None)
+    return None if name is None else (name, CODECS[codecs.lookup(name).name].decode(data, "replace")[0])
+
+
+def _common_share(data: bytes, name: str) -> float:
+    """Of the letters beyond ASCII: those which the encoding's makers took for common and put in front."""
+    wide = [letter for letter in data.decode(name, "replace") if letter > "\x7f"]
+    leads = _COMMON_LEADS[name]
+    return sum(letter.encode(name, "replace")[0] in leads for letter in wide) / max(1, len(wide))
+
+
+def _patch(error: UnicodeError) -> tuple[str, int]:
+    """A byte that is wrong where it stands, kept apart from the letters of the text till it is known how many are."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "".join(chr(_PATCH + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+def _western(patch: re.Match[str]) -> str:
+    return bytes([ord(patch[0]) - _PATCH]).decode(_WESTERN, "replace")
+
+
+codecs.register_error(_PATCHED, _patch)

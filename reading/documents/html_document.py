@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from lxml import etree
 
 from reading.documents.article import keep_article
+from reading.documents.bare_headings import with_bare_headings_joined
+from reading.documents.bold_headings import name_bold_headings
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.markup import local_name, parse_html
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
-from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.script import Script
 from reading.script.text_flow import TextFlow
@@ -23,12 +24,13 @@ def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP)
     root = parse_html(text, "the document")
     title, author, language = _title(root), _meta(root, "author"), (root.get("lang") or "").strip()
     keep_article(root)
+    name_bold_headings(root)
     builder = ScriptBuilder()
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
     tell_page(root, flow, chapters, PageChapterMarks(chapter_level(root)), images)
     chapters.check()
-    return with_short_chapters_joined(builder.build(title=title, author=author, language=language))
+    return with_bare_headings_joined(builder.build(title=title, author=author, language=language))
 
 
 def _title(root: etree._Element) -> str:  # pyright: ignore[reportPrivateUsage]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from html import escape
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -31,6 +32,14 @@ _BOX = re.compile(r"\A\[[ xX]\][ \t]+")
 _INLINE_NOTE = re.compile(r"\^\[[^\[\]]{1,1000}\]")
 _SUPERSCRIPT = re.compile(r"(?<=[\w)\]])\^([^\s^]{1,20})\^")
 _SUBSCRIPT = re.compile(r"(?<=[\w)\]])~([^\s~]{1,20})~")
+_NOTES = re.compile(
+    r"(?P<code>`{1,8}[^`]{1,2000}`{1,8})|(?<!!)\[\[(?P<link>[^\[\]\n]{1,300})\]\]|"
+    r"(?<!=)==(?P<marked>[^\s=](?:[^=\n]{0,500}[^\s=])?)==(?!=)|%%(?P<comment>[^%]{1,5000})%%|"
+    r"\$\$(?P<block>[^$]{1,5000})\$\$|(?<![\w$\\])\$(?P<formula>(?=[^$\n]{0,300}[\\^_={}])[^\s$](?:[^$\n]{0,300}[^\s$])?)\$(?![\w$])|"
+    r"\A(?P<callout>\[![\w-]{1,40}\][+-]?[ \t]{0,4})|(?<=[ \t])(?P<id>\^[\w-]{1,40})$|"
+    r"^(?P<tags>(?:\#[^\W\d][\w/-]{0,60}[ \t]{0,8}){1,40})$",
+    re.MULTILINE,
+)
 _NOTE_MARK = re.compile(r"\[\^(?P<name>[^\]\s]{1,64})\]")
 
 
@@ -110,6 +119,30 @@ def _drop_boxes(state: StateCore) -> None:
             token.content = _INLINE_NOTE.sub("", content)
 
 
+def _plain_notes(state: StateCore) -> None:
+    """What people write in notes: links between them, marked words, comments, formulas, tags. Code stays."""
+    for token in state.tokens:
+        if token.type == "inline":
+            token.content = _NOTES.sub(_plain_note, token.content)
+
+
+def _plain_note(match: re.Match[str]) -> str:
+    """What is not read becomes an element that the page lists."""
+    kind = match.lastgroup
+    text = match[kind] if kind else ""
+    match kind:
+        case "code":
+            return text
+        case "link":
+            return text.rpartition("|")[2].partition("#")[0] or text.strip("#")
+        case "marked" | "callout":
+            return text if kind == "marked" else ""
+        case "formula" | "block":
+            return f"<math>{escape(text)}</math>"
+        case _:
+            return f"<span hidden>{escape(text)}</span>"
+
+
 def _raise_and_lower(state: StateCore) -> None:
     """`10^6^` and `H~2~O`, in text alone: code and addresses stay."""
     for token in state.tokens:
@@ -123,6 +156,7 @@ def _html(text: str) -> str:
     markdown = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
     markdown.core.ruler.before("inline", "drop_boxes", _drop_boxes)
     markdown.core.ruler.before("inline", "refuse_crowds", _refuse_crowds)
+    markdown.core.ruler.before("inline", "plain_notes", _plain_notes)
     markdown.core.ruler.push("raise_and_lower", _raise_and_lower)
     tokens = markdown.parse(text)
     deepest = max((inner.level for token in tokens for inner in (token, *(token.children or ()))), default=0)

@@ -1,4 +1,4 @@
-"""HTML and XML to trees: nothing is fetched, and no entity is defined by the document.
+"""HTML and XML to trees: nothing is fetched, and no entity is defined by the document but for short pieces of text.
 
 The parser's own bounds of size are off, because it keeps what came before the bound and says nothing; the process this
 runs in is bounded instead.
@@ -7,6 +7,7 @@ runs in is bounded instead.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from html.entities import html5
@@ -15,31 +16,49 @@ from typing import cast
 from lxml import etree
 
 from reading.documents.errors import DocumentError
+from reading.script.left_out import LeftOutList
 
 MAX_ATTRIBUTES = 1_000
 """Of one tag of HTML."""
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _ENTITY_DECLARATION = re.compile(r"<!ENTITY")
+_SHORT_ENTITY = re.compile(
+    r"""<!ENTITY\s+(?P<name>[A-Za-z][\w.-]{0,31})\s+(?P<quote>["'])"""
+    r"""(?P<text>(?:[^"'<>&%]|&#\w{1,8};){0,99})(?P=quote)\s*>"""
+)
+_REFERENCE = re.compile(r"&([A-Za-z][\w.-]{0,31});")
+_EMPTY_SUBSET = re.compile(r"(<!DOCTYPE[^\[>]{0,300})\[\s*\]")
+_BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,32};)")
+MOST_ENTITY_CHARS = 1 << 20
+"""That a file grows by, with its own entities in place."""
+
 _NAMED_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31};)")
 _XML_ENTITIES = frozenset({"amp;", "lt;", "gt;", "quot;", "apos;"})
 
 
-def parse_xml(text: str, name: str) -> etree._Element:  # pyright: ignore[reportPrivateUsage]
-    """A well-formed XML file, `name` for the message. Raises `DocumentError`."""
-    _refuse_entities(text, name)
+def parse_xml(text: str, name: str, repairs: LeftOutList | None = None) -> etree._Element:  # pyright: ignore[reportPrivateUsage]
+    """An XML file, `name` for the message; read as far as it goes. Raises `DocumentError` for what is none."""
+    text = _without_entities(text, name)
     try:
         return etree.fromstring(_prepared(text), _xml_parser())
     except etree.XMLSyntaxError as error:
+        parser = _xml_parser(recover=True)
+        with suppress(etree.XMLSyntaxError):  # the first one says where it begins
+            root = etree.fromstring(_prepared(_BARE_AMPERSAND.sub("&amp;", text)), parser)
+            if root is not None:
+                if repairs is not None:
+                    repairs.add("file that is not well-formed XML, read as far as it goes", f"{name}: {error.msg}")
+                return root
         raise DocumentError(f"{name} is not well-formed XML: {error.msg}") from error
 
 
 def parse_xhtml(text: str, name: str) -> etree._Element:  # pyright: ignore[reportPrivateUsage]
     """A page of a book. Those that are not well-formed are read as HTML, as reading systems do.
 
-    Raises `DocumentError` for what declares entities or holds no markup at all.
+    Raises `DocumentError` for what declares entities of its own that are long, or made of others, or holds no markup.
     """
-    _refuse_entities(text, name)
+    text = _without_entities(text, name)
     try:
         return etree.fromstring(_prepared(text), _xml_parser())
     except etree.XMLSyntaxError:
@@ -95,8 +114,9 @@ def local_name(tag: object) -> str:
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
-def _xml_parser() -> etree.XMLParser:
+def _xml_parser(*, recover: bool = False) -> etree.XMLParser:
     return etree.XMLParser(
+        recover=recover,
         encoding="utf-8",
         resolve_entities=False,
         load_dtd=False,
@@ -117,6 +137,14 @@ def _character(name: str, reference: str) -> str:
     return reference if name in _XML_ENTITIES else html5.get(name, reference)
 
 
-def _refuse_entities(text: str, name: str) -> None:
-    if _ENTITY_DECLARATION.search(text):
+def _without_entities(text: str, name: str) -> str:
+    """With those in place that the file declares as short pieces of text; all others are refused."""
+    if not _ENTITY_DECLARATION.search(text):
+        return text
+    own = {match["name"]: match["text"] for match in _SHORT_ENTITY.finditer(text)}
+    text = _EMPTY_SUBSET.sub(r"\1", _SHORT_ENTITY.sub("", text))
+    references = Counter(match[1] for match in _REFERENCE.finditer(text))
+    grown = sum(len(own.get(each, "")) * count for each, count in references.items())
+    if _ENTITY_DECLARATION.search(text) or grown > MOST_ENTITY_CHARS:
         raise DocumentError(f"{name} declares entities of its own, which are not read")
+    return _REFERENCE.sub(lambda match: own.get(match[1], match[0]), text)

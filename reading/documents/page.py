@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,7 +54,13 @@ _SILENT_CLASSES = frozenset(
 )
 """What books from before EPUB 3 call the same things, and Pandoc and Project Gutenberg do."""
 
-_NOTE_MARK = re.compile(r"(?P<open>[\[(])?(?:\d{1,4}|[*†‡§¶]{1,4}|[a-z])(?(open)[\])])")
+_NOTE_MARK = re.compile(r"(?P<open>[\[(])?(?:[*†‡§¶]?\d{1,4}|[*†‡§¶]{1,4}|(?P<letter>[a-z]))(?(open)[\])])")
+_NO_NOTED = frozenset({"cos", "sin", "tan", "log", "exp", "mol"})
+"""Words behind which a raised number is a power."""
+
+_MARKABLE = re.compile(r"(?:(?<![\w/=])[^\W\d_]{3,}|[^\s\w(\[/=+−-])\Z")
+_INITIAL = re.compile(r"[\"'“‘«„]?[^\W\d_a-zß-ÿ]")
+_INITIAL_CLASS = re.compile(r"drop-?cap|(?<![a-z])initial(?![a-z])|versal|lettrine", re.IGNORECASE)
 _STARS = re.compile(r"[*†‡§¶]{1,4}")
 _CELLS = ("td", "th")
 _HIDDEN_STYLE = re.compile(r"(?:display[ ]{0,8}:[ ]{0,8}none|visibility[ ]{0,8}:[ ]{0,8}hidden)", re.IGNORECASE)
@@ -117,13 +124,17 @@ class PageChapterMarks:
 
 def chapter_level(root: _Element) -> int:
     """The headings that divide the page: the highest level that occurs twice, else the highest; 0 without any."""
-    counts = dict.fromkeys(range(1, 7), 0)
-    for element in root.iter():
-        if level := HEADINGS.get(local_name(element.tag)):
-            counts[level] += 1
+    return dividing_level(heading_counts(root))
+
+
+def heading_counts(root: _Element) -> Counter[int]:
+    """How many headings of each level there are."""
+    return Counter(HEADINGS[name] for element in root.iter() if (name := local_name(element.tag)) in HEADINGS)
+
+
+def dividing_level(counts: Counter[int]) -> int:
     repeated = [level for level, count in counts.items() if count > 1]
-    single = [level for level, count in counts.items() if count]
-    return min(repeated or single or [0])
+    return min(repeated or counts or [0])
 
 
 def first_heading(root: _Element) -> str:
@@ -153,6 +164,9 @@ class _Page:
         self._breaks = 0
         """Since the last text."""
 
+        self._initial = ""
+        """A large first letter, which goes with the letters behind it."""
+
         self._lists: list[int | None] = []
         """The lists that are open: the number of the next item, None where items have none."""
 
@@ -165,6 +179,9 @@ class _Page:
                 # Its end comes all the same, with the text behind it.
                 walk.skip_subtree()
                 self._leave_out(element)
+            elif initial := _initial_of(element):
+                walk.skip_subtree()
+                self._initial = initial
             else:
                 self._start(element)
         self._flow.end_block()
@@ -242,6 +259,8 @@ class _Page:
         if not text or not self._chapters.is_wanted:
             return
         said = clean_text(text)
+        if self._initial and said.strip():
+            said, self._initial = f"{self._initial}{_behind_initial(said, self._initial)}", ""
         if self._breaks and not said.isspace():
             self._break(said.lstrip())
         if self._pre_depth and "\n" in said:
@@ -269,6 +288,22 @@ class _Page:
                 self._flow.text(line)
 
 
+def _initial_of(element: _Element) -> str:
+    """A decorated first letter: a picture of it, or what a class calls so. "" for all else."""
+    if local_name(element.tag) == "img":
+        text = element.get("alt") or ""
+    elif _INITIAL_CLASS.search(element.get("class") or ""):
+        text = "".join(islice(map(str, element.itertext()), _MOST_QUOTED))
+    else:
+        return ""
+    return text.strip() if _INITIAL.fullmatch(text.strip()) else ""
+
+
+def _behind_initial(said: str, initial: str) -> str:
+    """The rest of the word; a letter that is a word may stand alone."""
+    return said if initial[-1] in "AIOÀÓ" else said.lstrip()
+
+
 def _is_cell_text(element: _Element, name: str) -> bool:
     """Whether a cell of a table holds nothing but this paragraph: its row is one."""
     parent = element.getparent()
@@ -294,7 +329,7 @@ def is_silent(element: _Element) -> bool:
         return True
     if name in _CELLS and _holds_stars(element):
         return True
-    return name == "a" and _is_note_mark(element)
+    return name in ("a", "sup") and _is_note_mark(element, name)
 
 
 def _holds_stars(cell: _Element) -> bool:
@@ -321,7 +356,7 @@ def silent_kind(element: _Element) -> str:
     marks = f"{roles} {element.get('class') or ''}".lower()
     return next(
         (kind for word, kind in _KINDS_BY_MARK.items() if word in marks),
-        "note mark" if name in ("a", *_CELLS) else "hidden text",
+        "note mark" if name in ("a", "sup", *_CELLS) else "hidden text",
     )
 
 
@@ -337,18 +372,36 @@ def _is_code(pre: _Element) -> bool:
     return sum(1 for _ in _CODE_MARK.finditer(text)) > _CODE_SHARE * len(text)
 
 
-def _is_note_mark(link: _Element) -> bool:
-    """A number or a star that leads to a note, as books have them that do not say so: raised, or in brackets."""
-    if "#" not in (link.get("href") or ""):
+def _is_note_mark(element: _Element, name: str) -> bool:
+    """A number or a star that leads to a note or is raised, as books have them that do not say so.
+
+    In brackets, or behind a word or a mark without a space: behind a number or a unit it is a power.
+    """
+    mark = _NOTE_MARK.fullmatch("".join(islice(map(str, element.itertext()), _MOST_QUOTED)).strip())
+    if mark is None or (name == "a" and "#" not in (element.get("href") or "")):
         return False
-    mark = _NOTE_MARK.fullmatch("".join(map(str, link.itertext())).strip())
-    if mark is None:
-        return False
-    parent = link.getparent()
-    is_raised = any(local_name(each.tag) == "sup" for each in link) or (
-        parent is not None and local_name(parent.tag) == "sup"
-    )
-    return is_raised or mark["open"] is not None
+    is_raised = name == "sup" or any(local_name(each.tag) == "sup" for each in element) or _is_in(element, "sup")
+    if mark["open"] or (is_raised and name == "a"):
+        return name == "a" or not mark["letter"]
+    before = _MARKABLE.search(_text_before(element)[-20:])
+    return before is not None and before[0].casefold() not in _NO_NOTED and not mark["letter"]
+
+
+def _is_in(element: _Element, name: str) -> bool:
+    parent = element.getparent()
+    return parent is not None and local_name(parent.tag) == name
+
+
+def _text_before(element: _Element) -> str:
+    """What stands right before it in its line, as far as that is easily seen."""
+    for _ in range(4):
+        before, parent = element.getprevious(), element.getparent()
+        if before is not None:
+            return before.tail or (before.text or "" if not len(before) else "")
+        if parent is None or local_name(parent.tag) in _BLOCKS or parent.text:
+            return "" if parent is None else parent.text or ""
+        element = parent
+    return ""
 
 
 def _first_number(ordered_list: _Element) -> int:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reading.cleaning.cleaning import without_litter
+from reading.cleaning.letters import find_odd_letters
 from reading.drafting.languages import language_warnings, refuse_foreign_text
+from reading.drafting.places import as_it_came, as_typed
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
-from reading.drafting.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
+from reading.drafting.warnings import DOCUMENT_REPAIRED, SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.plan.plan import Plan, PlanSegment
 from reading.script.dialogue import dialogue_script
@@ -17,6 +19,7 @@ from reading.script.left_out import quoted
 from reading.script.script import LeftOutText, Script
 from reading.segmenting.segmentation import NothingToSpeak, SegmentedScript, segment_script
 from reading.spelling.job_spelling import respell_script
+from reading.spelling.spoken import SpokenText
 from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.output import Files, Timestamps
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
@@ -54,7 +57,11 @@ def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes
     """dictionaries: the spec's, in their order. Raises `Unplannable`, or `DictionaryDamaged` for one of these."""
     script = _with_unheard_marks(script, spec)
     _refuse_long_words(script.text)
-    segmented = _segmented(respell_script(script, spec.request, dictionaries), spec)
+    letters = SpokenText(script.text, list(find_odd_letters(script.text)))
+    typed = as_typed(script, letters)
+    segmented = _segmented(respell_script(typed, spec.request, dictionaries), spec)
+    if typed is not script:
+        segmented = replace(segmented, segments=tuple(as_it_came(each, letters) for each in segmented.segments))
     _refuse_many_files(len(segmented.chapters), spec)
     refuse_foreign_text(segmented.segments, spec)
     speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
@@ -63,7 +70,7 @@ def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes
         _plan(script, segmented),
         script.text,
         speech_ms,
-        (*plan_warnings(segmented.segments, spec), *_ssml_left_out(script, spec)),
+        (*plan_warnings(segmented.segments, spec), *_not_done(script, spec)),
         bool(script.chapters),
         script.cover,
         script.left_out,
@@ -122,13 +129,19 @@ def plan_warnings(segments: Sequence[PlanSegment], spec: ReadingSpec) -> tuple[T
     return (*_shortened(spec), *language_warnings(segments, spec))
 
 
-def _ssml_left_out(script: Script, spec: ReadingSpec) -> Iterator[TextWarning]:
-    """The first kinds of elements; the plan has them all."""
+def _not_done(script: Script, spec: ReadingSpec) -> Iterator[TextWarning]:
+    """Elements of SSML, of which the plan has all kinds, and what is broken in a document."""
+    if script.repairs:
+        yield TextWarning(DOCUMENT_REPAIRED, f"read with repairs and guesses: {_kinds(script.repairs)}")
     if spec.request.input.type is SourceType.SSML and script.left_out:
-        told = [f"{each.kind} ({each.count}, first at {each.first})" for each in script.left_out[:MOST_TOLD]]
-        more = len(script.left_out) - len(told)
-        others = f" and {more} other kinds" if more else ""
-        yield TextWarning(SSML_LEFT_OUT, f"read without what these would change: {', '.join(told)}{others}")
+        yield TextWarning(SSML_LEFT_OUT, f"read without what these would change: {_kinds(script.left_out)}")
+
+
+def _kinds(left_out: Sequence[LeftOutText]) -> str:
+    """The first of them."""
+    told = [f"{each.kind} ({each.count}, first at {each.first})" for each in left_out[:MOST_TOLD]]
+    more = len(left_out) - len(told)
+    return f"{', '.join(told)}{f' and {more} other kinds' if more else ''}"
 
 
 def _shortened(spec: ReadingSpec) -> Iterator[TextWarning]:

@@ -20,5 +20,8 @@ FOREIGN_LETTERS = "foreign_letters"
 
 SEGMENTS_SHORTENED = "segments_shortened"
 
+DOCUMENT_REPAIRED = "document_repaired"
+"""Of a document that is broken: what was skipped, mended or guessed."""
+
 SSML_LEFT_OUT = "ssml_left_out"
 """Of SSML that is read leniently: the elements that were not done as they say."""

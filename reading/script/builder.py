@@ -25,6 +25,7 @@ class ScriptBuilder:
         self._marks: list[Mark] = []
         self._new_marks: list[Mark] = []
         self.left_out = LeftOutList()
+        self.repairs = LeftOutList()
 
     @property
     def length(self) -> int:
@@ -116,6 +117,7 @@ class ScriptBuilder:
             cover=cover,
             left_out=self.left_out.all,
             marks=tuple(self._marks),
+            repairs=self.repairs.all,
         )
 
     def _place_marks(self, *, is_end: bool) -> None:

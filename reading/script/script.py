@@ -112,6 +112,7 @@ class Script:
     which it was met.
 
     date: when the document was published, as it says: a year, a month of one, or a day. marks: in order.
+    repairs: what is broken in the document and was skipped, mended or guessed.
     """
 
     text: str
@@ -126,6 +127,7 @@ class Script:
     date: str = ""
     left_out: tuple[LeftOutText, ...] = ()
     marks: tuple[Mark, ...] = ()
+    repairs: tuple[LeftOutText, ...] = ()
 
 
 def plain_script(text: str) -> Script:

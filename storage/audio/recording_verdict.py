@@ -17,10 +17,21 @@ class Container(enum.StrEnum):
     FLAC = "flac"
     MP3 = "mp3"
     OGG = "ogg"
+    MP4 = "mp4"
+    """With or without a picture: .m4a, .mp4, .mov."""
+
+    WEBM = "webm"
+    AAC = "aac"
 
     @property
     def media_type(self) -> str:
         return "audio/mpeg" if self is Container.MP3 else f"audio/{self.value}"
+
+
+UNKNOWN = (
+    "the recording is not a WAV, FLAC, MP3, Ogg, M4A, MP4, WebM or AAC file; make one of it, as "
+    "`ffmpeg -i FILE voice.wav` does"
+)
 
 
 class RefusalCode(enum.StrEnum):

@@ -15,6 +15,7 @@ from typing import IO, Literal
 from storage.audio.recording_verdict import (
     MAX_DURATION_S,
     RATES_HZ,
+    UNKNOWN,
     Container,
     RecordingFacts,
     RecordingRefused,
@@ -56,15 +57,21 @@ class DecodedRecording:
 
 def sniff_container(head: bytes) -> Container:
     """What the file's first `SNIFF_BYTES` begin. Raises `RecordingRefused`; names and types of uploads say nothing."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+    if head[:4] in (b"RIFF", b"RF64") and head[8:12] == b"WAVE":
         return Container.WAV
+    if head[4:8] == b"ftyp":
+        return Container.MP4
+    if head[:4] == b"\x1a\x45\xdf\xa3":
+        return Container.WEBM
+    if head[:1] == b"\xff" and head[1:2] and head[1] & 0xF6 == 0xF0:
+        return Container.AAC
     if head[:4] == b"fLaC":
         return Container.FLAC
     if head[:4] == b"OggS":
         return Container.OGG
     if head[:3] == b"ID3" or _is_mpeg_layer_3(head):
         return Container.MP3
-    raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
+    raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, UNKNOWN)
 
 
 def inspect_recording(file: IO[bytes], decoders: ForkServer = DECODERS) -> RecordingFacts:

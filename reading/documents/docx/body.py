@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from reading.documents.docx.attributes import attribute, child
+from reading.documents.docx.attributes import attribute, child, is_on
 from reading.documents.docx.numbering import Numbering
 from reading.documents.docx.styles import Styles
 from reading.documents.markup import local_name
@@ -37,6 +37,8 @@ class _Writer:
         self._open = [etree.Element("body")]
         self._texts: list[str] = []
         self._is_raised = False
+        self._bold: list[bool] = []
+        """Of the runs of the paragraph that is open."""
 
     def write(self, body: _Element) -> _Element:
         walk = etree.iterwalk(body, events=("start", "end"))
@@ -44,6 +46,8 @@ class _Writer:
             name = local_name(element.tag)
             if event == "start" and self._is_silent(element, name):
                 walk.skip_subtree()
+                if name == "omath":
+                    self._put("math", text="".join(map(str, element.itertext())))
             elif event == "start":
                 self._start(element, name)
             elif not self._is_silent(element, name):
@@ -61,11 +65,13 @@ class _Writer:
         match name:
             case "p":
                 level = self._styles.of(element).level
+                self._bold.clear()
                 self._begin(f"h{level}" if level else "p")
                 self._texts.append(self._numbering.next_of(element))
             case "tbl" | "tr" | "tc":
                 self._begin({"tbl": "table", "tr": "tr", "tc": "td"}[name])
             case "r":
+                self._bold.append(is_on(child(element, "rpr", "b")))
                 self._is_raised = attribute(child(element, "rpr", "vertalign"), "val") == _RAISED
             case "t":
                 self._texts.append((raised(element.text) if self._is_raised else element.text) or "")
@@ -83,15 +89,18 @@ class _Writer:
     def _end(self, name: str) -> None:
         if name in ("p", "tbl", "tr", "tc"):
             self._flush()
+            if name == "p" and self._bold and all(self._bold):
+                self._open[-1].set("class", "bold")
             self._open.pop()
 
     def _begin(self, name: str) -> None:
         self._flush()
         self._open.append(etree.SubElement(self._open[-1], name))
 
-    def _put(self, name: str, alt: str = "") -> None:
+    def _put(self, name: str, alt: str = "", text: str = "") -> None:
         self._flush()
         element = etree.SubElement(self._open[-1], name)
+        element.text = text or None
         if name == "img":
             element.set("alt", alt)
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from lxml import etree
 
 from reading.documents.archive import Archive
+from reading.documents.bare_headings import with_bare_headings_joined
+from reading.documents.bold_headings import name_bold_headings
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.docx.body import html_of
@@ -15,8 +17,8 @@ from reading.documents.docx.styles import read_styles
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.markup import local_name, parse_xml
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
-from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
+from reading.script.left_out import LeftOutList
 from reading.script.script import Script
 from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
@@ -34,37 +36,42 @@ def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     if data.startswith(_OLD):
         raise DocumentError("the DOCX is locked with a password, or is a .doc of before 2007; save it as an open .docx")
     archive = Archive(data, "DOCX")
-    body = _body(archive)
-    styles, numbering = read_styles(_part(archive, "styles.xml")), read_numbering(_part(archive, "numbering.xml"))
-    root = html_of(body, styles, numbering)
     builder = ScriptBuilder()
+    body = _body(archive, builder.repairs)
+    styles, numbering = (_part(archive, f"{_FOLDER}{name}.xml", builder.repairs) for name in ("styles", "numbering"))
+    root = html_of(body, read_styles(styles), read_numbering(numbering))
+    name_bold_headings(root)
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
     tell_page(root, flow, chapters, PageChapterMarks(chapter_level(root)), images)
     chapters.check()
-    title, author, language = (_property(archive, name) for name in ("title", "creator", "language"))
+    core = _part(archive, "docProps/core.xml", builder.repairs)
+    title, author, language = (_property(core, name) for name in ("title", "creator", "language"))
     script = builder.build(title=title, author=author, language=language)
     if not script.text and next(root.iter("img"), None) is not None:
         raise DocumentError("the DOCX holds pictures and no text", ONLY_PICTURES)
-    return with_short_chapters_joined(script)
+    return with_bare_headings_joined(script)
 
 
-def _body(archive: Archive) -> _Element:
+def _body(archive: Archive, repairs: LeftOutList) -> _Element:
     name = f"{_FOLDER}document.xml"
-    root = parse_xml(decode_markup(archive.read(name)), name)
+    root = parse_xml(decode_markup(archive.read(name), repairs, name), name, repairs)
     body = next((each for each in root if local_name(each.tag) == "body"), None)
     if body is None:
         raise DocumentError(f"{name} of the DOCX has no body")
     return body
 
 
-def _part(archive: Archive, name: str) -> _Element | None:
-    data = archive.find(f"{_FOLDER}{name}")
-    return None if data is None else parse_xml(decode_markup(data), name)
+def _part(archive: Archive, name: str, repairs: LeftOutList) -> _Element | None:
+    """None for one that is not there, or broken: the text can be read without it."""
+    try:
+        data = archive.find(name)
+        return None if data is None else parse_xml(decode_markup(data, repairs, name), name, repairs)
+    except DocumentError as error:
+        repairs.add("part that cannot be read", error.detail)
+        return None
 
 
-def _property(archive: Archive, name: str) -> str:
-    data = archive.find("docProps/core.xml")
-    root = None if data is None else parse_xml(decode_markup(data), "docProps/core.xml")
-    found = next((each for each in root if local_name(each.tag) == name), None) if root is not None else None
+def _property(core: _Element | None, name: str) -> str:
+    found = None if core is None else next((each for each in core if local_name(each.tag) == name), None)
     return "" if found is None else " ".join(clean_text(found.text or "").split())

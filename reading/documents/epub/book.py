@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from lxml import etree
+
 from reading.documents.archive import Archive
+from reading.documents.bare_headings import with_bare_headings_joined
+from reading.documents.bold_headings import name_bold_headings
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import decode_markup
 from reading.documents.epub.contents import ContentsEntry, read_contents
 from reading.documents.epub.package import Package, read_package
 from reading.documents.errors import ONLY_PICTURES, DocumentError
-from reading.documents.markup import parse_xhtml
-from reading.documents.page import PageChapterMarks, first_heading, tell_page
-from reading.documents.short_chapters import with_short_chapters_joined
+from reading.documents.markup import local_name, parse_xhtml
+from reading.documents.page import (
+    HEADINGS,
+    PageChapterMarks,
+    dividing_level,
+    first_heading,
+    heading_counts,
+    heading_text,
+    tell_page,
+)
+from reading.documents.plain.contents import CONTENTS_HEADINGS
 from reading.script.builder import ScriptBuilder
+from reading.script.left_out import LeftOutList
 from reading.script.script import Script
 from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
+
+_Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
 MAX_COVER_BYTES = 8 << 20
 """A larger picture is left out; players of audiobooks would not show it either."""
@@ -27,40 +43,71 @@ MAX_COVER_BYTES = 8 << 20
 def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """Raises `DocumentError`."""
     archive = Archive(data, "EPUB")
-    package = read_package(archive)
     builder = ScriptBuilder()
+    package = read_package(archive, builder)
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
-    contents = _by_page(read_contents(archive, package))
-    for page in dict.fromkeys(package.pages):
-        _tell(archive, page, flow, chapters, contents, images)
+    contents = _by_page(read_contents(archive, package, builder.repairs))
+    counts = Counter[int]() if contents else _counts(archive, package.pages)
+    broken: list[DocumentError] = []
+    for page in package.pages:
+        try:
+            root = _root(archive, page, builder.repairs)
+        except DocumentError as error:
+            broken.append(error)
+            builder.repairs.add("page that cannot be read", error.detail)
+            continue
+        if (said := first_heading(root).rstrip(".:")).casefold() in CONTENTS_HEADINGS and heading_text(root) == said:
+            builder.left_out.add("heading of a table of contents", page)
+        else:
+            marks = _contents_marks(root, contents.get(page, ()), chapters) if contents else {}
+            marks = marks if contents else _heading_marks(root, counts, chapters)
+            tell_page(root, flow, chapters, PageChapterMarks(ids=marks), images)
     chapters.check()
     script = builder.build(package.title, package.author, package.language, _cover(archive, package))
     if not script.text.strip() and not include:
-        raise DocumentError("the EPUB holds no text; its pages may be pictures", ONLY_PICTURES)
-    return replace(with_short_chapters_joined(script), publisher=package.publisher, date=package.date)
+        raise broken[0] if broken else DocumentError("the EPUB holds no text; its pages may be pictures", ONLY_PICTURES)
+    return replace(with_bare_headings_joined(script), publisher=package.publisher, date=package.date)
 
 
-def _tell(
-    archive: Archive,
-    page: str,
-    flow: TextFlow,
-    chapters: ChapterWriter,
-    contents: dict[str, list[ContentsEntry]],
-    images: Images,
-) -> None:
-    """One page. A book without a table of contents has a chapter for every page."""
-    root = parse_xhtml(decode_markup(archive.read(page)), page)
+def _root(archive: Archive, page: str, repairs: LeftOutList) -> _Element:
+    return parse_xhtml(decode_markup(archive.read(page), repairs, page), page)
+
+
+def _counts(archive: Archive, pages: Sequence[str]) -> Counter[int]:
+    """The headings of a book that has no table of contents, by level."""
+    counts = Counter[int]()
+    for page in pages:
+        with suppress(DocumentError):  # which is told where the page is read
+            counts += heading_counts(_root(archive, page, LeftOutList()))
+    return counts
+
+
+def _contents_marks(
+    root: _Element, entries: Sequence[ContentsEntry], chapters: ChapterWriter
+) -> dict[str, tuple[str, ...]]:
     marks: dict[str, tuple[str, ...]] = {}
     known = {each.get("id") for each in root.iter() if each.get("id")}
-    for entry in contents.get(page, ()):
+    for entry in entries:
         if entry.fragment in known:
             marks[entry.fragment] = (*marks.get(entry.fragment, ()), entry.title)
         else:
             chapters.begin(entry.title)
-    if not contents:
-        chapters.begin(first_heading(root))
-    tell_page(root, flow, chapters, PageChapterMarks(ids=marks), images)
+    return marks
+
+
+def _heading_marks(root: _Element, counts: Counter[int], chapters: ChapterWriter) -> dict[str, tuple[str, ...]]:
+    """Every page begins a chapter, and so does each further heading on it of the levels that divide the book."""
+    if not counts:
+        name_bold_headings(root)
+    level = dividing_level(counts) if counts else max(HEADINGS.values())
+    headings = [each for each in root.iter() if HEADINGS.get(local_name(each.tag), 7) <= level]
+    chapters.begin(heading_text(headings[0]) if headings else first_heading(root))
+    marks: dict[str, tuple[str, ...]] = {}
+    for number, each in enumerate(headings[1:]):
+        each.set("id", f"{number} {each.get('id') or ''}")
+        marks[each.get("id") or ""] = (heading_text(each),)
+    return marks
 
 
 def _by_page(entries: Sequence[ContentsEntry]) -> dict[str, list[ContentsEntry]]:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from reading.documents.archive import Archive, resolve_name
+from reading.documents.archive import Archive
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.epub.package import Package
+from reading.documents.errors import DocumentError
 from reading.documents.markup import local_name, parse_xhtml
+from reading.script.left_out import LeftOutList
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
-MAX_DEPTH = 2
-"""Parts and their chapters; what lies deeper are sections, which a listener does not look for."""
+MAX_DEPTH = 20
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
@@ -29,24 +30,25 @@ class ContentsEntry:
     fragment: str
 
 
-def read_contents(archive: Archive, package: Package) -> tuple[ContentsEntry, ...]:
-    """From the navigation page, else from the NCX, whichever leads to a page of the book; empty if neither does.
-
-    Raises `DocumentError`.
-    """
+def read_contents(archive: Archive, package: Package, repairs: LeftOutList) -> tuple[ContentsEntry, ...]:
+    """From the navigation page, else from the NCX, whichever leads to a page of the book; empty if neither does."""
     pages = frozenset(package.pages)
     for name, read in ((package.nav, _from_nav), (package.ncx, _from_ncx)):
-        if name is not None and (data := archive.find(name)) is not None:
-            entries = tuple(read(parse_xhtml(decode_markup(data), name), name))
-            if not pages.isdisjoint(entry.page for entry in entries):
-                return entries
+        try:
+            if name is not None and (data := archive.find(name)) is not None:
+                found = read(parse_xhtml(decode_markup(data, repairs, name), name))
+                entries = tuple(ContentsEntry(title, *archive.resolve(name, href)) for title, href in found)
+                if not pages.isdisjoint(entry.page for entry in entries):
+                    return entries
+        except DocumentError as error:
+            repairs.add("table of contents that cannot be read", error.detail)
     return ()
 
 
-def _from_nav(root: _Element, name: str) -> Iterator[ContentsEntry]:
+def _from_nav(root: _Element) -> Iterator[tuple[str, str]]:
     for nav in root.iter():
         if local_name(nav.tag) == "nav" and _is_toc(nav):
-            yield from _from_list(nav, name, 1)
+            yield from _from_list(nav, 1)
             return
 
 
@@ -55,15 +57,15 @@ def _is_toc(nav: _Element) -> bool:
     return "toc" in roles or "doc-toc" in roles
 
 
-def _from_list(parent: _Element, name: str, depth: int) -> Iterator[ContentsEntry]:
+def _from_list(parent: _Element, depth: int) -> Iterator[tuple[str, str]]:
     """parent: the nav element, or an item, whose list is a level below its own link."""
     if depth > MAX_DEPTH:
         return
     for item in (item for each in parent if local_name(each.tag) in ("ol", "ul") for item in each):
         link = _link(item)
         if link is not None and (href := link.get("href")):
-            yield ContentsEntry(_title(link), *resolve_name(name, href))
-        yield from _from_list(item, name, depth + 1)
+            yield _title(link), href
+        yield from _from_list(item, depth + 1)
 
 
 def _link(item: _Element) -> _Element | None:
@@ -78,14 +80,14 @@ def _link(item: _Element) -> _Element | None:
     return None
 
 
-def _from_ncx(root: _Element, name: str) -> Iterator[ContentsEntry]:
+def _from_ncx(root: _Element) -> Iterator[tuple[str, str]]:
     for element in root.iter():
         if local_name(element.tag) == "navmap":
-            yield from _from_points(element, name, 1)
+            yield from _from_points(element, 1)
             return
 
 
-def _from_points(parent: _Element, name: str, depth: int) -> Iterator[ContentsEntry]:
+def _from_points(parent: _Element, depth: int) -> Iterator[tuple[str, str]]:
     if depth > MAX_DEPTH:
         return
     for point in parent:
@@ -94,8 +96,8 @@ def _from_points(parent: _Element, name: str, depth: int) -> Iterator[ContentsEn
         label = next((each for each in point if local_name(each.tag) == "navlabel"), None)
         content = next((each for each in point if local_name(each.tag) == "content"), None)
         if content is not None and (source := content.get("src")):
-            yield ContentsEntry(_title(label) if label is not None else "", *resolve_name(name, source))
-        yield from _from_points(point, name, depth + 1)
+            yield _title(label) if label is not None else "", source
+        yield from _from_points(point, depth + 1)
 
 
 def _title(element: _Element) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from reading.documents.archive import Archive, resolve_name
+from reading.documents.archive import Archive
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.errors import DocumentError
 from reading.documents.markup import local_name, parse_xml
+from reading.script.builder import ScriptBuilder
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
@@ -18,6 +19,7 @@ CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 
 _PAGE_TYPES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"})
+_PAGE_NAMES = (".xhtml", ".html", ".htm", ".xht", ".xml")
 _PICTURE_TYPES = frozenset({"image/jpeg", "image/png"})
 _OPF_EVENT = "{http://www.idpf.org/2007/opf}event"
 _EVENTS = ("publication", "original-publication", "")
@@ -47,15 +49,21 @@ class _Item:
     media_type: str
     properties: frozenset[str]
 
+    @property
+    def is_page(self) -> bool:
+        """By its type, or by its name where its maker gave it an odd one."""
+        is_named = self.name.lower().endswith(_PAGE_NAMES) and self.media_type != "application/x-dtbncx+xml"
+        return self.media_type in _PAGE_TYPES or is_named
 
-def read_package(archive: Archive) -> Package:
-    """Raises `DocumentError`."""
+
+def read_package(archive: Archive, told: ScriptBuilder) -> Package:
+    """told: is told what is broken, and what is off the main path. Raises `DocumentError`."""
     _refuse_locked(archive)
     name = _package_name(archive)
-    root = parse_xml(decode_markup(archive.read(name)), name)
+    root = parse_xml(decode_markup(archive.read(name), told.repairs, name), name, told.repairs)
     items = {
         item_id: _Item(
-            resolve_name(name, href)[0],
+            archive.resolve(name, href)[0],
             (element.get("media-type") or "").lower(),
             frozenset((element.get("properties") or "").split()),
         )
@@ -70,7 +78,7 @@ def read_package(archive: Archive) -> Package:
         title=_first(root, "title"),
         author=", ".join(_texts(root, "creator")),
         language=_first(root, "language"),
-        pages=_pages(spine, items, nav),
+        pages=_pages(spine, items, nav, told),
         nav=nav,
         ncx=_ncx(spine, items),
         cover=_cover(root, items),
@@ -80,10 +88,14 @@ def read_package(archive: Archive) -> Package:
 
 
 def _package_name(archive: Archive) -> str:
-    root = parse_xml(decode_markup(archive.read(CONTAINER)), CONTAINER)
-    for element in _all(root, "rootfile"):
-        if path := element.get("full-path"):
-            return resolve_name("", path)[0]
+    data = archive.find(CONTAINER)
+    root = None if data is None else parse_xml(decode_markup(data), CONTAINER)
+    paths = () if root is None else (element.get("full-path") for element in _all(root, "rootfile"))
+    named = [archive.resolve("", path)[0] for path in paths if path]
+    if found := next((name for name in named if archive.find(name) is not None), archive.find_ending(".opf")):
+        return found
+    if data is None or named:
+        raise DocumentError(f"the EPUB has no file {(named or [CONTAINER])[0][:200]!r}")
     raise DocumentError(f"{CONTAINER} of the EPUB names no package")
 
 
@@ -96,20 +108,24 @@ def _refuse_locked(archive: Archive) -> None:
             raise DocumentError("the EPUB is locked by digital rights management and cannot be read")
 
 
-def _pages(spine: _Element, items: dict[str, _Item], nav: str | None) -> tuple[str, ...]:
-    """Without the table of contents and what is off the main path."""
-    pages: list[str] = []
+def _pages(spine: _Element, items: dict[str, _Item], nav: str | None, told: ScriptBuilder) -> tuple[str, ...]:
+    """Without the table of contents and what is off the main path; with that, where there is nothing else."""
+    pages: dict[str, bool] = {}
     for reference in _all(spine, "itemref"):
-        item = items.get(reference.get("idref") or "")
+        name = reference.get("idref") or ""
+        item = items.get(name)
         if item is None:
-            raise DocumentError(
-                f"the EPUB's spine names {(reference.get('idref') or '')[:64]!r}, which it does not have"
-            )
-        if item.media_type in _PAGE_TYPES and item.name != nav and reference.get("linear") != "no":
-            pages.append(item.name)
+            told.repairs.add("page that the EPUB's spine names and its list of files lacks", repr(name[:64]))
+        elif item.is_page and item.name != nav:
+            pages.setdefault(item.name, reference.get("linear") != "no")
     if not pages:
         raise DocumentError("the EPUB's spine has no page with text")
-    return tuple(pages)
+    main = tuple(name for name, is_main in pages.items() if is_main)
+    if not main:
+        return tuple(pages)
+    for name in pages.keys() - set(main):
+        told.left_out.add("page off the main path", name)
+    return main
 
 
 def _ncx(spine: _Element, items: dict[str, _Item]) -> str | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from reading.documents.pdf.lines import Row
+from reading.script.left_out import LeftOutList
 
 EDGE_ROWS = 3
 """From the top of a page, and from its foot, that may be furniture."""
@@ -15,6 +17,9 @@ NEAR_PAGES = 4
 """Within so many the same words come again; left and right pages may have different ones."""
 
 LEAST_PAGES = 3
+
+LEAST_LINE_NUMBERS = 4
+"""That count on in the margin of a page."""
 
 _SAME_HEIGHT = 4.0
 _NUMBER = re.compile(r"\d{1,5}")
@@ -37,6 +42,27 @@ def without_furniture(pages: Sequence[Sequence[Row]]) -> list[list[Row]]:
     return [
         [row for place, row in enumerate(rows) if (index, place) not in dropped] for index, rows in enumerate(pages)
     ]
+
+
+def without_line_numbers(rows: Sequence[Row], left_out: LeftOutList) -> list[Row]:
+    """Without the numbers that drafts and editions of poems have in a margin: they count with the page's lines."""
+    for place in (0, -1):
+        numbers = {index: int(row.runs[place].text) for index, row in enumerate(rows) if _is_number_at(row, place)}
+        steps = [(two - one, numbers[two] - numbers[one]) for one, two in pairwise(numbers)]
+        even = sum(lines == count for lines, count in steps)
+        if even >= LEAST_LINE_NUMBERS and even >= 0.8 * len(steps):
+            cut = slice(1, None) if place == 0 else slice(None, -1)
+            for index, number in numbers.items():
+                left_out.add("line number", f"page {rows[index].page + 1}, {number}")
+            shorter = [Row(row.runs[cut], row.page) if index in numbers else row for index, row in enumerate(rows)]
+            rows = [row for row in shorter if row.runs]
+    return list(rows)
+
+
+def _is_number_at(row: Row, place: int) -> bool:
+    """Alone, or apart from its line."""
+    pieces = list(row.pieces())
+    return len(pieces[place]) == 1 and _NUMBER.fullmatch(pieces[place][0].text) is not None
 
 
 def _repeated(pages: Sequence[Sequence[Row]]) -> Iterator[Place]:

@@ -42,6 +42,9 @@ _BOLD_WEIGHT = 600
 _BOLD_NAME = re.compile(rb"bold|black|heavy|demi|CMBX|SFBX|LMBX", re.IGNORECASE)
 _MOST_FONT_NAME = 200
 _RISE = 0.5
+_LEAST_LEADING = 5.0
+"""Points: numbers in a margin stand below each other."""
+
 _HYPHEN = "-"
 
 
@@ -79,13 +82,16 @@ class PdfFile:
         if not 0 < self.num_pages <= MAX_PAGES:
             raise DocumentError(f"the PDF has {self.num_pages:,} pages; 1 to {MAX_PAGES:,} are read")
         self._chars = 0
+        self.damaged: list[int] = []
+        """Indexes of pages that cannot be read, as far as they were asked for."""
 
     def pages(self) -> Iterator[PdfPage]:
         for index in range(self.num_pages):
             page = _pdfium.FPDF_LoadPage(self._document, index)
             text = _pdfium.FPDFText_LoadPage(page) if page else None
             if not text:
-                raise DocumentError(f"page {index + 1} of the PDF is damaged")
+                self.damaged.append(index)
+                continue
             self._count(text, index)
             yield PdfPage(index, _upright(list(_Letters(text).runs())))
             _pdfium.FPDFText_ClosePage(text)
@@ -180,7 +186,8 @@ class _Letters:
         _pdfium.FPDFText_GetCharOrigin(self._text, first, self._x, self._y)
         x, y = self._x.value, self._y.value
         _pdfium.FPDFText_GetCharOrigin(self._text, index, self._x, self._y)
-        return abs(self._y.value - y) > _RISE < abs(self._x.value - x)
+        rise = abs(self._y.value - y)
+        return rise > _RISE and (abs(self._x.value - x) > _RISE or rise > _LEAST_LEADING)
 
     def _run(self, first: int, letters: str, *, follows_space: bool) -> Iterator[Run]:
         text, one, other, matrix = self._text, self._first, self._last, self._matrix

@@ -119,6 +119,8 @@ def _levelled(runs: Sequence[Run]) -> Iterator[Run]:
 
 def _shift(normal: Run, run: Run, gap: float) -> int:
     """gap: between the two."""
+    if normal.size > _LARGE * run.size and not run.text.isdigit():
+        return 0  # the first letter of a chapter, and the first of the lines beside it
     rise = run.baseline - normal.baseline
     is_small = run.size < _RAISED_SIZE * normal.size
     if not is_small or not 0.1 * normal.size <= abs(rise) <= 0.75 * normal.size:

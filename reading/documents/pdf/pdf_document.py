@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lxml import etree
 
 from reading.cleaning.cleaning import without_litter
+from reading.documents.bare_headings import with_bare_headings_joined
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.errors import ONLY_PICTURES, DocumentError
@@ -15,7 +16,7 @@ from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.documents.pdf.chapter_marks import chapter_places
 from reading.documents.pdf.columns import Column, columns_of
 from reading.documents.pdf.contents import without_contents
-from reading.documents.pdf.furniture import without_furniture
+from reading.documents.pdf.furniture import without_furniture, without_line_numbers
 from reading.documents.pdf.headings import Passage, body_size, passages_of
 from reading.documents.pdf.library import PdfFile
 from reading.documents.pdf.lines import PdfLine, Row, rows_of
@@ -23,7 +24,6 @@ from reading.documents.pdf.notes import without_notes
 from reading.documents.pdf.paragraphs import paragraphs_of
 from reading.documents.pdf.runs import PdfPage
 from reading.documents.pdf.whole_words import whole_words
-from reading.documents.short_chapters import with_short_chapters_joined
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
@@ -43,9 +43,16 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     """Raises `DocumentError`."""
     file = PdfFile(data)
     pages = list(file.pages())
-    _require_text(pages)
     builder = ScriptBuilder()
+    for index in file.damaged:
+        builder.repairs.add("page that is damaged", f"page {index + 1}")
+    _require_text(pages, file.num_pages)
+    for page in pages:
+        if not page.runs:
+            builder.left_out.add("page without text", f"page {page.index + 1}")
     passages = _passages(pages, builder.left_out)
+    if not passages:
+        raise DocumentError("all that the PDF's pages say is a running head or foot, as of a scan", ONLY_PICTURES)
     places = chapter_places(file.outline(), passages)
     root = _html_of(passages, places)
     flow = TextFlow(builder)
@@ -54,13 +61,13 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     tell_page(root, flow, chapters, PageChapterMarks(0 if titles else chapter_level(root), titles), images)
     chapters.check()
     script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
-    return without_litter(with_short_chapters_joined(script), is_book=True)
+    return without_litter(with_bare_headings_joined(script), is_book=True)
 
 
-def _require_text(pages: Sequence[PdfPage]) -> None:
+def _require_text(pages: Sequence[PdfPage], num_pages: int) -> None:
     letters = sum(len(run.text) for page in pages for run in page.runs)
     if not letters:
-        number = "page 1 has" if len(pages) == 1 else f"pages 1 to {len(pages)} have"
+        number = "page 1 has" if num_pages == 1 else f"pages 1 to {num_pages} have"
         raise DocumentError(f"{number} no text: the PDF holds pictures, as a scan does", ONLY_PICTURES)
     unknown = sum(len(run.text) for page in pages for run in page.runs if run.is_unknown)
     if unknown > MOST_UNKNOWN * letters:
@@ -70,7 +77,7 @@ def _require_text(pages: Sequence[PdfPage]) -> None:
 
 
 def _passages(pages: Sequence[PdfPage], left_out: LeftOutList) -> list[Passage]:
-    printed = [rows_of(page) for page in pages]
+    printed = [without_line_numbers(rows_of(page), left_out) for page in pages]
     rows = without_furniture(printed)
     _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
     columns = [column for page in rows for column in columns_of(page) if column.lines]

@@ -13,13 +13,6 @@ from reading.documents.plain.edits import Edit, edited
 
 _LETTERS = str.maketrans(
     {
-        "\ufb00": "ff",
-        "\ufb01": "fi",
-        "\ufb02": "fl",
-        "\ufb03": "ffi",
-        "\ufb04": "ffl",
-        "\ufb05": "st",
-        "\ufb06": "st",
         "\u2010": "-",
         "\u2011": "-",
         "\u00ad": "-",
@@ -49,6 +42,8 @@ _UPPER_BEHIND = re.compile(r"\n[^\W\d_a-z]")
 
 
 def whole_words(passages: Sequence[Passage]) -> list[Passage]:
+    if not passages:
+        return []
     text = _PASSAGE_END.join("\n".join(_spelled(line) for line in passage.lines) for passage in passages)
     text = edited(text, _dictionary_edits(text))
     whole = edited(text, _other_edits(text)).split(_PASSAGE_END)

@@ -15,7 +15,7 @@ SHORTEST = 3
 """Letters of a key: a numeral alone is none."""
 
 
-_HEADINGS = frozenset(
+CONTENTS_HEADINGS = frozenset(
     {
         *("contents", "table of contents", "the contents", "inhalt", "inhaltsverzeichnis", "sommaire"),
         *("table des matières", "índice", "indice", "inhoud"),
@@ -50,7 +50,7 @@ def find_contents(paragraphs: Sequence[TextParagraph]) -> Contents | None:
     """The first there is, headed or not; None for a text that has none, or one that nothing bears out."""
     lasts = _last_places(paragraphs)
     for first, paragraph in enumerate(paragraphs):
-        if paragraph.first.text.rstrip(".:").casefold() in _HEADINGS:
+        if paragraph.first.text.rstrip(".:").casefold() in CONTENTS_HEADINGS:
             return _headed(paragraphs, first, lasts)
     return _unheaded(paragraphs, lasts)
 

@@ -15,16 +15,20 @@ _CHAPTERS = (
 )
 _NAMED = (
     "prologue epilogue preface introduction foreword afterword conclusion introductory postscript interlude "
-    "prelude appendix prolog epilog vorwort nachwort einleitung préface prólogo prefazione etymology extracts"
+    "prelude appendix prolog epilog vorwort nachwort einleitung préface prólogo prefazione etymology extracts "
+    "序章 序言 序幕 前言 引子 楔子 尾声 尾聲 后记 後記 终章 終章 番外 "
+    "プロローグ エピローグ あとがき まえがき 프롤로그 에필로그"
 )
 
 
 _MOST_IN_WORDS = 99
 NUMBER_WORDS = {word(number): number for word in (cardinal, ordinal) for number in range(1, _MOST_IN_WORDS + 1)}
-PARTS = frozenset(_PARTS.split())
+_EAST_PARTS = "卷部编編篇편부"
+_EAST_CHAPTERS = "章回节節话話集幕讲講折장화회"
+PARTS = frozenset((*_PARTS.split(), *_EAST_PARTS))
 """What holds chapters."""
 
-CHAPTERS = frozenset(_CHAPTERS.split())
+CHAPTERS = frozenset((*_CHAPTERS.split(), *_EAST_CHAPTERS))
 NAMED = frozenset(_NAMED.split())
 """Chapters without a number."""
 
@@ -36,6 +40,26 @@ _LABEL = re.compile(
     r"(?P<gap>\s*(?:[.:—–]|-{1,2})\s*|\s*)(?P<title>.{0,120})"
 )
 _BARE = re.compile(r"(?P<number>[IVXLC]{1,9}|[0-9]{1,3})(?P<gap>\s*(?:[.:—–]|-{2})\s*|\s{2,}|$)(?P<title>.{0,120})")
+_EAST_DIGITS = (
+    {
+        letter: number
+        for letters in (
+            "零一二三四五六七八九",
+            "〇壹贰叁肆伍陆柒捌玖",
+            "〇壹貳參肆伍陸柒捌玖",
+            "０１２３４５６７８９",
+            "0123456789",
+        )
+        for number, letter in enumerate(letters)
+    }
+    | {"两": 2, "兩": 2}
+    | {chr(0xFF10 + number): number for number in range(10)}
+)
+_EAST_UNITS = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
+_EAST = re.compile(
+    rf"[第제][ ]?(?P<number>[{''.join(_EAST_DIGITS)}{''.join(_EAST_UNITS)}]{{1,9}})[ ]?"
+    rf"(?P<kind>[{_EAST_PARTS}{_EAST_CHAPTERS}])(?P<title>(?:[\s:：、.·—-].{{0,60}}|[^，。！？；…」”]{{0,30}}))"
+)
 _ROMAN = re.compile(r"(?:(?P<c>C{0,3}))(?P<x>XC|XL|L?X{0,4})(?P<i>IX|IV|V?I{0,4})", re.IGNORECASE)
 
 
@@ -56,12 +80,12 @@ def read_label(text: str) -> Label | None:
     """text: a line, without blanks at its edges. None for one that numbers nothing."""
     if len(text) > MAX_HEADING:
         return None
-    return _keyworded(text) or _bare(text)
+    return _keyworded(text) or _east_asian(text) or _bare(text)
 
 
 def is_named(text: str) -> bool:
     """PREFACE and its like, which stand alone."""
-    return len(text) < 40 and text.rstrip(".:").casefold() in NAMED and text[0].isupper()
+    return len(text) < 40 and text.rstrip(".:").casefold() in NAMED and not text[0].islower()
 
 
 def _keyworded(text: str) -> Label | None:
@@ -73,6 +97,22 @@ def _keyworded(text: str) -> Label | None:
     if number is None or not _may_follow(match["kind"], match["gap"], title):
         return None
     return Label(match["kind"].casefold(), number, title)
+
+
+def _east_asian(text: str) -> Label | None:
+    match = _EAST.fullmatch(text)
+    return match and Label(match["kind"], _east_asian_value(match["number"]), match["title"].strip(" 　:：、.·—-"))
+
+
+def _east_asian_value(number: str) -> int:
+    """第两百一十八章, 第叁章, 第218章."""
+    total, digits = 0, 0
+    for letter in number:
+        if unit := _EAST_UNITS.get(letter):
+            total, digits = total + max(1, digits) * unit, 0
+        else:
+            digits = 10 * digits + _EAST_DIGITS[letter]
+    return total + digits
 
 
 def _may_follow(kind: str, gap: str, title: str) -> bool:

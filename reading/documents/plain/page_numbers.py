@@ -8,28 +8,30 @@ from itertools import pairwise
 from statistics import median
 
 from reading.documents.plain.edits import Edit
-from reading.documents.plain.paragraphs import TextParagraph
+from reading.documents.plain.paragraphs import TextLine, TextParagraph
 
 LEAST_PAGES = 4
+LEAST_CHARS = 200
 MOST_CHARS = 6_000
-"""Of a page, at the median; what is farther apart are chapters."""
+"""Of a page, at the median; what is closer is a list, and what is farther apart are chapters."""
 
 _NUMBER = re.compile(r"(?:[-–—][ ]?(\d{1,4})[ ]?[-–—]|(?:Page |p\. ?)?(\d{1,4}))", re.IGNORECASE)
 
 
 def find_page_numbers(text: str, paragraphs: Sequence[TextParagraph]) -> list[Edit]:
     """Edits that take them out; a sentence that goes on behind one is whole again."""
-    numbered = [(index, int(match[1] or match[2])) for index, each in enumerate(paragraphs) if (match := _number(each))]
+    lines = [line for paragraph in paragraphs for line in paragraph.lines]
+    numbered = [
+        (index, int(match[1] or match[2]))
+        for index, each in enumerate(lines)
+        if (match := _NUMBER.fullmatch(each.text))
+    ]
     pages = _counting(numbered)
-    starts = [paragraphs[index].start for index in pages]
+    starts = [lines[index].start for index in pages]
     gaps = [two - one for one, two in pairwise(starts)]
-    if len(pages) < LEAST_PAGES or median(gaps) > MOST_CHARS:
+    if len(pages) < LEAST_PAGES or not LEAST_CHARS <= median(gaps) <= MOST_CHARS:
         return []
-    return [_removal(text, paragraphs, index) for index in pages]
-
-
-def _number(paragraph: TextParagraph) -> re.Match[str] | None:
-    return _NUMBER.fullmatch(paragraph.lines[0].text) if len(paragraph.lines) == 1 else None
+    return [_removal(text, lines, index) for index in pages]
 
 
 def _counting(numbered: Sequence[tuple[int, int]]) -> list[int]:
@@ -43,10 +45,12 @@ def _counting(numbered: Sequence[tuple[int, int]]) -> list[int]:
     return kept
 
 
-def _removal(text: str, paragraphs: Sequence[TextParagraph], index: int) -> Edit:
-    page = paragraphs[index]
-    if 0 < index < len(paragraphs) - 1:
-        before, behind = paragraphs[index - 1].end, paragraphs[index + 1].start
+def _removal(text: str, lines: Sequence[TextLine], index: int) -> Edit:
+    page = lines[index]
+    if 0 < index < len(lines) - 1:
+        before, behind = lines[index - 1].end, lines[index + 1].start
+        if text.count("\n", before, behind) == 2:
+            return before, behind, "\n"
         if (text[before - 1].isalnum() or text[before - 1] in ",;-") and text[behind].islower():
             return before, behind, "\n"
     return page.start, page.end, ""

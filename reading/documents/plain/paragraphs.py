@@ -8,6 +8,8 @@ from dataclasses import dataclass
 LONG_LINE = 200
 """No typewriter and no e-mail wraps later: a line of more characters is a paragraph."""
 
+_EAST_ASIAN_ENDS = ("。", "！", "？", "」", "』", "。”", "！”", "？”")
+
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
@@ -67,6 +69,8 @@ def read_paragraphs(text: str) -> list[TextParagraph]:
 
 
 def is_unwrapped(lines: Sequence[TextLine]) -> bool:
-    """Whether most of the text stands in lines as long as paragraphs."""
+    """Whether most of the text stands in lines as long as paragraphs, or as East Asian ones, in lines of sentences."""
     total = sum(len(line.text) for line in lines)
+    if sum(len(line.text) for line in lines if line.text.endswith(_EAST_ASIAN_ENDS)) * 2 > total:
+        return True
     return sum(len(line.text) for line in lines if len(line.text) > LONG_LINE) * 2 > total

@@ -35,9 +35,10 @@ class _Piece:
 
 def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), images: Images = Images.SKIP) -> Script:
     """cast: names that may begin a line as `NAME:`. Raises `DocumentError`."""
-    book = unframed(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    book = unframed(text)
     left_out = LeftOutList()
-    if book.text is not text and len(book.text) < len(text):
+    if len(book.text) < len(text):
         left_out.add("frame of Project Gutenberg", quoted(text))
     cleaned, contents = _cleaned(book.text, images, left_out)
     headings = find_headings(read_paragraphs(cleaned), contents)

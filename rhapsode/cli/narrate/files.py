@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 import unicodedata
 from dataclasses import dataclass, replace
@@ -25,9 +26,23 @@ _NEVER_TEXT = {
     b"{\\rtf": "a rich text (RTF)",
     b"PK\x03\x04": "an archive or an office document (a .docx is read under its name)",
     b"\xd0\xcf\x11\xe0": "an office document",
-    b"\xff\xfe": "a text in UTF-16",
-    b"\xfe\xff": "a text in UTF-16",
 }
+_BOOK = "a book for Kindle; make an EPUB of it, as `ebook-convert FILE book.epub` of Calibre does"
+_OTHER_SUFFIXES = {
+    ".mobi": _BOOK,
+    ".azw": _BOOK,
+    ".azw3": _BOOK,
+    ".kfx": _BOOK,
+    ".doc": "a document of an old Word; save it as .docx",
+    ".rtf": "a rich text (RTF); save it as .docx",
+    ".odt": "a document of LibreOffice; save it as .docx",
+}
+"""What is not read, and what to do."""
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NO_TEXT = b"\0\0\0"
+"""Not even text in UTF-16 has so many."""
+
 _TEXT_UNLESS_BINARY = {b"RIFF": "a recording", b"fLaC": "a recording", b"OggS": "a recording", b"ID3": "a recording"}
 """A text may begin with these letters, and then it has no NUL byte."""
 
@@ -111,28 +126,31 @@ def read_spoken(file: str, *, strict_ssml: bool = False) -> Spoken:
     form = None if file == "-" else document_format(Path(file))
     if form is not None:
         return DocumentFile(readable(Path(file)), form)
-    text = _read_text(file)
-    if Path(file).suffix.lower() == SSML_SUFFIX:
-        return Ssml(text, "strict" if strict_ssml else "lenient")
-    # A file is read as the document that it may be, with chapters and without litter; a pipe can be read but once.
-    return DocumentFile(Path(file), "txt") if Path(file).is_file() else text
-
-
-def _read_text(file: str) -> str:
+    suffix = Path(file).suffix.lower()
+    if kind := _OTHER_SUFFIXES.get(suffix):
+        raise Misuse(f"{file} is {kind}")
     name = "standard input" if file == "-" else file
+    data = _read_text(file, name)
+    if Path(file).is_file() and suffix != SSML_SUFFIX:
+        # It is read as the document that it may be, with chapters and without litter, whatever its encoding.
+        return DocumentFile(Path(file), "txt")
+    try:
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{name} is not text in UTF-8: invalid byte at offset {error.start}; save it so") from error
+    return Ssml(text, "strict" if strict_ssml else "lenient") if suffix == SSML_SUFFIX else text
+
+
+def _read_text(file: str, name: str) -> bytes:
     with reading(name):
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if kind := _known_as(data):
-        raise Misuse(f"{name} is {kind}; use text in UTF-8, Markdown, HTML, EPUB, DOCX, PDF or SSML")
-    if b"\0" in data:
-        raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Misuse(f"{name} is not a text file in UTF-8: invalid byte at offset {error.start}") from error
-    if not text.strip():
+        raise Misuse(f"{name} is {kind}; use text, Markdown, HTML, EPUB, DOCX, PDF or SSML")
+    if _NO_TEXT in data:
+        raise Misuse(f"{name} is not a text file: it holds NUL bytes at offset {data.index(_NO_TEXT)}")
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise Misuse(f"{name} holds no text")
-    return text
+    return data
 
 
 def _known_as(data: bytes) -> str | None:

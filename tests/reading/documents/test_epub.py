@@ -13,6 +13,9 @@ from reading.documents.archive import resolve_name
 from reading.documents.epub.book import epub_script
 from reading.documents.errors import DocumentError
 from reading.script.script import BlockKind, Script
+from reading.segmenting.lengths import LengthRules
+from reading.segmenting.segmentation import segment_script
+from rhapsode.contract.jobs.input import Pauses
 from tests.property_tests import examples
 from tests.reading.documents.books import NAV_ITEM, book, nav, package, page
 
@@ -50,8 +53,8 @@ def test_a_book_is_read_in_order_with_its_chapters_and_its_cover() -> None:
     assert [block.kind for block in script.blocks][:3] == [BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.HEADING]
     assert [(chapter.id, chapter.title) for chapter in script.chapters] == [
         ("1", "One & only"),
-        ("2", "Part two"),
-        ("3", "Last"),
+        ("3", "Part two, too deep"),
+        ("4", "Last"),
     ]
     assert [script.text[chapter.start :].split("\n")[0] for chapter in script.chapters] == [
         "One",
@@ -64,10 +67,10 @@ def test_a_book_is_read_in_order_with_its_chapters_and_its_cover() -> None:
 
 
 def test_chapters_can_be_chosen() -> None:
-    script = epub_script(NOVEL, ("1", "3"))
+    script = epub_script(NOVEL, ("1", "4"))
 
     assert said(script) == ["One", "First page.", "The end — really."]
-    with pytest.raises(DocumentError, match="no chapter '7'; it has chapters 1 to 3"):
+    with pytest.raises(DocumentError, match="no chapter '7'; it has chapters 1 to 4"):
         epub_script(NOVEL, ("7",))
 
 
@@ -104,8 +107,8 @@ def chaptered(entries: str, pages: dict[str, str], extra: dict[str, str] | None 
     return epub_script(book(files | {name: page(body) for name, body in pages.items()} | (extra or {})), ())
 
 
-def test_a_title_page_is_no_chapter_and_a_part_begins_with_its_first() -> None:
-    front = {"t.xhtml": "<h1>A Book</h1><p>By Ann</p>", "d.xhtml": "<p>For Ben</p>", "p.xhtml": "<h1>Part One</h1>"}
+def test_a_heading_without_text_is_no_chapter_and_a_part_begins_with_its_first() -> None:
+    front = {"t.xhtml": "<h1>A Book</h1>", "d.xhtml": "<p>For Ben</p>", "p.xhtml": "<h1>Part One</h1>"}
     pages = front | {f"{n}.xhtml": f"<h2>{n}</h2><p>{LONG}</p>" for n in "1234"}
     titles = ["Title Page", "Dedication", "Part One", "Dawn", "Noon", "Dusk", "Night"]
     entries = "".join(f'<li><a href="{name}">{title}</a></li>' for name, title in zip(pages, titles, strict=True))
@@ -113,17 +116,38 @@ def test_a_title_page_is_no_chapter_and_a_part_begins_with_its_first() -> None:
     script = chaptered(entries, pages)
 
     assert [(each.id, each.title) for each in script.chapters] == [
-        *(("4", "Part One, Dawn"), ("5", "Noon"), ("6", "Dusk"), ("7", "Night")),
+        *(("2", "Dedication"), ("4", "Part One, Dawn"), ("5", "Noon"), ("6", "Dusk"), ("7", "Night")),
     ]
     assert script.chapters[0].start == 0
-    assert said(script)[:4] == ["A Book", "By Ann", "For Ben", "Part One"]
+    assert said(script)[:3] == ["A Book", "For Ben", "Part One"]
+    assert [(each.kind, each.count, each.first) for each in script.left_out] == [
+        ("chapter mark of a heading without text", 2, "“Title Page”")
+    ]
 
 
-def test_where_most_chapters_are_short_they_stay() -> None:
-    pages = {f"{n}.xhtml": f"<p>Haiku {n}</p>" for n in range(1, 4)}
-    entries = "".join(f'<li><a href="{name}">{name[0]}</a></li>' for name in pages)
+TITLES = st.lists(st.text("abAB 19.,:-’éß第", min_size=1, max_size=30), min_size=1, max_size=8)
 
-    assert [chapter.title for chapter in chaptered(entries, pages).chapters] == ["1", "2", "3"]
+
+@given(TITLES, st.booleans(), st.booleans(), st.data())
+def test_every_page_with_text_is_a_chapter_that_begins_where_its_heading_is_spoken(
+    words: list[str], has_contents: bool, is_one_page: bool, data: st.DataObject
+) -> None:
+    titles = [f"T{number} {' '.join(each.split())}".strip() for number, each in enumerate(words)]
+    texts = [data.draw(st.sampled_from(["No.", "It rained all day. It went on.", LONG * 4])) for _ in titles]
+    bodies = [
+        f'<h1 id="c{n}">{title}</h1><p>{text}</p>' for n, (title, text) in enumerate(zip(titles, texts, strict=True))
+    ]
+    pages = {"all.xhtml": "".join(bodies)} if is_one_page else {f"{n}.xhtml": each for n, each in enumerate(bodies)}
+    links = [f"all.xhtml#c{n}" if is_one_page else f"{n}.xhtml" for n in range(len(titles))]
+    entries = "".join(f'<li><a href="{link}">{title}</a></li>' for link, title in zip(links, titles, strict=True))
+
+    script = chaptered(entries if has_contents else "", pages)
+    plan = segment_script(script, LengthRules(300, 400, min_chars=data.draw(st.sampled_from([0, 60]))), Pauses())
+
+    assert [chapter.title for chapter in plan.chapters] == titles
+    assert [
+        script.text[plan.segments[chapter.first_segment].start :].startswith(chapter.title) for chapter in plan.chapters
+    ] == [True] * len(titles)
 
 
 def test_contents_that_lie_are_passed_over() -> None:
@@ -177,9 +201,10 @@ BROKEN = {
     "no zip": (b"%PDF-1.4 not a book", "not a ZIP file"),
     "cut off": (book(ONE)[:-40], "not a ZIP file"),
     "nothing in it": (b"PK\x05\x06" + bytes(18), "no file 'META-INF/container.xml'"),
-    "no package": (book(ONE, "<container/>"), "names no package"),
+    "no package": (book({"one.xhtml": page("<p>Text.</p>")}, "<container/>"), "names no package"),
     "package that is not there": (book({"one.xhtml": page("")}), "no file 'OEBPS/book.opf'"),
-    "package that is no XML": (book({"book.opf": "<package>"}), "is not well-formed XML"),
+    "package that is cut off": (book({"book.opf": "<package>"}), "has no spine"),
+    "package that is no XML": (book({"book.opf": "A book"}), "is not well-formed XML"),
     "no spine": (book({"book.opf": "<package/>"}), "has no spine"),
     "empty spine": (book({"book.opf": package([])}), "no page with text"),
     "page that is not there": (book({"book.opf": package(["one.xhtml"])}), "no file 'OEBPS/one.xhtml'"),

@@ -10,6 +10,7 @@ from reading.documents.characters import clean_text, decode_markup, decode_text
 from reading.documents.errors import DocumentError
 from reading.documents.html_document import html_script
 from reading.documents.markdown_document import markdown_script
+from reading.script.left_out import LeftOutList
 from reading.script.script import BlockKind, Script
 from rhapsode.contract.jobs.input import Images
 from tests.property_tests import examples
@@ -115,8 +116,8 @@ def test_pictures_are_described_if_somebody_wants_it() -> None:
 @pytest.mark.parametrize(
     ("headings", "chapters"),
     [
-        ("<h1>Book</h1><h2>A</h2><h2>B</h2><h3>b</h3>", ["Book", "A", "B"]),
-        ("<h1>A</h1><h2>a</h2><h1>B</h1>", ["A", "B"]),
+        ("<h1>Book</h1><h2>A</h2><p>a</p><h2>B</h2><h3>b</h3>", ["A", "B"]),
+        ("<h1>A</h1><h2>a</h2><p>a</p><h1>B</h1>", ["A", "B"]),
         ("<h3>Only</h3>", ["Only"]),
         ("<p>none</p>", []),
     ],
@@ -189,10 +190,8 @@ def test_markup_is_read_in_the_characters_it_declares(data: bytes, text: str) ->
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"\xe9t\xe9", "names no encoding and is not valid utf-8 at byte 0"),
-        (b"<meta charset='utf-8'>\xff", "declares utf-8, but is not valid utf-8"),
-        (b"<meta charset='utf-7'>+ADw-", "'utf-7', which is not supported"),
-        (b"<meta charset='rot13'>x", "'rot13', which is not supported"),
+        (b"\xe9t\xe9\0", "names no encoding and is not valid utf-8 at byte 0"),
+        (b"<meta charset='utf-8'>\xff\0", "declares utf-8, but is not valid utf-8"),
     ],
 )
 def test_what_cannot_be_decoded_is_refused_with_the_place(data: bytes, says: str) -> None:
@@ -202,10 +201,44 @@ def test_what_cannot_be_decoded_is_refused_with_the_place(data: bytes, says: str
     assert says in refused.value.detail
 
 
-def test_a_text_file_is_unicode() -> None:
-    assert decode_text("héllo".encode()) == "héllo"
-    with pytest.raises(DocumentError):
-        decode_text(b"\xe9")
+GUESSED = [
+    ("第一章 磨坊\r\n\r\n灯亮了，屋子里暖和起来。", "gbk", "gb18030"),
+    ("第一章 磨坊\r\n\r\n燈亮了，屋子裡暖和起來。", "big5", "big5"),
+    ("第一章 水車小屋\n\nランプがともり、部屋は暖かくなった。", "cp932", "shift_jis"),
+    ("第一章 水車小屋\n\nランプがともり、部屋は暖かくなった。", "euc_jp", "euc_jp"),
+    ("제1장 방앗간\n\n등불이 켜지고 방이 따뜻해졌다. 그들은 이야기를 했다.", "cp949", "cp949"),
+    ("Глава первая\n\nЛампа горела, и в комнате стало тепло. Они говорили о письме.", "cp1251", "cp1251"),
+    ("Глава первая\n\nЛампа горела, и в комнате стало тепло. Они говорили о письме.", "koi8_r", "koi8_r"),
+    ("Lampa świeciła się, a w pokoju zrobiło się ciepło. Żółta łódź płynęła.", "cp1250", "cp1250"),
+    ("Die Lampe brannte, und das Zimmer wurde wärmer. Über die Brücke gingen fünf.", "cp1252", "cp1252"),
+    ("He said – quite softly – “yes”. The café was closed.\r\n", "cp1252", "cp1252"),
+    ("The mill stood still that evening, and a boat lay in the bed of the stream. " * 9 + "Café.", "cp1252", "cp1252"),
+]
+
+
+@pytest.mark.parametrize(("text", "encoding", "guess"), GUESSED)
+def test_a_text_that_is_not_unicode_is_guessed_and_the_guess_is_told(text: str, encoding: str, guess: str) -> None:
+    repairs = LeftOutList()
+
+    assert decode_text(text.encode(encoding), repairs) == text
+    assert [each.kind for each in repairs.all] == [f"text that is not utf-8, read as {guess}"]
+    assert repairs.all[0].first.endswith(" of the document")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Héllo, you.\n", "第一章 磨坊\n\n灯亮了。"])
+def test_unicode_is_no_guess(text: str, encoding: str) -> None:
+    repairs = LeftOutList()
+
+    assert decode_text(text.encode(encoding), repairs).removeprefix("\ufeff") == text
+    assert repairs.all == ()
+
+
+def test_an_encoding_that_nobody_knows_is_read_as_unicode() -> None:
+    repairs = LeftOutList()
+
+    assert "ö" in decode_markup("<meta charset='utf8mb4'>ö".encode(), repairs)
+    assert repairs.all[0].first == "'utf8mb4' in the document"
 
 
 def test_what_cannot_be_spoken_is_taken_out() -> None:
@@ -243,3 +276,33 @@ def test_what_is_left_out_of_a_page_is_listed() -> None:
         ("hidden text", 1, "“no”"),
         ("note", 2, "“A note.”"),
     ]
+
+
+def test_notes_in_markdown_are_read_without_the_marks_of_their_programs() -> None:
+    note = """We met ==at the mill== with [[Ann Example|Ann]] and [[The River#Bank]]. ^block-id
+
+> [!note] Careful
+> The step is wet.
+
+Inline $E=mc^2$ costs $5 and $6, and `[[code]] $x=1$ ==a==` stays; a == b == c.
+
+$$
+\\int_0^1 x\\,dx
+$$
+
+%% not for
+anyone %%
+
+#tag-one #tag-two
+
+#3 is a number.
+"""
+    script = markdown_script(note, ())
+
+    assert said(script) == [
+        "We met at the mill with Ann and The River.",
+        "Careful The step is wet.",
+        "Inline costs $5 and $6, and [[code]] $x=1$ ==a== stays; a == b == c.",
+        "#3 is a number.",
+    ]
+    assert [(each.kind, each.count) for each in script.left_out] == [("hidden text", 3), ("formula", 2)]

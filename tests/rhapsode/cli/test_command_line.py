@@ -112,10 +112,8 @@ def test_a_missing_file_is_one_line_and_status_2(run_cli: Any) -> None:
         (b" \n\t\n", "holds no text"),
         (b"\xef\xbb\xbf", "holds no text"),
         (b"RIFF\x00\x00", "is a recording"),
-        (b"Hello\x00", "NUL byte at offset 5"),
-        (b"{\\rtf1 Hello.}", "is a rich text (RTF); use text in UTF-8"),
-        ("Grüße".encode("latin-1"), "invalid byte at offset 2"),
-        ("Hello.".encode("utf-16"), "is a text in UTF-16"),
+        (b"Hello\x00\x00\x00", "NUL bytes at offset 5"),
+        (b"{\\rtf1 Hello.}", "is a rich text (RTF); use text, Markdown"),
     ],
 )
 def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, content: bytes, words: str) -> None:
@@ -123,6 +121,25 @@ def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, 
 
     assert_one_line(run_cli("narrate", "book.txt"), 2, "book.txt", words)
     assert_one_line(run_cli("narrate", "-", input=content), 2, "standard input", words)
+
+
+def test_a_pipe_is_read_in_unicode_alone(run_cli: Any) -> None:
+    assert_one_line(run_cli("narrate", "-", input="Grüße".encode("latin-1")), 2, "invalid byte at offset 2; save it so")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("book.mobi", "a book for Kindle; make an EPUB of it"),
+        ("book.AZW3", "a book for Kindle; make an EPUB of it"),
+        ("book.doc", "a document of an old Word; save it as .docx"),
+        ("book.odt", "a document of LibreOffice; save it as .docx"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_what_to_do(run_cli: Any, tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / name).write_bytes(b"Hello.")
+
+    assert_one_line(run_cli("plan", name), 2, name, words)
 
 
 def test_a_folder_is_no_text(run_cli: Any) -> None:

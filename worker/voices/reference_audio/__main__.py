@@ -9,10 +9,13 @@ the channels' mean.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
-from storage.audio.recording_verdict import RecordingRefused, RefusalCode, verdict_line
+from storage.audio.recording_verdict import RATES_HZ, RecordingRefused, RefusalCode, verdict_line
+from storage.audio.wav import wav_header
 from storage.runtime.fork_server.server import serve
 from worker.voices.reference_audio.decoding import LIMITS, decode
 
@@ -33,5 +36,12 @@ def answer(arguments: Sequence[str]) -> None:
             out.writelines(block.tobytes() for block in blocks)
 
 
+def load_everything() -> None:
+    """What FFmpeg's bindings import at first use: a child can open no file."""
+    with suppress(RecordingRefused):
+        decode(io.BytesIO(wav_header(0, RATES_HZ.start) + bytes(2 * RATES_HZ.start)))
+
+
 if __name__ == "__main__":
+    load_everything()
     serve(answer, LIMITS)

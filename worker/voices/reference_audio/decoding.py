@@ -1,4 +1,4 @@
-"""A file of one of four kinds to mono samples. What the header claims decides nothing but the rate and the channels.
+"""A file of some kinds to mono samples. What the header claims decides nothing but the rate and the channels.
 
 Length is counted in decoded samples, block by block, so that neither a lying header nor a bomb (a few bytes that
 decode to hours) takes more memory than a minute of audio.
@@ -6,10 +6,13 @@ decode to hours) takes more memory than a minute of audio.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+import av
 import numpy as np
 import soundfile
+from av.error import FFmpegError
 from numpy.typing import NDArray
 
 from storage.audio.recording_verdict import (
@@ -17,11 +20,13 @@ from storage.audio.recording_verdict import (
     MAX_DURATION_S,
     MIN_DURATION_S,
     RATES_HZ,
+    UNKNOWN,
     Container,
     RecordingFacts,
     RecordingRefused,
     RefusalCode,
 )
+from storage.audio.recordings import SNIFF_BYTES, sniff_container
 from storage.runtime.fork_server.limits import ChildLimits
 from worker.voices.reference_audio.audibility import AudibleLoudness
 
@@ -36,7 +41,10 @@ _CONTAINERS = {
     "FLAC": Container.FLAC,
     "MP3": Container.MP3,
     "OGG": Container.OGG,
+    "RF64": Container.WAV,
 }
+_DEMUXERS = {Container.MP4: "mov", Container.WEBM: "matroska", Container.AAC: "aac", Container.WAV: "wav"}
+"""Of FFmpeg, by name: it guesses nothing, and follows no list of other files."""
 
 Mono = NDArray[np.float32]
 
@@ -46,20 +54,57 @@ def decode(file: BinaryIO | int) -> tuple[RecordingFacts, list[Mono]]:
 
     Raises `RecordingRefused` for what is broken, too short or long, silent, clipped, or of another kind.
     """
+    source = open(file, "rb", closefd=False) if isinstance(file, int) else file  # noqa: SIM115
+    container = sniff_container(source.read(SNIFF_BYTES))
+    source.seek(0)
     try:
-        with soundfile.SoundFile(file, closefd=False) as recording:
-            return _decode(recording)
-    except (soundfile.SoundFileError, ValueError, TypeError) as error:
+        if container in (Container.MP4, Container.WEBM, Container.AAC):
+            return _demuxed(source, container)
+        try:
+            with soundfile.SoundFile(source, closefd=False) as recording:
+                return _decode(recording)
+        except (soundfile.SoundFileError, RecordingRefused) as error:
+            if container is not Container.WAV or getattr(error, "code", None) not in (None, RefusalCode.TOO_SHORT):
+                raise
+            # Sizes of zero, as a program leaves them that cannot go back in its output.
+            source.seek(0)
+            return _demuxed(source, container)
+    except (soundfile.SoundFileError, FFmpegError, ValueError, TypeError) as error:
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording is damaged and cannot be decoded") from error
 
 
 def _decode(recording: soundfile.SoundFile) -> tuple[RecordingFacts, list[Mono]]:
     container = _CONTAINERS.get(recording.format)
     if container is None:
-        raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
-    rate, channels = recording.samplerate, recording.channels
+        raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, UNKNOWN)
+    return _facts(container, recording.samplerate, recording.channels, _blocks(recording))
+
+
+def _demuxed(source: BinaryIO, container: Container) -> tuple[RecordingFacts, list[Mono]]:
+    with av.open(source, "r", format=_DEMUXERS[container]) as recording:
+        if not recording.streams.audio:
+            raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording has no sound")
+        stream = recording.streams.audio[0]
+        if getattr(stream, "codec_context", None) is None:
+            raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording's kind of sound is not known")
+        frames = recording.decode(stream)
+        resampler = av.AudioResampler(format="fltp", layout=stream.layout, rate=stream.rate)
+        blocks = (
+            np.asarray(piece.to_ndarray().T, np.float32) for frame in frames for piece in resampler.resample(frame)
+        )
+        return _facts(container, stream.rate, stream.channels, blocks)
+
+
+def _blocks(recording: soundfile.SoundFile) -> Iterator[Mono]:
+    while len(block := np.asarray(recording.read(BLOCK_FRAMES, dtype="float32", always_2d=True), np.float32)):
+        yield block
+
+
+def _facts(
+    container: Container, rate: int, channels: int, decoded: Iterable[Mono]
+) -> tuple[RecordingFacts, list[Mono]]:
     _require_layout(rate, channels)
-    blocks = _mono(recording, rate)
+    blocks = _mono(decoded, rate)
     num_samples = sum(block.size for block in blocks)
     if num_samples < MIN_DURATION_S * rate:
         raise RecordingRefused(
@@ -81,14 +126,11 @@ def _require_layout(rate: int, channels: int) -> None:
         )
 
 
-def _mono(recording: soundfile.SoundFile, rate: int) -> list[Mono]:
+def _mono(decoded: Iterable[Mono], rate: int) -> list[Mono]:
     blocks: list[Mono] = []
     num_samples = 0
     loudness = AudibleLoudness()
-    while True:
-        block = np.asarray(recording.read(BLOCK_FRAMES, dtype="float32", always_2d=True), np.float32)
-        if not len(block):
-            break
+    for block in decoded:
         num_samples += len(block)
         if num_samples > MAX_DURATION_S * rate:
             raise RecordingRefused(

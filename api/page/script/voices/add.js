@@ -31,7 +31,7 @@ export function voiceForm(onAdded) {
   const precompute = h("input", { type: "checkbox", id: "precompute", checked: true });
   const trouble = h("div", { class: "notices", role: "alert" });
   const submit = h("button", { type: "submit", class: "primary" }, "Add the voice");
-  const zone = h("div", { class: "recording" }, h("p", { class: "hint" }, "A clean recording of 5 to 30 seconds: WAV, FLAC, MP3 or Ogg. Drop it here."),
+  const zone = h("div", { class: "recording" }, h("p", { class: "hint" }, "A clean recording of 5 to 30 seconds: WAV, FLAC, MP3, Ogg, M4A or WebM. Drop it here."),
     h("div", { class: "row" }, pick, picker, record), prompt, level, chip);
   const element = h("form", { class: "voice-form", novalidate: true, "aria-labelledby": "voice-form-title", on: { submit: send } },
     h("h2", { id: "voice-form-title" }, "A voice of your own"),

@@ -65,7 +65,7 @@ def test_a_document_is_read_as_it_is_seen() -> None:
         *("The Dry Mill", "Dawn", "The mill stood still, 10⁶ litres of water.", "3. oats", "for Ben", "4. nails"),
         *("a, b", "Dusk", "The lamp was low,", "The moon was late.", "Night", "End."),
     ]
-    assert [(each.id, each.title) for each in script.chapters] == [("1", "The Dry Mill"), *CHAPTERS]
+    assert [(each.id, each.title) for each in script.chapters] == CHAPTERS
     assert (script.title, script.author, script.language) == ("The Dry Mill", "Ann Author", "en-GB")
     assert "A green boat." in said(docx_script(letter(BODY), (), Images.ALT))
 
@@ -102,14 +102,41 @@ def test_what_is_only_pictures_is_refused_with_a_code_of_its_own() -> None:
     )  # fmt: skip
 
 
+BIG = '<w:b/><w:sz w:val="36"/>'
+
+
+def test_bold_paragraphs_are_chapters_where_no_heading_is_marked_as_one() -> None:
+    body = "".join(
+        paragraph(run(title, BIG)) + paragraph(run("It rained. ") + run("Always.", "<w:b/>"))
+        for title in ("CHAPTER ONE", "The Ferry")
+    )
+    plain = {"word/styles.xml": "<styles/>", "docProps/core.xml": "<core/>"}
+
+    assert [each.title for each in docx_script(letter(body, plain), ()).chapters] == ["CHAPTER ONE", "The Ferry"]
+
+
+def test_equations_are_told() -> None:
+    formula = '<m:oMath xmlns:m="x"><m:r><m:t>E=mc</m:t></m:r></m:oMath>'
+    script = docx_script(letter(paragraph(run("So") + formula + run(" it is."))), ())
+
+    assert said(script) == ["So it is."]
+    assert [(each.kind, each.first) for each in script.left_out] == [("formula", "“E=mc”")]
+
+
+def test_a_broken_part_beside_the_text_is_told() -> None:
+    script = docx_script(letter(paragraph(run("One.")), {"word/styles.xml": "no markup"}), ())
+
+    assert said(script) == ["One."]
+    assert [each.kind for each in script.repairs] == ["part that cannot be read"]
+
+
 BROKEN = {
     "locked": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "locked with a password, or is a .doc"),
     "no zip": (b"{\\rtf1 Hello}", "the DOCX is not a ZIP file"),
     "cut off": (letter(BODY)[:-40], "the DOCX is not a ZIP file"),
     "no document": (letter("", {"word/document.xml": "<document/>"}), "word/document.xml of the DOCX has no body"),
-    "no XML": (letter("", {"word/document.xml": "<w:document>"}), "word/document.xml is not well-formed XML"),
-    "styles that are no XML": (letter("", {"word/styles.xml": "<styles"}), "styles.xml is not well-formed XML"),
-    "entities": (letter("", {"word/document.xml": '<!DOCTYPE x [<!ENTITY a "b">]><x/>'}), "declares entities"),
+    "no XML": (letter("", {"word/document.xml": "Hello"}), "word/document.xml is not well-formed XML"),
+    "entities": (letter("", {"word/document.xml": '<!DOCTYPE x [<!ENTITY a SYSTEM "b">]><x/>'}), "declares entities"),
     "a bomb": (letter("", {"word/document.xml": b" " * 40_000_000}), "more than 200 times its size"),
 }
 

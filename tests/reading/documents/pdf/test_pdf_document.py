@@ -236,3 +236,51 @@ def test_what_is_left_out_is_listed_with_its_page() -> None:
         ("running head, foot or page number", 3, "page 1, “THE DRY MILL”"),
         ("line of a note", 3, "page 1, “* A note of oats.”"),
     ]
+
+
+BESIDE = [
+    "he lamp was lit, and the room grew warm about them while they",
+    "talked of the letter that had come that day,",
+]
+BELOW = [
+    "Rain came in the night, and the river rose to the lowest step of the",
+    "mill, where nobody had been for years.",
+]
+
+
+@pytest.mark.parametrize("lines", [2, 3])
+def test_a_large_first_letter_is_the_first_of_its_line(lines: int) -> None:
+    beside = [*BESIDE, "There was more in it than they had thought, and it was late,"][:lines]
+    foot = 700 - 12 * (lines - 1)
+    letters = [Set(72, foot, "T", 17 * lines), *column(beside, x=72 + 11 * lines, y=700), *column(BELOW, y=foot - 12)]
+
+    text = " ".join(said(pdf_script(paper([letters]), ())))
+    assert text.startswith(f"The {' '.join(beside)[3:]} Rain came in the night")
+
+
+def test_pages_of_nothing_but_a_foot_are_a_scan() -> None:
+    pages = [[Set(72, 40, "Downloaded by reader 4711 on 2026-01-02", 8), Set(300, 20, str(n), 8)] for n in range(1, 5)]
+
+    with pytest.raises(DocumentError, match="running head or foot") as refused:
+        pdf_script(paper(pages), ())
+    assert refused.value.code == "document_without_text"
+
+
+def test_a_page_without_text_among_others_is_told() -> None:
+    script = pdf_script(paper([column(BELOW), [], column(BELOW)]), ())
+
+    assert [(each.kind, each.count, each.first) for each in script.left_out] == [("page without text", 1, "page 2")]
+
+
+@pytest.mark.parametrize(("step", "x"), [(1, 40.0), (1, 560.0), (5, 40.0)])
+def test_numbers_of_lines_in_a_margin_are_no_text(step: int, x: float) -> None:
+    lines = [f"{word} stood by the river and looked at the mill for a long time" for word in MILLERS]
+    numbers = [Set(x, 700 - 12 * n, str(n + 1), 8) for n in range(len(lines)) if (n + 1) % step == 0]
+    script = pdf_script(paper([[*column(lines, y=700), *numbers]]), ())
+
+    assert not any(letter.isdigit() for letter in script.text)
+    assert all(word in script.text for word in MILLERS)
+    assert [(each.kind, each.count) for each in script.left_out] == [("line number", len(numbers))]
+
+
+MILLERS = [f"{first}{second}" for first in ("An", "Be", "Co", "Da", "El") for second in ("na", "la", "ro", "mi", "di")]

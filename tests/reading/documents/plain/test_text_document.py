@@ -6,6 +6,7 @@ import pytest
 
 from reading.cleaning.cleaning import without_litter
 from reading.documents.errors import DocumentError
+from reading.documents.plain.numbering import read_label
 from reading.documents.plain.text_document import text_script
 from reading.script.script import BlockKind, Script, plain_script
 from reading.spelling.spoken import SpokenText
@@ -243,3 +244,54 @@ def test_what_is_left_out_is_listed_with_its_first_words() -> None:
         ("table of contents", 1, "“CONTENTS BOOK THE FIRST--Water CHAPTER I…”"),
     ]
     assert "remark in brackets" not in {each.kind for each in text_script(BOOK, (), images=Images.ALT).left_out}
+
+
+LAMP = "灯亮了，屋子里暖和起来。夜里下了雨，河水涨到了磨坊的台阶。"
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ["第一章 磨坊", "第二章 大雨", "第两百一十八章 钟楼", "第叁章 信"],
+        ["序章", "第１話 水車小屋", "第2回：大雨", "エピローグ"],
+        ["第一章磨坊", "第二章大雨", "尾声"],
+        ["제1장 방앗간", "제2장"],
+    ],
+)
+def test_chapters_of_east_asian_texts_are_found(titles: list[str], end: str) -> None:
+    text = "".join(f"{title}{end}　　{LAMP}{end}　　第一章的内容很长。{end}" for title in titles)
+    script = text_script(text, ())
+
+    assert [chapter.title for chapter in script.chapters] == titles
+    assert [script.text[chapter.start :].startswith(chapter.title) for chapter in script.chapters] == [True] * len(
+        titles
+    )
+    assert sum(block.kind is BlockKind.HEADING for block in script.blocks) == len(titles)
+
+
+@pytest.mark.parametrize(
+    ("number", "value"), [("两百一十八", 218), ("叁", 3), ("十", 10), ("一二", 12), ("二十", 20), ("１２", 12)]
+)
+def test_east_asian_numbers_are_read(number: str, value: int) -> None:
+    label = read_label(f"第{number}章")
+
+    assert label is not None
+    assert label.number == value
+
+
+def test_page_numbers_in_the_middle_of_a_paragraph_are_no_part_of_it() -> None:
+    pages = [f"{PROSE}\nand then {n}x went on with a long walk along the river and\n{n}" for n in range(11, 16)]
+    script = text_script("\n".join(pages) + "\nEnd.", ())
+
+    assert not any(f"\n{n}\n" in script.text for n in range(11, 16))
+    assert "\n\n" not in script.text
+    assert [(each.kind, each.count) for each in script.left_out] == [("page number", 5)]
+
+
+def test_a_list_of_numbers_is_no_list_of_pages() -> None:
+    assert text_script("Count:\n1\n2\n3\n4\n5\n6\nDone.", ()).left_out == ()
+
+
+def test_line_ends_of_windows_are_no_frame() -> None:
+    assert text_script("One.\r\n\r\nTwo.\r\n", ()).left_out == ()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.narrate.files import DocumentFile, Ssml, title_of, with_parts
+from rhapsode.cli.narrate.files import DocumentFile, Ssml, read_spoken, title_of, with_parts
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,14 @@ def test_a_files_name_is_the_title(file: str, title: str) -> None:
 @pytest.mark.parametrize("file", ["-", "\x01.txt"])
 def test_what_has_no_name_has_no_title(file: str) -> None:
     assert title_of(file) == {}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+def test_a_text_file_is_read_as_a_document_whatever_its_encoding(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "book.txt"
+    file.write_bytes("The café was closed. It was late.".encode(encoding))
+
+    assert read_spoken(str(file)) == DocumentFile(file, "txt")
 
 
 def test_chapters_are_chosen_of_a_document_alone() -> None:

@@ -56,6 +56,32 @@ def test_what_is_spoken_counts_and_not_what_is_written(studio: Studio) -> None:
     assert all(len(segment.spoken_text) <= 120 for segment in plan.segments)
 
 
+def test_a_fault_of_ours_is_internal_and_names_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("words of the input")
+
+    monkeypatch.setattr("reading.documents.by_format.text_script", fail)
+    with pytest.raises(PermanentItemError) as failed:
+        draft_plan(DraftRequest(document(DocumentFormat.TEXT), b"It rained."))
+
+    assert failed.value.error.code == "internal"
+    assert failed.value.error.detail.startswith("a fault of this server at ")
+    assert "words" not in failed.value.error.detail
+
+
+def test_a_guess_is_a_warning_of_the_job() -> None:
+    text = "He said – quite softly – “yes”. The café was closed.".encode("cp1252")
+    draft = draft_plan(DraftRequest(document(DocumentFormat.TEXT), text))
+
+    assert [(each.code, each.detail) for each in draft.warnings] == [
+        (
+            "document_repaired",
+            "read with repairs and guesses: text that is not utf-8, read as cp1252 "
+            "(1, first at byte 8 of the document)",
+        )
+    ]
+
+
 def test_more_files_than_a_job_may_have_are_refused_before_anything_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reading.drafting.draft.MAX_CHAPTER_FILES", 2)
     book = b"# One\n\nIt rained.\n\n# Two\n\nIt rained on.\n\n# Three\n\nIt stopped.\n"

@@ -52,6 +52,7 @@ def test_a_book_comes_back_as_it_was_read() -> None:
         (DraftRequest(replace(SPEC, cast=(SpeakerVoice("Tom", "tom"),)), b"TOM: Good day."), "Good day."),
         (DraftRequest(SPEC.asking(input=NarrationInput(type=SourceType.SSML)), b"<speak>One.</speak>"), "One."),
         (DraftRequest(document(DocumentFormat.MARKDOWN), b"# One\n\nTwo."), "One"),
+        (DraftRequest(document(DocumentFormat.TEXT), "灯亮了，屋子里暖和起来。".encode("gbk")), "灯亮了"),
         (DraftRequest(document(DocumentFormat.HTML), b"<p>One &amp; two."), "One & two."),
         (DraftRequest(document(DocumentFormat.PDF), paper([column(["A page of letters."])])), "A page of letters."),
         (DraftRequest(SPEC, b"A tomato.", (encode_rules([PronunciationRule("tomato", "tomahto")]),)), "A tomahto."),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 
+import av
 import numpy as np
 import soundfile
+from av.audio.stream import AudioStream
 from numpy.typing import NDArray
 
 KINDS = {
@@ -17,6 +19,25 @@ KINDS = {
     "ogg-vorbis": ("OGG", "VORBIS"),
     "ogg-opus": ("OGG", "OPUS"),
 }
+
+
+ENCODED = {"m4a": ("ipod", "aac"), "mp4": ("mp4", "aac"), "webm": ("webm", "libopus"), "aac": ("adts", "aac")}
+"""Of FFmpeg: formats and codecs."""
+
+
+def encoded(pcm: NDArray[np.float32], kind: str) -> bytes:
+    """`pcm` (N,) of 48 kHz as a file of one of `ENCODED`."""
+    container, codec = ENCODED[kind]
+    file = io.BytesIO()
+    with av.open(file, "w", format=container) as out:
+        stream = out.add_stream(codec, rate=48_000, layout="mono")
+        assert isinstance(stream, AudioStream)
+        for start in range(0, len(pcm), 960):
+            frame = av.AudioFrame.from_ndarray(pcm[None, start : start + 960], format="flt", layout="mono")
+            frame.sample_rate, frame.pts = 48_000, start
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    return file.getvalue()
 
 
 def tone(duration_s: float, rate: int = 16_000, level: float = 0.3) -> NDArray[np.float32]:

@@ -22,8 +22,9 @@ from storage.audio.recordings import (
     inspect_recording,
     sniff_container,
 )
+from storage.audio.wav import wav_header
 from tests.storage.runtime.fork_server.programs import fork_server_of
-from tests.worker.voices.reference_audio.sounds import KINDS, file_of, tone
+from tests.worker.voices.reference_audio.sounds import ENCODED, KINDS, encoded, file_of, tone
 
 HERE = Path(__file__).parent
 NUM_DAMAGED_FILES = 1_000
@@ -144,6 +145,8 @@ def test_a_thousand_damaged_recordings_neither_crash_the_decoder_nor_fill_its_me
     for kind in KINDS:
         rate = 48_000 if kind == "ogg-opus" else 8_000
         (tmp_path / kind).write_bytes(file_of(tone(1.2, rate), rate, kind))
+    for kind in ENCODED:
+        (tmp_path / kind).write_bytes(encoded(tone(1.2, 48_000), kind))
 
     fuzz = subprocess.run(
         [sys.executable, str(HERE / "fuzz.py"), str(tmp_path), str(NUM_DAMAGED_FILES)],
@@ -215,6 +218,47 @@ def test_a_decoder_that_does_not_run_is_not_blamed_on_the_recording() -> None:
 def test_containers_are_told_by_their_bytes() -> None:
     assert sniff_container(b"ID3\x04" + bytes(8)) is Container.MP3
     assert sniff_container(b"\xff\xfb\x90\x00" + bytes(8)) is Container.MP3
-    for head in (b"RIFF\x00\x00\x00\x00AVI ", b"\xff\xd8\xff\xe0" + bytes(8), b"\xff\xf1\x50\x80" + bytes(8)):
+    assert sniff_container(b"\xff\xf1\x50\x80" + bytes(8)) is Container.AAC
+    for head in (b"RIFF\x00\x00\x00\x00AVI ", b"\xff\xd8\xff\xe0" + bytes(8)):
         with pytest.raises(RecordingRefused):
             sniff_container(head)
+
+
+@pytest.mark.parametrize(
+    ("kind", "container"),
+    [("m4a", Container.MP4), ("mp4", Container.MP4), ("webm", Container.WEBM), ("aac", Container.AAC)],
+)
+def test_recordings_of_telephones_and_browsers_are_decoded(kind: str, container: Container) -> None:
+    decoded = decode_recording(encoded(tone(2, 48_000), kind))
+
+    assert (decoded.facts.container, decoded.facts.num_channels) == (container, 1)
+    assert decoded.facts.duration_s == pytest.approx(2, abs=0.1)
+    assert np.sqrt(np.square(np.frombuffer(decoded.pcm, np.float32)).mean()) == pytest.approx(0.21, abs=0.02)
+
+
+def test_a_film_that_is_cut_off_is_refused() -> None:
+    data = encoded(tone(2, 48_000), "mp4")
+
+    with pytest.raises(RecordingRefused) as refused:
+        decode_recording(data[: len(data) // 2])
+    assert refused.value.code in (RefusalCode.UNREADABLE, RefusalCode.TOO_SHORT)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(0, 0), (0x7FFFFFFF, 0x7FFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (2_000_000_036, 2_000_000_000)]
+)
+def test_sizes_that_were_never_filled_in_take_nothing_away(sizes: tuple[int, int]) -> None:
+    data = bytearray(file_of(tone(4)))
+    assert data[36:40] == b"data"
+    data[4:8], data[40:44] = (size.to_bytes(4, "little") for size in sizes)
+
+    assert decode_recording(bytes(data)).facts.duration_s == 4
+
+
+def test_rf64_is_wav() -> None:
+    pcm = (tone(2) * 32767).astype("<i2").tobytes()
+    header = wav_header(2 * 16_000, 16_000)
+    sizes = struct.pack("<4sIQQQI", b"ds64", 28, 72 + len(pcm), len(pcm), 2 * 16_000, 0)
+    data = b"RF64\xff\xff\xff\xffWAVE" + sizes + header[12:40] + b"\xff\xff\xff\xff" + pcm
+
+    assert decode_recording(data).facts.duration_s == 2
