@@ -117,8 +117,8 @@ $(DEMO_VENV)/.installed: $(VENV)/.dev-installed
 	@touch $@
 
 # Warnings are not errors here: Gradio leaves sockets open.
-demo-test: $(DEMO_VENV)/.installed ## the page of Gradio's (rhapsode/demo), in an environment of its own
-	PATH="$$PATH:$(CURDIR)/$(DEMO_VENV)/bin" $(DEMO_VENV)/bin/python -m pytest -W default tests/rhapsode/demo
+demo-test: $(DEMO_VENV)/.installed ## the example of a Gradio page, in a separate environment
+	PATH="$$PATH:$(CURDIR)/$(DEMO_VENV)/bin" $(DEMO_VENV)/bin/python -m pytest -W default tests/examples/gradio_page
 
 page-test: browser ## drive the page at / in Chromium, also with 1,000 narrations; pictures in build/page
 	$(BIN)/python -m pytest tests/page -m "long or not long"

@@ -18,7 +18,7 @@ import sys
 import rhapsode
 from rhapsode.__main__ import main
 
-NO_COMMAND_NEEDS = frozenset({"rhapsode.webhook_fastapi", "rhapsode.demo.gradio_app"})
+NO_COMMAND_NEEDS = frozenset({"rhapsode.webhook_fastapi"})
 """They lean on packages that need not be here."""
 
 

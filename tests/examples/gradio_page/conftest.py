@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("gradio") else ["test_gradio_app.py"]
+collect_ignore = [] if find_spec("gradio") else ["test_page.py"]

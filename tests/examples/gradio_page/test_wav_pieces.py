@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import wave
 
+from examples.gradio_page.wav_pieces import PIECE_S, wav_pieces
 from rhapsode.client.live.chunks import AudioChunk
-from rhapsode.demo.wav_pieces import PIECE_S, wav_pieces
 
 RATE_HZ = 24_000
 

@@ -35,7 +35,7 @@ def asked(client: Rhapsode) -> Iterator[Client]:
         without("Gradio streams sound through ffmpeg, which this machine lacks: `make demo-test` gets it")
     from gradio_client import Client
 
-    from rhapsode.demo.gradio_app import page
+    from examples.gradio_page.page import page
 
     blocks = page(client)
     _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1")

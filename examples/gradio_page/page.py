@@ -1,8 +1,8 @@
-"""A page of Gradio's to hear the three tasks on: a voice of the model's, one that it designs, one of a recording.
+"""A Gradio page for the three tasks: a voice of the model, a designed voice, a voice from a recording.
 
-`pip install 'rhapsode[demo]'`, and `ffmpeg` on PATH, which Gradio plays through. Then, beside a server that runs:
+`pip install 'rhapsode[demo]'`, and `ffmpeg` on PATH, which Gradio plays through. Then, beside a running server:
 
-    python -m rhapsode.demo.gradio_app --server http://127.0.0.1:8765
+    python -m examples.gradio_page.page --server http://127.0.0.1:8765
 
 It uses the public client alone, and is a start for a page of your own.
 """
@@ -19,12 +19,12 @@ from typing import Unpack
 
 import gradio as gr
 
+from examples.gradio_page.typed_text import TypedText
+from examples.gradio_page.wav_pieces import wav_pieces
 from rhapsode import Rhapsode, RhapsodeError, StreamOptions
 from rhapsode.client.connection import DEFAULT_SERVER
 from rhapsode.client.live.chunks import SpeechFacts
 from rhapsode.client.live.orders import Texts
-from rhapsode.demo.typed_text import TypedText
-from rhapsode.demo.wav_pieces import wav_pieces
 
 Page = Iterator[tuple[bytes, str]]
 """What a button shows, again and again: the next piece of speech, a WAV of its own, and what is known of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rhapsode.demo.typed_text import TypedText
+from examples.gradio_page.typed_text import TypedText
 
 
 def test_words_go_when_white_space_follows_and_the_rest_at_the_end() -> None:
