@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from reading.cleaning.cleaning import without_litter
 from reading.cleaning.letters import find_odd_letters
 from reading.drafting.languages import language_warnings, refuse_foreign_text
-from reading.drafting.places import as_it_came, as_typed
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
 from reading.drafting.warnings import DOCUMENT_REPAIRED, SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.plan.plan import Plan, PlanSegment
+from reading.plan.sentences import sentence_break
 from reading.script.dialogue import dialogue_script
 from reading.script.left_out import quoted
-from reading.script.script import LeftOutText, Script
+from reading.script.script import LeftOutText, Script, VoicedSpan
 from reading.segmenting.segmentation import NothingToSpeak, SegmentedScript, segment_script
 from reading.spelling.job_spelling import respell_script
 from reading.spelling.spoken import SpokenText
@@ -161,3 +161,32 @@ def _refuse_many_files(num_chapters: int, spec: ReadingSpec) -> None:
     if in_chapters and num_chapters > MAX_CHAPTER_FILES:
         detail = f"the document has {num_chapters:,} chapters, and {MAX_CHAPTER_FILES:,} files of a format are the most"
         raise Unplannable("invalid_request", f"{detail}; ask for whole files, or `include` fewer chapters")
+
+
+def as_typed(script: Script, letters: SpokenText) -> Script:
+    """letters: of the script's text. The same script where none of them is odd; its marks stay where they were."""
+    if letters.text == script.text:
+        return script
+    at = letters.from_source
+
+    def moved(span: VoicedSpan) -> VoicedSpan:
+        return replace(span, start=at(span.start), end=at(span.end))
+
+    return replace(
+        script,
+        text=letters.text,
+        blocks=tuple(replace(block, spans=tuple(map(moved, block.spans))) for block in script.blocks),
+        replacements=tuple(replace(each, start=at(each.start), end=at(each.end)) for each in script.replacements),
+        chapters=tuple(replace(each, start=at(each.start)) for each in script.chapters),
+    )
+
+
+def as_it_came(segment: PlanSegment, letters: SpokenText) -> PlanSegment:
+    """Its places are those of the text before `as_typed`."""
+    at = letters.to_source
+    start = at(segment.start)
+    threes = [(each, each, each) if isinstance(each, int) else each for each in segment.breaks]
+    breaks = tuple(
+        sentence_break(at(segment.start + source) - start, spoken, written) for source, spoken, written in threes
+    )
+    return replace(segment, start=start, end=at(segment.end), breaks=breaks)
