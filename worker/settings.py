@@ -13,7 +13,7 @@ from pydantic_settings import NoDecode
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.cores import usable_cores
-from worker.engine.kokoro.files import is_installed, is_kokoro
+from worker.engine.kokoro.files import is_kokoro
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,
@@ -30,13 +30,6 @@ PACKAGED = {name: Path(__file__).parent / name for name in ("kokoro", "small_voi
 """The checkpoints that come with the project, which `checkpoint` may name."""
 
 SMALL_VOICE = PACKAGED["small_voice"]
-KOKORO_IS_DEFAULT = False
-
-
-def default_checkpoint() -> Path:
-    """Kokoro where its model is installed, once it is the default; else the small voice."""
-    return PACKAGED["kokoro"] if KOKORO_IS_DEFAULT and is_installed() else SMALL_VOICE
-
 
 SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
@@ -96,7 +89,7 @@ class WorkerSettings(ItemSettings):
 
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
-    checkpoint: Path = Field(default_factory=default_checkpoint)
+    checkpoint: Path = SMALL_VOICE
     checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
     swap_backlog_s: float = Field(default=300.0, gt=0)

@@ -16,7 +16,7 @@ from worker.engine.settings import (
     Precision,
     VllmEngineSettings,
 )
-from worker.settings import PACKAGED, JanitorSettings, WorkerSettings, default_checkpoint
+from worker.settings import PACKAGED, JanitorSettings, WorkerSettings
 
 
 @pytest.fixture(autouse=True)
@@ -57,19 +57,6 @@ def test_the_checkpoints_that_come_along_have_names(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("RHAPSODE_CHECKPOINT")
     monkeypatch.setenv("RHAPSODE_CHECKPOINTS", "kokoro, small_voice")
     assert load_settings(WorkerSettings).other_checkpoints == {"small_voice": PACKAGED["small_voice"]}
-
-
-@pytest.mark.parametrize(
-    ("is_default", "is_there", "chosen"),
-    [(False, True, "small_voice"), (True, True, "kokoro"), (True, False, "small_voice")],
-)
-def test_kokoro_is_the_default_only_where_it_is_installed_and_chosen(
-    is_default: bool, is_there: bool, chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worker.settings.KOKORO_IS_DEFAULT", is_default)
-    monkeypatch.setattr("worker.settings.is_installed", lambda: is_there)
-
-    assert default_checkpoint() == PACKAGED[chosen]
 
 
 def test_the_fake_engine_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

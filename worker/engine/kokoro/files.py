@@ -31,11 +31,6 @@ def is_kokoro(checkpoint: Path) -> bool:
     return isinstance(config, dict) and config.get("model_type") == "kokoro"
 
 
-def is_installed() -> bool:
-    """Whether the packages of the model are here, whatever is in them."""
-    return all(find_spec(name) for name in (*PARTS, "onnxruntime"))
-
-
 def read_model() -> bytes:
     """Raises EngineNotInstalled for a part or a processor that is missing, CheckpointError for a wrong digest."""
     _require_processor(platform.machine(), read_system_file(Path("/proc/cpuinfo")))
