@@ -98,7 +98,7 @@ CODES = (
     ),
     ProblemCode("upgrade_required", (426,), "this path supports WebSocket only", "use a WebSocket client"),
     ProblemCode("gone", (410,), "it was deleted, or its retention ended", "create it again"),
-    ProblemCode("payload_too_large", (413,), "the body is too large", "send less, or use `/v1/uploads`"),
+    ProblemCode("payload_too_large", (413,), "the body is too large", "send less, use `/v1/uploads`, or make a job"),
     ProblemCode(
         "unsupported_media",
         (415, 422),
