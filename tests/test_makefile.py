@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -13,7 +14,9 @@ PATH_IN_TREE = re.compile(r"(?<![\w./$-])((?:tests|benchmarks|docker|docs|rhapso
 def planned(*arguments: str) -> subprocess.CompletedProcess[str]:
     """What `make` would run."""
     command = ["make", "--dry-run", "--no-print-directory", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # The tests may run below another `make`, whose jobs are none of this one's.
+    environment = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL"}}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_every_path_that_it_names_exists() -> None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from rhapsode.cli.help_texts import PlainCommand
+from rhapsode.cli.visible import echo
 
 UNGROUPED = "Options"
 SHOWS_ALL = "rhapsode.help_all"
@@ -23,7 +24,7 @@ SHOWS_ALL = "rhapsode.help_all"
 def _show_all(ctx: typer.Context, value: bool) -> None:
     if value:
         ctx.meta[SHOWS_ALL] = True
-        typer.echo(ctx.get_help())
+        echo(ctx.get_help())
         raise typer.Exit
 
 

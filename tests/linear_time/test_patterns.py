@@ -26,6 +26,7 @@ BUILT = {
     "reading.english.rule.rule": "held by the module of its rule",
     "reading.languages.full_stops._behind_word_start": "held by its module",
     "reading.numbers.east_asian._pattern": "held by its module",
+    "worker.engine.kokoro.phones.heteronyms._rules": "of a table beside it; phones of whole texts are in its own tests",
     "reading.numbers.european.__init__": "held by its module",
     "reading.spelling.respelling._entry": "parsers: a dictionary",
 }

@@ -13,7 +13,7 @@ import pytest
 import reading
 
 ROOT = Path(__file__).parents[2]
-PARSERS = {"lxml", "markdown_it", "num2words", "nupunkt", "pypdfium2_raw"}
+PARSERS = {"charset_normalizer", "lxml", "markdown_it", "num2words", "nupunkt", "pypdfium2_raw"}
 PROGRAM = """
 import sys, reading
 print(sorted(name for name in sys.modules if name.startswith("reading.") or name in ("lxml", "nupunkt", "pydantic")))

@@ -21,6 +21,7 @@ CANNOT_RUN_EVERYWHERE = {
         "test_hard_limit.py",
         "test_process_tree.py",
         "test_run_guard.py",
+        "worker/engine/kokoro/test_files.py",
         "worker/engine/test_cores.py",
         "worker/process/test_successor.py",
         "worker/speech/postprocessing/test_deaths.py",

@@ -178,7 +178,7 @@ def test_the_command_line_refuses_in_one_line(stack: Stack, run_cli: RunCli, tmp
     missing = run_cli("batches", "submit", "nowhere.jsonl", "--server", stack.url)
     refused = run_cli("batches", "submit", str(bad), "--server", stack.url)
 
-    assert (missing.returncode, missing.stderr.strip()) == (2, "rhapsode: nowhere.jsonl: there is no such file")
+    assert (missing.returncode, missing.stderr.strip()) == (2, "rhapsode: nowhere.jsonl: no such file")
     assert refused.returncode == 1
     assert "line 1: /input/text" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1

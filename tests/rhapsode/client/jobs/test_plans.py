@@ -118,7 +118,7 @@ def test_a_book_is_planned_with_its_dictionary_by_the_command_line(stack: Stack,
     ("name", "content", "says"),
     [
         ("words.txt", b"", "neither a PLS file (.pls, .xml) nor a .csv"),
-        ("words.csv", b"one,two,three\n", "line 1: a rule is a word, a comma and how it is spoken"),
+        ("words.csv", b"one,two,three\n", "line 1: write `word,pronunciation`"),
         ("words.csv", b"\xff\xfe", "not a CSV file in UTF-8"),
     ],
 )

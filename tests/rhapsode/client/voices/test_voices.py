@@ -351,9 +351,9 @@ def test_a_manifest_is_imported_made_ready_and_may_be_imported_again(
     second = run_cli(*command)
 
     assert first.returncode == 0, first.stderr
-    assert first.stdout.splitlines()[0] == "3 voices added, 0 were there, 0 failed"
+    assert first.stdout.splitlines()[0] == "3 voices added, 0 existed, 0 failed"
     assert first.stdout.splitlines()[1].startswith("3 of 3 voices ready")
-    assert second.stdout.splitlines()[0] == "0 voices added, 3 were there, 0 failed"
+    assert second.stdout.splitlines()[0] == "0 voices added, 3 existed, 0 failed"
     cast = {voice.name: voice.ref_text for voice in client.voices.list("own")}
     assert cast == {f"Cast {n}": f"Hello, I am {n}." for n in range(3)}
     modes = {cache.mode for cache in client.voices.list_caches({"ready"})}
@@ -374,7 +374,7 @@ def test_an_import_goes_on_past_what_cannot_become_a_voice_and_names_its_line(
     outcome = run_cli("voices", "import", str(manifest), "--no-prepare", "--server", stack.url)
 
     assert outcome.returncode == 1
-    assert outcome.stdout == "1 voices added, 0 were there, 4 failed\n"
+    assert outcome.stdout == "1 voices added, 0 existed, 4 failed\n"
     troubles = outcome.stderr.splitlines()
     # Of the two that are called Two, the one that arrives first is taken.
     assert len(troubles) == 4
