@@ -18,7 +18,7 @@ SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 KOKORO = ROOT / "worker/engine/kokoro"
 """A second engine, which replaces nothing: it has its own limit."""
 
-MOST_LINES = 111_372
+MOST_LINES = 111_368
 MOST_KOKORO_LINES = 1_300
 MOST_SMALL_FILES = 51
 SMALL_LINES = 45

@@ -114,10 +114,6 @@ def _partial_headers(hearing: Hearing) -> dict[str, str]:
 async def hear_job(services: Services, hearing: Annotated[Hearing, Depends(_hearing)]) -> StreamingResponse:
     """What is finished, in the order of the text, from the beginning; then each segment as it is finished.
 
-    The first segment is heard while it is spoken, by whoever is there then, unless the job wants its speech read back
-    (`gate: asr`) or none that did not pass (`on_exhausted: fail` or `silence`). Nothing has checked it by then: where
-    another attempt is kept, or this one breaks off, what is kept follows whole, half a second later.
-
     `Accept` chooses audio/wav (the default), audio/mpeg or audio/ogg (Opus). It is sent as fast as it is taken, at the
     model's own level and sample rate, at the job's speed and with its pauses. It waits for a segment that is not
     finished though later ones are, and ends with the job. Of a job that failed, expired or was cancelled, what is there
