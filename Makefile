@@ -20,6 +20,7 @@ FFMPEG := imageio-ffmpeg==0.6.0
 DOCS_VENV := .venv-docs
 # Two judges of recordings. They ask for packages that they do not need here and that do not install everywhere.
 JUDGES := tests/worker/speech/judging/requirements.txt
+SYNC_CLIENT := rhapsode/client/sync/client.py
 VLLM_TESTS := tests/worker/engine/vllm
 VLLM_WANTED_KIB := 6000000
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
@@ -48,13 +49,18 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rhapsode needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python
+# An install makes it; after a change to its source it is made anew.
+$(SYNC_CLIENT): generators/sync_client.py $(wildcard rhapsode/client/aio/*.py) | $(BIN)/python
+	@$(BIN)/python -m generators.sync_client
+	@touch $@
+
+$(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python $(SYNC_CLIENT)
 	@echo "Installing Rhapsode into $(VENV) (once; PyTorch is the large part) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt
 	$(PIP) -e '.[all]'
 	@touch $@
 
-$(VENV)/.dev-installed: pyproject.toml constraints.txt $(JUDGES) | $(BIN)/python
+$(VENV)/.dev-installed: pyproject.toml constraints.txt $(JUDGES) | $(BIN)/python $(SYNC_CLIENT)
 	@echo "Installing Rhapsode with its development tools into $(VENV) (once; PyTorch is the large part) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/listening.txt
 	$(PIP) -e '.[dev,bench]'

@@ -33,6 +33,7 @@ RUN find botocore/data -mindepth 1 -maxdepth 1 -type d \
 WORKDIR /src
 COPY LICENSE README.md ./
 COPY api api
+COPY generators generators
 COPY reading reading
 COPY rhapsode rhapsode
 COPY storage storage

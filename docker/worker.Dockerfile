@@ -45,6 +45,7 @@ RUN if [ "${VARIANT}" = cpu ]; then set -- --extra-index-url "${CPU_WHEELS}"; fi
         --constraint constraints.txt --requirement needed.txt
 COPY LICENSE README.md ./
 COPY api api
+COPY generators generators
 COPY reading reading
 COPY rhapsode rhapsode
 COPY storage storage

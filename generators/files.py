@@ -15,12 +15,12 @@ Files = Mapping[Path, str]
 
 
 def formatted(files: Files) -> dict[Path, str]:
-    """Imports sorted, those that nothing uses left out, `yield from` for the loop that says the same, lines broken."""
+    """Imports sorted, those that nothing uses left out, lines broken."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_text(text)
-        _ruff(folder, "check", "--fix-only", "--unsafe-fixes", "--select", "I,F401,UP028")
+        _ruff(folder, "check", "--fix-only", "--unsafe-fixes", "--select", "I,F401")
         _ruff(folder, "format")
         return {path: (Path(folder) / path).read_text() for path in files}
 
@@ -30,11 +30,7 @@ def stale(files: Files) -> list[Path]:
     return sorted(path for path, text in files.items() if not _is_there(path, text))
 
 
-def put_in_place(path: Path, text: str | None) -> None:
-    """text: None for a file that is to be there no more."""
-    if text is None:
-        (ROOT / path).unlink()
-        return
+def put_in_place(path: Path, text: str) -> None:
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / path).write_text(text)
 

@@ -2,6 +2,8 @@
 
 A line of the asyncio client becomes the line of the synchronous one by itself, docstrings and their examples too. What
 differs in more than its colour is in `WORDS`; what neither covers is refused.
+
+It is not in git: each install makes it (`build_hook.py`), and so does `python -m generators.sync_client`.
 """
 
 from __future__ import annotations
@@ -9,8 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from generators.files import ROOT, Files
-
+ROOT = Path(__file__).resolve().parent.parent
 WRITTEN = Path("rhapsode/client/aio")
 MADE = Path("rhapsode/client/sync")
 
@@ -28,11 +29,13 @@ RULES = (
     (r"\basyncio\.sleep\b", "time.sleep"),
     (r"\basyncio\.CancelledError\b", "KeyboardInterrupt"),
     (r"^import asyncio$", "import time"),
+    (r"^import time\n(?![\s\S]*\btime\.sleep)", ""),
+    (r"\bAwaitable, (?![\s\S]*\bAwaitable\b)", ""),
     (r"\brhapsode\.client\.aio\b", "rhapsode.client.sync"),
     # Two things are done at once there: the synchronous client has a thread for them.
     (r"\btask_dictation\b", "thread_dictation"),
 )
-"""Each for every place, in this order; `time` is left out again where nothing sleeps."""
+"""Each for every place, in this order. What nothing uses afterwards is not imported."""
 
 WORDS = {
     "The asyncio client.": "The synchronous client.",
@@ -47,18 +50,25 @@ UNNAMED = re.compile(r"(?<![\w\])])\(await ")
 LEFT_OVER = re.compile(r"\b(?:async|await|asyncio|aio|__a(?:enter|exit|iter|next)__)\b|\bAsync[A-Z]")
 
 
-def sync_client() -> Files:
+def write_sync_client() -> None:
+    """Writes what has changed, and removes modules whose source is gone."""
+    modules = sync_client()
+    for path in set((ROOT / MADE).glob("*.py")) - modules.keys():
+        path.unlink()
+    (ROOT / MADE).mkdir(exist_ok=True)
+    for path, text in modules.items():
+        if not path.exists() or path.read_text() != text:
+            # Another install may read it meanwhile.
+            (unfinished := path.with_suffix(".made")).write_text(text)
+            unfinished.replace(path)
+
+
+def sync_client() -> dict[Path, str]:
     written = {path.name: path.read_text() for path in sorted((ROOT / WRITTEN).glob("*.py"))}
     unused = [words for words in WORDS if not any(words in text for text in written.values())]
     if unused:
         raise ValueError(f"no docstring of {WRITTEN} says {unused[0]!r} any more")
-    return {MADE / name: _head(name) + made(text, name) if text else "" for name, text in written.items()}
-
-
-def orphans(files: Files) -> list[Path]:
-    """Modules that were made from one that is there no more."""
-    there = (path.relative_to(ROOT) for path in (ROOT / MADE).glob("*.py"))
-    return sorted(path for path in there if path not in files)
+    return {ROOT / MADE / name: _head(name) + made(text, name) if text else "" for name, text in written.items()}
 
 
 def made(text: str, name: str) -> str:
@@ -79,4 +89,8 @@ def _refuse(uncovered: re.Pattern[str], text: str, name: str) -> None:
 
 
 def _head(name: str) -> str:
-    return f"# Made from {WRITTEN / name} by `make generated`; change that file, not this one.\n"
+    return f"# Made from {WRITTEN / name}; change that file, not this one.\n"
+
+
+if __name__ == "__main__":
+    write_sync_client()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from generators.sync_client import made
+from generators.sync_client import made, sync_client
 
 
 def test_a_line_of_the_asyncio_client_loses_its_colour_and_nothing_else() -> None:
@@ -36,6 +36,14 @@ def fetch(self, ask: Callable[[str], Job]) -> Iterator[bytes]:
             raise
 """
     )
+
+
+def test_the_synchronous_client_here_is_as_its_source_says() -> None:
+    assert {path: path.read_text() for path in sync_client()} == sync_client()
+
+
+def test_what_nothing_uses_is_not_imported() -> None:
+    assert made("import asyncio\nx = await asyncio.to_thread(read, file)\n", "x.py") == "x = read(file)\n"
 
 
 @pytest.mark.parametrize(
