@@ -6,6 +6,8 @@ import gc
 import subprocess
 import sys
 
+import pytest
+
 from worker.engine.heap import PauseMeter
 
 AFTER_START = """
@@ -41,3 +43,11 @@ def test_the_longest_pause_is_told_and_a_closed_meter_notes_nothing() -> None:
     gc.collect()
     assert meter.longest_s == seen_s
     assert kept
+
+
+@pytest.mark.parametrize("start", ["api.server", "worker.janitor.sweeper", "worker.speech.postprocessing.process"])
+def test_no_full_collection_runs_during_a_start(start: str) -> None:
+    program = f"import gc, {start}; print(gc.get_stats()[2][\"collections\"])"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+
+    assert told.stdout.strip() == "0"
