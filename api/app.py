@@ -47,7 +47,6 @@ from api.operators import fleet_routes as admin_fleet
 from api.operators import key_routes as admin_keys
 from api.operators import metrics_routes as metrics_route
 from api.operators import quota_routes as quotas
-from api.operators import reconcile_routes as admin_reconcile
 from api.operators import repair_routes as admin_repair
 from api.operators import usage_routes as usage
 from api.pronunciations import routes as pronunciation_dictionaries
@@ -133,7 +132,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         ),
         *(voices, previews, voice_caches, audio_voices, models),
         *(speech, speech_batches, speech_socket),
-        *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
+        *(admin_keys, admin_fleet, admin_repair, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page, reference, errors),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )

@@ -13,14 +13,15 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from api.http.bodies import SCHEMAS
+from api.http.bodies import SCHEMAS, refer
 from api.openapi.answers import add_answers
 from api.openapi.examples import add_examples
 from api.openapi.links import add_links
 from api.openapi.refusals import OPEN_PATHS, add_refusals
-from api.openapi.webhooks import add_webhooks
 from rhapsode.contract.base import Answer, RequestBody
 from rhapsode.contract.jobs.events import Event
+from rhapsode.contract.webhook_events import EVENTS, TEST_EVENT
+from rhapsode.contract.webhook_payloads import WebhookPayload
 
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -139,3 +140,39 @@ def _take_idempotency_key(operation: dict[str, Any]) -> None:
     """One description for routes that take the header and for those that are wrapped."""
     parameters = operation.setdefault("parameters", [])
     parameters[:] = [each for each in parameters if each["name"] != _IDEMPOTENCY_KEY["name"]] + [_IDEMPOTENCY_KEY]
+
+
+_HEADERS: tuple[tuple[str, str], ...] = (
+    ("webhook-id", "the same whenever this event is sent again: remember the ids that were dealt with"),
+    ("webhook-timestamp", "Unix seconds of this attempt; refuse what is more than five minutes away"),
+    (
+        "webhook-signature",
+        "`v1,` and Base64 of HMAC-SHA256 over `id.timestamp.body`; several while a secret changes",
+    ),
+)
+
+
+def add_webhooks(document: dict[str, Any]) -> None:
+    document["webhooks"] = {event: {"post": _operation(event)} for event in sorted((*EVENTS, TEST_EVENT))}
+
+
+def _operation(event: str) -> dict[str, Any]:
+    return {
+        "operationId": f"webhook.{event}",
+        "tags": ["webhooks"],
+        "summary": f"{event}, signed as Standard Webhooks 1.0 says",
+        "security": [],
+        "parameters": [
+            {"name": name, "in": "header", "required": True, "description": text, "schema": {"type": "string"}}
+            for name, text in _HEADERS
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": refer(WebhookPayload)}},
+        },
+        "responses": {
+            "2XX": {"description": "Taken; it is not sent again"},
+            "410": {"description": "The endpoint is disabled"},
+            "default": {"description": "Sent again, up to ten times within three days; `Retry-After` is honoured"},
+        },
+    }

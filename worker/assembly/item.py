@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -37,7 +38,6 @@ from worker.assembly.audio.sound import SoundShaper, num_output_samples
 from worker.assembly.audio.speaker_levels import SpeakerLevel, levels_of_manifest, speaker_levels
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
-from worker.assembly.kept_files import speech_digest, with_kept_files
 from worker.assembly.manifest import AssembledJob, manifest
 from worker.assembly.mending import mend_segments
 from worker.assembly.narration import AssembledNarration, load_narration
@@ -339,3 +339,24 @@ def uncalibrated(headers: Sequence[SegmentHeader]) -> list[TextWarning]:
         "measures it"
     )
     return [TextWarning(QUALITY_UNCALIBRATED, detail)]
+
+
+def speech_digest(placed: Iterable[Placed]) -> str:
+    """Of what is heard, however it is encoded: equal ones say the same in the same voice at the same pace. Pure."""
+    heard = hashlib.sha256()
+    for each in placed:
+        speed = "" if each.speed == 1 else f" {each.speed}"
+        head = f" head {each.num_head}" if each.num_head else ""
+        heard.update(f"{each.result.sha256} {each.num_gap}{speed}{head}\n".encode())
+    return heard.hexdigest()[:32]
+
+
+def with_kept_files(made: Sequence[ArtifactRecord], earlier: Sequence[ArtifactRecord]) -> list[ArtifactRecord]:
+    """What was made now, and behind it what was made of the same speech under names that are not made again. Pure.
+
+    A file of another speech (a segment was edited, or spoken again) goes: beside the new ones it would say what is
+    not so any more.
+    """
+    names = {artifact.name for artifact in made}
+    speeches = {artifact.speech for artifact in made}
+    return [*made, *(each for each in earlier if each.name not in names and each.speech in speeches)]

@@ -38,7 +38,7 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Create a key and print it once. The server stores only its digest."""
-    from rhapsode.client.operators.key_calls import DEFAULT_SCOPES
+    from rhapsode.client.operator_calls import DEFAULT_SCOPES
 
     with connected(server, data_dir) as client:
         made = client.keys.create(

@@ -42,7 +42,7 @@ def usage(
 
     The columns are segments, characters, and seconds of audio, of cached audio and of engine time.
     """
-    from rhapsode.client.operators.usage_calls import GROUPINGS
+    from rhapsode.client.operator_calls import GROUPINGS
 
     with connected(server, data_dir) as client:
         report = client.usage(

@@ -23,12 +23,10 @@ from pydantic import JsonValue
 from rhapsode.client import calls
 from rhapsode.client.aio.batches import AsyncBatches
 from rhapsode.client.aio.dictionaries import AsyncDictionaries
-from rhapsode.client.aio.keys import AsyncKeys
 from rhapsode.client.aio.listening import listen
 from rhapsode.client.aio.opening import open_pool
-from rhapsode.client.aio.operations import AsyncOperations
+from rhapsode.client.aio.operations import AsyncKeys, AsyncOperations, AsyncQuotaSettings
 from rhapsode.client.aio.planning import make_plan
-from rhapsode.client.aio.quotas import AsyncQuotaSettings
 from rhapsode.client.aio.segments import AsyncSegments
 from rhapsode.client.aio.sending import each_of
 from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
@@ -45,7 +43,7 @@ from rhapsode.client.jobs.following import EventCursor, WaitLimit, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.live.orders import AsyncTexts
-from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
+from rhapsode.client.operator_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
 from rhapsode.client.request_options import JobChanges, JobInputFields, JobOptions, RetryOptions, StreamOptions
 from rhapsode.client.resources import Job, JobEvent

@@ -12,7 +12,7 @@ from generators.request_options import CLASSES, Class, class_text
 from rhapsode.client import request_options
 from rhapsode.client.jobs.control_calls import assemble_job, change_job
 from rhapsode.client.jobs.submission import submission_body
-from rhapsode.client.operators.quota_calls import set_quotas
+from rhapsode.client.operator_calls import set_quotas
 from rhapsode.client.plain_json import plain_json
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.jobs.request import JobRequest

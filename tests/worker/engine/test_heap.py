@@ -47,7 +47,7 @@ def test_the_longest_pause_is_told_and_a_closed_meter_notes_nothing() -> None:
 
 @pytest.mark.parametrize("start", ["api.server", "worker.janitor.sweeper", "worker.speech.postprocessing.process"])
 def test_no_full_collection_runs_during_a_start(start: str) -> None:
-    program = f"import gc, {start}; print(gc.get_stats()[2][\"collections\"])"
+    program = f'import gc, {start}; print(gc.get_stats()[2]["collections"])'
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
 
     assert told.stdout.strip() == "0"
