@@ -98,11 +98,13 @@ def _predictor_weights(predictor: CodePredictor, first: Tensor, config: ModelCon
 
 
 def _text_table(talker: Talker) -> Tensor:
-    """What `Talker.text_rows` makes of every id: as large as the table it replaces, and no product per prompt."""
-    embedded = talker.model.text_embedding.weight
-    width = talker.text_projection(embedded[:1]).shape[1]
-    # Filled piece by piece: on a small card there is no room for all the pieces beside their sum.
-    table = embedded.new_empty(len(embedded), width)
+    """What `Talker.text_rows` makes of every id, so that no prompt needs the product.
+
+    It overwrites the talker's embeddings where its rows are as wide: a second copy, 594 MiB, does not fit in 8 GiB.
+    """
+    embedded = talker.model.text_embedding.weight.detach()
+    width = talker.text_projection.linear_fc2.out_features
+    table = embedded if width == embedded.shape[1] else embedded.new_empty(len(embedded), width)
     for filled, rows in zip(table.split(_TEXT_ROWS), embedded.split(_TEXT_ROWS), strict=True):
         filled.copy_(talker.text_projection(rows))
     return table
