@@ -22,7 +22,7 @@ BODIES = {
     # SillyTavern/SillyTavern: public/scripts/extensions/tts/openai-compatible.js, `fetchTtsGeneration`.
     "SillyTavern": b'{"model":"tts-1","input":"Hello there.","voice":"nova","response_format":"mp3","speed":0.25}',
     # sfortis/openai_tts: custom_components/openai_tts/openaitts_engine.py, `get_tts`.
-    "Home Assistant": b'{"model": "tts-1", "input": "Hello.", "voice": "shimmer", "response_format": "wav", "speed": 4}',
+    "Home Assistant": b'{"model": "tts-1", "input": "Hi.", "voice": "shimmer", "response_format": "wav", "speed": 4}',
     # n8n-io/n8n: packages/@n8n/nodes-langchain/nodes/vendors/OpenAi/actions/audio/generate.operation.ts, `execute`.
     "n8n": b'{"model":"tts-1-hd","input":"Hello there.","voice":"onyx","response_format":"opus","speed":1}',
 }
