@@ -35,6 +35,11 @@ class MetricsAccess(enum.StrEnum):
     OPEN = "open"
 
 
+class ConsentBy(enum.StrEnum):
+    PER_REQUEST = "per-request"
+    OPERATOR = "operator"
+
+
 class ApiSettings(StorageSettings):
     """The API's settings.
 
@@ -59,6 +64,8 @@ class ApiSettings(StorageSettings):
     cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
     aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
         name -> name of this server; OpenAI's own stand for what this server has where they are not here.
+    consent: who states that cloned speakers agree: each request, or the operator where a request says nothing.
+    strict_speech: whether /v1/audio/speech refuses what is unknown or beyond the model, in place of `X-Ignored`.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     oidc_issuer: whose tokens are taken beside keys, as its tokens name it; empty: nobody's.
     oidc_audience: as tokens for this API name it. oidc_keys_url: where the issuer's keys are; empty: where it says.
@@ -89,6 +96,8 @@ class ApiSettings(StorageSettings):
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     cors_origins: str = ""
     aliases: Aliases = Aliases()
+    consent: ConsentBy = ConsentBy.PER_REQUEST
+    strict_speech: bool = False
     public_url: str | None = None
     oidc_issuer: str = ""
     oidc_audience: str = ""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request
-from pydantic import ValidationError
 from ulid import ULID
 
 from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
-from api.http.parsing import body_violations, parse_body
-from api.http.problems.problem import HttpProblem, invalid, payload_too_large_for_speech
+from api.http.parsing import parse_body, parse_fields
+from api.http.problems.problem import HttpProblem, payload_too_large_for_speech
 from api.openai.media_types import MEDIA_TYPES
-from api.openai.orders import refuse_long
+from api.openai.orders import IGNORED, refuse_long
 from api.openai.whole_speech import accept, audio_s, cancel, ended, give_up, unfinished, whole_audio
 from api.services.container import ApiServices
 from rhapsode.contract.openai import BatchedSpeech, SpeechBatch, SpeechOrder, SpokenBatch, SpokenItem, SpokenUsage
@@ -36,11 +34,6 @@ _VOICE = frozenset({"voice", "speaker", "ref_audio", "speaker_embedding"})
 """Each says who speaks: an item that has one takes none of the others from the batch."""
 
 _OF_A_RECORDING = frozenset({"ref_text", "x_vector_only_mode"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    problem: HttpProblem
 
 
 @router.post("", response_model=SpokenBatch, response_model_exclude_none=True, openapi_extra=json_body(SpeechBatch))
@@ -64,42 +57,44 @@ async def speak_batch(
     jobs = {place: job for place, job in enumerate(accepted) if isinstance(job, JobRecord)}
     finished = dict(zip(jobs, await ended(services, list(jobs.values()), request.receive), strict=True))
     results = [
-        await run_sync(_result, services, place, orders[place], finished.get(place, outcome), key)
-        for place, outcome in enumerate(accepted)
+        await run_sync(_result, services, place, order, finished.get(place, outcome), key)
+        for place, (order, outcome) in enumerate(zip(orders, accepted, strict=True))
     ]
     return _told(results)
 
 
-def _parsed(body: bytes) -> list[SpeechOrder]:
-    """Raises a `HttpProblem`."""
+def _parsed(body: bytes) -> list[SpeechOrder | HttpProblem]:
+    """Raises the `HttpProblem` of the batch itself."""
     batch = parse_body(SpeechBatch, body)
-    for item in batch.items:
-        refuse_long(item.input)
-    if (num_chars := sum(len(item.input) for item in batch.items)) > MAX_BATCH_CHARS:
-        raise payload_too_large_for_speech(num_chars, MAX_BATCH_CHARS)
-    return [_order(batch, item) for item in batch.items]
-
-
-def _order(batch: SpeechBatch, item: BatchedSpeech) -> SpeechOrder:
-    own = item.model_dump(exclude_none=True)
     shared = batch.model_dump(exclude_none=True, exclude={"items"})
-    if _VOICE & own.keys():
-        shared = {name: value for name, value in shared.items() if name not in _VOICE | _OF_A_RECORDING}
+    orders = [_order(shared, item) for item in batch.items]
+    num_chars = sum(len(order.input) for order in orders if isinstance(order, SpeechOrder))
+    if num_chars > MAX_BATCH_CHARS:
+        raise payload_too_large_for_speech(num_chars, MAX_BATCH_CHARS)
+    return orders
+
+
+def _order(shared: dict[str, Any], item: object) -> SpeechOrder | HttpProblem:
     try:
-        return SpeechOrder.model_validate(shared | own)
-    except ValidationError as error:
-        raise invalid(body_violations(error)) from None
+        own = parse_fields(BatchedSpeech, item).model_dump(exclude_none=True)
+        if _VOICE & own.keys():
+            shared = {name: value for name, value in shared.items() if name not in _VOICE | _OF_A_RECORDING}
+        order = parse_fields(SpeechOrder, shared | own)
+        refuse_long(order.input)
+    except HttpProblem as problem:
+        return problem
+    return order
 
 
 def _all_accepted(
     services: ApiServices,
     tenant: TenantId,
-    orders: Sequence[SpeechOrder],
+    orders: Sequence[SpeechOrder | HttpProblem],
     key: IdempotencyKey | None,
     api_url: str,
-) -> list[JobRecord | _Refused]:
+) -> list[JobRecord | HttpProblem]:
     """All, or none where the system itself has no room. Raises a `HttpProblem` or a `StorageError`."""
-    accepted: list[JobRecord | _Refused] = []
+    accepted: list[JobRecord | HttpProblem] = []
     try:
         for place, order in enumerate(orders):
             of_item = None if key is None else IdempotencyKey(f"{key.key}#{place}", key.fingerprint)
@@ -113,21 +108,29 @@ def _all_accepted(
 
 
 def _accepted(
-    services: ApiServices, tenant: TenantId, order: SpeechOrder, key: IdempotencyKey | None, api_url: str
-) -> JobRecord | _Refused:
+    services: ApiServices, tenant: TenantId, order: SpeechOrder | HttpProblem, key: IdempotencyKey | None, api_url: str
+) -> JobRecord | HttpProblem:
+    if isinstance(order, HttpProblem):
+        return order
     try:
         return accept(services, tenant, order, key, api_url, False).job  # noqa: FBT003
     except HttpProblem as problem:
         if problem.status >= 500:
             raise
-        return _Refused(problem)
+        return problem
 
 
 def _result(
-    services: ApiServices, index: int, order: SpeechOrder, outcome: JobRecord | _Refused, key: IdempotencyKey | None
+    services: ApiServices,
+    index: int,
+    order: SpeechOrder | HttpProblem,
+    outcome: JobRecord | HttpProblem,
+    key: IdempotencyKey | None,
 ) -> SpokenItem:
-    if isinstance(outcome, _Refused):
-        return _failed(index, outcome.problem, None)
+    if isinstance(outcome, HttpProblem):
+        return _failed(index, outcome, None)
+    if isinstance(order, HttpProblem):
+        raise TypeError(f"{outcome.id} is of an item that was refused")
     try:
         if not outcome.state.is_terminal:
             raise unfinished(outcome) if key is not None else give_up(services, outcome)
@@ -139,6 +142,7 @@ def _result(
         status="success",
         audio_data=base64.b64encode(audio).decode(),
         media_type=MEDIA_TYPES[order.response_format],
+        ignored=outcome.metadata.get(IGNORED),
         usage=SpokenUsage.of(len(order.input), audio_s(outcome, order)),
         job_id=outcome.id,
     )

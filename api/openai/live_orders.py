@@ -11,6 +11,7 @@ from api.jobs.submission.storing import prepare_voice
 from api.openai.orders import job_request, said_otherwise
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
+from api.voices.consent import with_consent
 from rhapsode.contract.openai import SpeechOrder
 from storage.ids import TenantId, VoiceId, new_job_id
 from storage.live.orders import LiveOrder, LiveTextMode
@@ -28,7 +29,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
     """
     services.live.refuse_newcomers()
     cards = _cards(services, order)
-    request = job_request(order, spoken_names(services, tenant, order, cards))
+    request = with_consent(services.settings, job_request(order, spoken_names(services, tenant, order, cards)))
     try:
         resolved = decide(request, look_up(services.intake, tenant, request, new_job_id(), cards=cards))
         for voice in resolved.cast.voices:

@@ -17,6 +17,9 @@ from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechFormat, SpeechOrder
 RETENTION_S = 3600
 """Of the job behind an answer, for those who ask again under their key."""
 
+IGNORED = "ignored"
+"""In a job's metadata: what `X-Ignored` says, also to those who ask again."""
+
 SHORT_BYTES = 16 * 1024
 """Of a call without a recording in it."""
 
@@ -52,7 +55,7 @@ def stored_as(form: SpeechFormat) -> str:
     return "wav" if form == "pcm" else form
 
 
-def job_request(order: SpeechOrder, names: SpokenNames) -> JobRequest:
+def job_request(order: SpeechOrder, names: SpokenNames, ignored: str = "") -> JobRequest:
     """The narration that an order comes to. Raises the `HttpProblem` of what cannot be spoken."""
     _refuse_own_way(order)
     fields: dict[str, Any] = {
@@ -73,6 +76,7 @@ def job_request(order: SpeechOrder, names: SpokenNames) -> JobRequest:
         "output": {"formats": [{"type": stored_as(order.response_format)}], "speed": order.speed},
         "priority": "high",
         "retention_s": RETENTION_S,
+        "metadata": {IGNORED: ignored} if ignored else None,
     }
     try:
         return JobRequest.model_validate({name: value for name, value in fields.items() if value is not None})

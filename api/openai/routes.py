@@ -19,8 +19,10 @@ from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.problems.problem import invalid_header
 from api.jobs.answers.answers import accepted_answer
+from api.openai.leniency import ignored_header
 from api.openai.media_types import MEDIA_TYPES
-from api.openai.orders import read_order
+from api.openai.orders import IGNORED, read_order
+from api.openai.silence import is_silent, silent_answer
 from api.openai.streaming import EVENT_STREAM, stream_speech
 from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
 from rhapsode.contract.openai import SpeechOrder
@@ -53,25 +55,29 @@ async def speak(
     Idempotency-Key or prefers `respond-async`.
 
     Whole speech that did not pass its checks in any attempt is the least bad one, with what was found in
-    `X-Quality-Findings`. 422 for a text of which nothing can be heard. It goes before bulk work, and is given up if it
-    cannot be done within 120 s: 503 at once if that is known, 504 otherwise. Who breaks off the connection cancels it,
-    unless the request has an Idempotency-Key.
+    `X-Quality-Findings`. A text without a letter or digit is a short silence, and `X-Ignored` has `input`. Speech goes
+    before bulk work, and is given up if it cannot be done within 120 s: 503 at once if that is known, 504 otherwise.
+    Who breaks off the connection cancels it, unless the request has an Idempotency-Key.
 
     A stream has its own places at the workers: 429 with Retry-After at once if all are taken. What is wrong with it is
     said before its first byte; with `stream_format: sse` its last event says what was found in it. A stream that is
-    broken off was not whole. `X-Model` and `X-Voice` say who speaks. Longer texts and other outputs are `/v1/jobs`.
+    broken off was not whole. `X-Model` and `X-Voice` say who speaks. `X-Ignored` names fields that are unknown, or
+    beyond the model. Longer texts and other outputs are `/v1/jobs`.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
     order = await read_order(body)
     is_async = _ASYNC.search(prefer or "") is not None
     if order.is_streamed:
         _refuse_kept(key, is_async=is_async)
+    if is_silent(order) and not is_async and not services.settings.strict_speech:
+        return await run_sync(silent_answer, services, tenant, order)
     if order.is_streamed or (order.is_played_at_once and key is None and not is_async):
         return await stream_speech(services, tenant, order)
     accepted = await run_sync(accept, services, tenant, order, key, links.base, is_async)
     if is_async:
         answer = await run_sync(accepted_answer, services, links, accepted)
         answer.headers["Preference-Applied"] = "respond-async"
+        answer.headers.update(ignored_header(accepted.job.metadata.get(IGNORED, "")))
         return answer
     [record] = await ended(services, [accepted.job], request.receive)
     if not record.state.is_terminal:

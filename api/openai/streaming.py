@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from api.access.caller_key import caller_key
 from api.http.problems.problem import HttpProblem, openai_error
 from api.live.stream import HeardStream, LiveChunk
 from api.openai.headers import spoken_headers
+from api.openai.leniency import Wish, ignored_header, named, without_what_cannot_be
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.media_types import MEDIA_TYPES
 from api.services.container import ApiServices
@@ -37,7 +38,7 @@ class SpeechAnswerStream(StreamingResponse):
     """Ends the stream when the answer ends, however that is: also for a caller who was gone before it began."""
 
     def __init__(self, services: ApiServices, order: LiveOrder, stream: HeardStream, body: _Body) -> None:
-        super().__init__(body.pieces, headers=_headers(order, stream), media_type=body.media_type)
+        super().__init__(body.pieces, headers=_headers(order, stream, body.ignored), media_type=body.media_type)
         self._services = services
         self._order = order
         self._stream = stream
@@ -54,6 +55,7 @@ class SpeechAnswerStream(StreamingResponse):
 class _Body:
     pieces: AsyncIterator[bytes]
     media_type: str
+    ignored: tuple[str, ...]
 
 
 async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> StreamingResponse:
@@ -61,13 +63,18 @@ async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOr
 
     Raises a `HttpProblem` or a `StorageError`.
     """
-    wanted = await run_sync(live_order, services, tenant, order, LiveTextMode.WHOLE)
+
+    def look_up(wish: Wish) -> tuple[LiveOrder, Wish]:
+        return live_order(services, tenant, wish.order, LiveTextMode.WHOLE), wish
+
+    is_strict = services.settings.strict_speech
+    wanted, wish = await run_sync(lambda: without_what_cannot_be(order, look_up, is_strict=is_strict))
     try:
         stream = await services.live.open(tenant, wanted, caller_key() or "")
         with _ended_by_error(stream):
             chunks = stream.chunks()
             first = await anext(chunks, None)
-            body = _body(services, order, stream, _from(first, chunks))
+            body = _body(services, wish, stream, _from(first, chunks))
             return SpeechAnswerStream(services, wanted, stream, body)
     except BaseException:
         await _forget(services, wanted)
@@ -83,22 +90,24 @@ def _ended_by_error(stream: HeardStream) -> Generator[None]:
         raise
 
 
-def _body(services: ApiServices, order: SpeechOrder, stream: HeardStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
+def _body(services: ApiServices, wish: Wish, stream: HeardStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
+    order = wish.order
     encoder = speech_encoder(order.response_format, stream.sample_rate_hz, order.speed)
     is_heavy = costs_time(order.response_format, order.speed)
     pieces = _pieces(services, encoder, chunks, is_heavy=is_heavy)
     if order.stream_format == "sse":
-        return _Body(_events(order, stream, pieces), EVENT_STREAM)
-    return _Body(pieces, MEDIA_TYPES[order.response_format])
+        return _Body(_events(wish, stream, pieces), EVENT_STREAM, wish.ignored)
+    return _Body(pieces, MEDIA_TYPES[order.response_format], wish.ignored)
 
 
-def _headers(order: LiveOrder, stream: HeardStream) -> dict[str, str]:
+def _headers(order: LiveOrder, stream: HeardStream, ignored: Sequence[str]) -> dict[str, str]:
     return {
         "Cache-Control": "no-store",
         "X-Accel-Buffering": "no",
         "X-Sample-Rate": str(stream.sample_rate_hz),
         "X-Stream-Id": stream.id,
         **spoken_headers(order.narration.model, order.narration.voice),
+        **ignored_header(named(ignored)),
     }
 
 
@@ -128,22 +137,27 @@ async def _encoded(services: ApiServices, encoder: SpeechEncoder, pcm: bytes, *,
     return await run_sync(encoder.add, pcm, limiter=services.live_encoders)
 
 
-async def _events(order: SpeechOrder, stream: HeardStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+async def _events(wish: Wish, stream: HeardStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
     """OpenAI's. The status is long sent, so that what breaks the stream is an event too."""
     try:
         async for piece in pieces:
-            audio = base64.b64encode(piece).decode()
-            yield _event("speech.audio.delta", audio=audio, response_format=order.response_format)
+            yield delta_event(wish, piece)
     except HttpProblem as problem:
         logger.warning("live stream broken off", extra={"stream": stream.id, "code": problem.code})
         yield _event("speech.audio.error", error=openai_error(problem))
         return
     usage = stream.usage
-    yield _event(
-        "speech.audio.done",
-        usage=SpokenUsage.of(usage.chars, usage.audio_s).model_dump(),
-        findings=list(stream.findings),
-    )
+    yield done_event(wish, SpokenUsage.of(usage.chars, usage.audio_s), stream.findings)
+
+
+def delta_event(wish: Wish, piece: bytes) -> bytes:
+    audio = base64.b64encode(piece).decode()
+    return _event("speech.audio.delta", audio=audio, response_format=wish.order.response_format)
+
+
+def done_event(wish: Wish, usage: SpokenUsage, findings: Sequence[str]) -> bytes:
+    said: dict[str, JsonValue] = {"findings": [*findings], "ignored": [*wish.ignored]}
+    return _event("speech.audio.done", usage=usage.model_dump(), **said)
 
 
 def _event(kind: str, **fields: JsonValue) -> bytes:

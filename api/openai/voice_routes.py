@@ -26,7 +26,7 @@ from storage.ids import TenantId
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import VoiceCacheRecord, VoiceRecord
 
-router = APIRouter(prefix="/v1/audio/voices", tags=["audio"], route_class=IdempotentRoute)
+router = APIRouter(prefix="/v1/audio", tags=["audio"], route_class=IdempotentRoute)
 
 MAX_LISTED = 1_000
 """This shape has no pages; `/v1/voices` has."""
@@ -35,19 +35,32 @@ _PROGRESS: tuple[ShownState, ...] = ("failed", "stale", "pending", "processing",
 """What is told of several caches: the first of these that one of them is."""
 
 
-@router.get("", response_model=audio_schemas.AudioVoices, response_model_exclude_none=True)
-def list_audio_voices(tenant: Tenant, services: Services) -> audio_schemas.AudioVoices:
-    """The models' own voices by name, then those that were uploaded."""
+@router.get("/voices", response_model=audio_schemas.AudioVoices, response_model_exclude_none=True)
+def list_audio_voices(
+    tenant: Tenant,
+    services: Services,
+    legacy: Annotated[bool, Query(description="names alone")] = False,  # noqa: FBT002 - of Kokoro-FastAPI's
+) -> audio_schemas.AudioVoices:
+    """The models' own voices, then those that were uploaded."""
     own = services.voices.list(tenant, None, MAX_LISTED).voices
-    names = [voice.name for voice in built_in_voices(services.models.list())]
-    return audio_schemas.AudioVoices(
-        voices=(*names, *(record.name for record in own)),
-        uploaded_voices=tuple(_uploaded(record) for record in own),
-    )
+    built_in = built_in_voices(services.models.list())
+    voices = [audio_schemas.NamedChoice(id=voice.name, name=voice.name) for voice in built_in]
+    voices += [audio_schemas.NamedChoice(id=record.id, name=record.name) for record in own]
+    listed = tuple(voice.name for voice in voices) if legacy else tuple(voices)
+    uploaded = tuple(_uploaded(record) for record in own)
+    return audio_schemas.AudioVoices(voices=listed, data=listed, uploaded_voices=uploaded)
+
+
+@router.get("/models", response_model=audio_schemas.AudioModels)
+def list_audio_models(_: Tenant, services: Services) -> audio_schemas.AudioModels:
+    """As Open WebUI reads models; `/v1/models` says more of each."""
+    cards = served_models(services.models.list())
+    models = tuple(audio_schemas.NamedChoice(id=card.name, name=card.name) for card in cards)
+    return audio_schemas.AudioModels(models=models, data=models)
 
 
 @router.post(
-    "",
+    "/voices",
     response_model=audio_schemas.AudioVoiceCreated,
     response_model_exclude_none=True,
     openapi_extra=form_body(audio_schemas.AudioVoiceForm),
@@ -59,7 +72,7 @@ async def post_audio_voice(request: Request, tenant: Tenant, services: Services)
     return audio_schemas.AudioVoiceCreated(voice=_uploaded(created.voice))
 
 
-@router.get("/{name}", response_model=audio_schemas.AudioVoice, response_model_exclude_none=True)
+@router.get("/voices/{name}", response_model=audio_schemas.AudioVoice, response_model_exclude_none=True)
 def get_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_schemas.AudioVoice:
     """One that a model has, one of yours, or a name that stands for one."""
     cards = services.models.list()
@@ -90,7 +103,7 @@ def _stand_in(services: ApiServices, name: str, cards: Sequence[ModelCard]) -> a
     return audio_schemas.AudioVoice(name=name, models=tuple(found.models), alias_of=found.name)
 
 
-@router.delete("/{name}", response_model=audio_schemas.AudioVoiceDeleted)
+@router.delete("/voices/{name}", response_model=audio_schemas.AudioVoiceDeleted)
 def delete_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_schemas.AudioVoiceDeleted:
     record = _by_name(services, tenant, name)
     services.voices.delete(tenant, record.id)
@@ -98,7 +111,7 @@ def delete_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_s
     return audio_schemas.AudioVoiceDeleted(message=f"Voice '{record.name}' deleted successfully")
 
 
-@router.post("/{name}/cache", status_code=202, response_model=audio_schemas.AudioVoiceCached)
+@router.post("/voices/{name}/cache", status_code=202, response_model=audio_schemas.AudioVoiceCached)
 def cache_audio_voice(
     tenant: Tenant,
     services: Services,

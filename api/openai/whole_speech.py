@@ -16,8 +16,9 @@ from api.jobs.answers.waiting import wait_until_ended
 from api.jobs.segments.planned_job import narration_of
 from api.jobs.submission.submission import accept_narration
 from api.openai.headers import spoken_headers
+from api.openai.leniency import Wish, ignored_header, named, without_what_cannot_be
 from api.openai.media_types import MEDIA_TYPES
-from api.openai.orders import job_request, said_otherwise, stored_as
+from api.openai.orders import IGNORED, job_request, said_otherwise, stored_as
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobState
@@ -45,7 +46,18 @@ def accept(
 ) -> Accepted:
     if key and (replayed := find_response(services.jobs, tenant, key)):
         return Accepted(replayed, replayed=True)
-    request = job_request(order, spoken_names(services, tenant, order, services.models.list()))
+    return without_what_cannot_be(
+        order,
+        lambda wish: _accepted(services, tenant, wish, key, api_url, is_async=is_async),
+        is_strict=services.settings.strict_speech,
+    )
+
+
+def _accepted(
+    services: ApiServices, tenant: TenantId, wish: Wish, key: IdempotencyKey | None, api_url: str, *, is_async: bool
+) -> Accepted:
+    names = spoken_names(services, tenant, wish.order, services.models.list())
+    request = job_request(wish.order, names, named(wish.ignored))
     if not is_async:
         request = request.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=PATIENCE_S)})
     try:
@@ -99,7 +111,7 @@ def whole_answer(services: ApiServices, record: JobRecord, order: SpeechOrder, i
     content = whole_audio(services, record, order)
     request = narration_of(record).request
     headers = {"X-Job-Id": record.id, "X-Sample-Rate": str(record.sample_rate_hz)}
-    headers |= spoken_headers(request.model, request.voice)
+    headers |= spoken_headers(request.model, request.voice) | ignored_header(record.metadata.get(IGNORED, ""))
     if is_replay:
         headers["Idempotency-Replayed"] = "true"
     if found := _findings(services, record):

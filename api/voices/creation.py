@@ -25,7 +25,7 @@ from api.http.problems.problem import (
 )
 from api.services.container import ApiServices
 from api.voices.caches.submission import order_caches
-from api.voices.consent import consent_of
+from api.voices.consent import consent_of, stated
 from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
 from api.voices.matching import cloning_models
 from api.voices.names import built_in_speaker
@@ -71,7 +71,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadFo
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
     form = parse_fields(VoiceForm, fields)
     _require_one_source(upload, embedding_text)
-    consent = consent_of(form.consent, tenant)
+    consent = consent_of(stated(services.settings, form.consent), tenant)
     await run_sync(_require_free_name, services, tenant, form.name)
     is_prepared = form.precompute == "true"
     if is_prepared:
@@ -105,7 +105,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
     form = parse_fields(RecordingForm, upload.fields)
     if SAMPLE_FIELD not in upload.files:
         raise _missing_source()
-    consent = consent_of(form.consent, tenant)
+    consent = consent_of(stated(services.settings, form.consent), tenant)
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
     source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)

@@ -372,7 +372,7 @@ class StreamOptions(TypedDict, total=False):
     consent: with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees
     language: a language of the model, by name or tag; absent: `auto`
     instructions: how to speak, in your words; for a voice design model: who speaks
-    speed: speed factor at constant pitch, pauses included
+    speed: speed factor at constant pitch; spoken from 0.5 to 2
     non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; `false`: as it
         speaks. Absent: whole, as all speech, but on a socket, where text is still being written
     seed: the same text and seed give the same speech; absent: at random

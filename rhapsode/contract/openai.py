@@ -5,17 +5,18 @@ from __future__ import annotations
 import enum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, SkipValidation, model_validator
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Answer, Choice, Id, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, Instructions
 from rhapsode.contract.jobs.options import Repeatability, Sampling
-from rhapsode.contract.jobs.output import Speed
 from rhapsode.contract.jobs.request import Consent, Embedding, ReferenceAudio
 
 MAX_INPUT_CHARS = 4_096
 """As OpenAI's; a longer text is a job."""
+
+OpenAiSpeed = Annotated[float, Field(ge=0.25, le=4, description="speed factor at constant pitch; spoken from 0.5 to 2")]
 
 SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 
@@ -86,17 +87,18 @@ class VoiceOfCall(RequestBody):
 
 
 class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
-    """What is said, and how it comes back.
+    """What is said, and how it comes back. `X-Ignored` names fields that are unknown, or beyond the model.
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
-    `speed`: from 0.5 to 2; OpenAI's is from 0.25 to 4.
     `stream`, `stream_format`: either has the audio sent while it is made. Without them `pcm` is too, as it is played at
     once; all else is sent whole, and checked.
     """
 
+    model_config = ConfigDict(extra="allow")
+
     input: str
     response_format: SpeechFormat = "mp3"
-    speed: Speed = 1.0
+    speed: OpenAiSpeed = 1.0
     stream: bool | None = Field(default=None, description="send audio while it is made")
     stream_format: Literal["audio", "sse"] | None = Field(
         default=None, description="send audio while it is made: its bytes, or events `speech.audio.delta` with them"
@@ -150,20 +152,24 @@ MAX_BATCH_ITEMS = 32
 class BatchedSpeech(VoiceOfCall, Sampling):
     """One text of a batch; what is absent is as the batch has it."""
 
+    model_config = ConfigDict(extra="allow")
+
     input: str
     response_format: SpeechFormat | None = None
-    speed: Speed | None = None
+    speed: OpenAiSpeed | None = None
     non_streaming_mode: bool | None = None
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
 
 
 class SpeechBatch(VoiceOfCall, Sampling):
     """Several texts, each whole and checked, in one answer. Fields beside `items` are those of every item that does not
-    say otherwise."""
+    say otherwise. Each item is read for itself."""
 
-    items: Annotated[list[BatchedSpeech], Field(min_length=1, max_length=MAX_BATCH_ITEMS)]
+    model_config = ConfigDict(extra="allow")
+
+    items: Annotated[list[SkipValidation[BatchedSpeech]], Field(min_length=1, max_length=MAX_BATCH_ITEMS)]
     response_format: SpeechFormat = "wav"
-    speed: Speed = 1.0
+    speed: OpenAiSpeed = 1.0
     non_streaming_mode: bool | None = None
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
 
@@ -190,13 +196,17 @@ class SpokenUsage(Answer):
 
 
 class SpokenItem(Answer):
-    """One text of a batch. `audio_data`: its audio in base64, of `media_type`. `error`: why there is none."""
+    """One text of a batch. `audio_data`: its audio in base64, of `media_type`. `error`: why there is none.
+
+    `ignored`: as `X-Ignored`.
+    """
 
     index: int
     status: Literal["success", "error"]
     audio_data: str | None = None
     media_type: str | None = None
     usage: SpokenUsage | None = None
+    ignored: str | None = None
     error: str | None = None
     code: str | None = None
     job_id: Id | None = None

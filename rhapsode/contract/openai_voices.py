@@ -27,11 +27,29 @@ class UploadedVoice(Answer):
     speaker_description: str | None = None
 
 
-class AudioVoices(Answer):
-    """`voices`: every name that can be spoken with; `uploaded_voices`: the newest thousand of your own."""
+class NamedChoice(Answer):
+    """`id`: what `voice` or `model` of `POST /v1/audio/speech` takes."""
 
-    voices: tuple[str, ...]
+    id: str
+    name: str
+
+
+class AudioVoices(Answer):
+    """`voices`, and the same in `data`: every voice that can speak. `uploaded_voices`: the newest thousand of your own.
+
+    With `?legacy=true`, `voices` and `data` are names.
+    """
+
+    voices: tuple[NamedChoice, ...] | tuple[str, ...]
+    data: tuple[NamedChoice, ...] | tuple[str, ...]
     uploaded_voices: tuple[UploadedVoice, ...]
+
+
+class AudioModels(Answer):
+    """`models`, and the same in `data`: the models that a worker speaks with now."""
+
+    models: tuple[NamedChoice, ...]
+    data: tuple[NamedChoice, ...]
 
 
 class AudioVoice(Answer):

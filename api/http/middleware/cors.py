@@ -21,7 +21,7 @@ SENT = (
 
 SHOWN = (
     *("ETag", "Idempotency-Replayed", "Location", "Preference-Applied", "RateLimit", "RateLimit-Policy"),
-    *("Retry-After", "X-Audio-Partial", "X-Job-Id", "X-Request-ID", "X-Segments-Missing"),
+    *("Retry-After", "X-Audio-Partial", "X-Ignored", "X-Job-Id", "X-Request-ID", "X-Segments-Missing"),
 )
 """Header fields of answers that a page may read beyond those that any may."""
 

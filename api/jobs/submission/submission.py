@@ -16,6 +16,7 @@ from api.jobs.submission.decision import decide
 from api.jobs.submission.facts import look_up
 from api.jobs.submission.storing import store
 from api.services.intake import JobIntake
+from api.voices.consent import with_consent
 from rhapsode.contract.jobs.request import JobRequest
 from storage.ids import JobId, TenantId, new_job_id
 from storage.jobs.submissions import IdempotencyKey
@@ -53,6 +54,7 @@ def accept_narration(
 
     Raises a `Problem` or a `StorageError`.
     """
+    request = with_consent(intake.settings, request)
     facts = look_up(intake, tenant, request, chosen or new_job_id(), api_url)
     decision = decide(request, facts)
     refuse_unreachable(intake.queue_positions, decision.submission)

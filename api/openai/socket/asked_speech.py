@@ -14,6 +14,7 @@ from api.access.caller_key import caller_key
 from api.http.parsing import parse_fields
 from api.http.problems.problem import FieldViolation, invalid
 from api.live.speech import LiveSpeech
+from api.openai.leniency import refuse_unknown
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.socket.actions import FoundVoice, Message
 from api.openai.socket.utterance import SocketUtterance, SoundFormat, StreamedSound, WholeSound
@@ -85,7 +86,9 @@ def parse_order(fields: Message) -> SpeechOrder:
     if found := [each for each in strange if (each.pointer or "")[1:] in fields]:
         raise invalid(found)
     given: dict[str, JsonValue] = {**fields, "input": ANY_TEXT, "stream": True}
-    return parse_fields(SpeechOrder, given)
+    order = parse_fields(SpeechOrder, given)
+    refuse_unknown(order)
+    return order
 
 
 def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, FoundVoice]:

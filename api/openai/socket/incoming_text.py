@@ -12,6 +12,9 @@ from api.http.problems.problem import invalid_field, text_too_long
 from rhapsode.contract.speakable_text import check_prose
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word, is_speakable
 
+NOTHING_SPEAKABLE = "nothing_speakable"
+"""In the findings of a text without a letter or digit, which has no audio."""
+
 
 class IncomingText:
     def __init__(self, max_chars: int) -> None:
@@ -28,12 +31,14 @@ class IncomingText:
         return self._taken(text)
 
     def end(self) -> str:
-        """The rest. Raises the `Problem` of a text that cannot be spoken; no text at all is `""`, and not begun."""
+        """The rest. Raises the `Problem` of a text that cannot be spoken. Without a letter or digit it is not begun."""
         half, self._half = self._half, ""
-        rest = self._taken(half)
-        if not self.has_begun and "".join(self._held).strip():
-            raise invalid_field("/text", "nothing_speakable", "the text has no letter or digit that could be spoken")
-        return rest
+        return self._taken(half)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is a text and nothing in it to speak."""
+        return not self.has_begun and bool("".join(self._held).strip())
 
     def _taken(self, text: str) -> str:
         self.num_chars += len(text)

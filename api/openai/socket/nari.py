@@ -31,7 +31,7 @@ from api.openai.socket.actions import (
     Stop,
     UtteranceOutcome,
 )
-from api.openai.socket.incoming_text import IncomingText
+from api.openai.socket.incoming_text import NOTHING_SPEAKABLE, IncomingText
 from api.openai.socket.refusals import NORMAL, ending, error_fields, goodbye
 from rhapsode.contract.speech_socket import (
     MAX_UTTERANCE_CHARS,
@@ -190,6 +190,9 @@ class NariMachine:
         self._require(_State.TAKING, "no request takes text now")
         self._count(end.sequence)
         rest = self._text.end()
+        if self._text.is_silent:
+            done = self._done("stop", [NOTHING_SPEAKABLE], dict(UtteranceOutcome((), 0, 0.0).usage))
+            return [self._ack(end.type, end.sequence), done, *self._ended(Close(NORMAL, "response.done"))]
         if not self._text.has_begun:
             raise invalid_field("/text", "empty_text", "there is no text to speak")
         self._state = _State.ENDING

@@ -26,7 +26,7 @@ from api.openai.socket.actions import (
     Stop,
     UtteranceOutcome,
 )
-from api.openai.socket.incoming_text import IncomingText
+from api.openai.socket.incoming_text import NOTHING_SPEAKABLE, IncomingText
 from api.openai.socket.refusals import NORMAL, ending, error_fields, goodbye
 from rhapsode.contract.openai import MAX_INPUT_CHARS
 from rhapsode.contract.speech_socket import (
@@ -199,6 +199,8 @@ class StreamingTextMachine:
         except HttpProblem as problem:
             self._state = _State.ENDING
             return [Stop(), *self.failed(problem)]
+        if self._text.is_silent:
+            return self._over(findings=[NOTHING_SPEAKABLE])
         if not self._text.has_begun:
             return self._over()
         self._spoken.append(rest)

@@ -8,6 +8,7 @@ from api.acceptance.acceptance import Accepted, find_response, submit_with_input
 from api.http.problems.problem import invalid_field, problem
 from api.services.intake import JobIntake
 from api.voices.caches.view import shown_state
+from api.voices.consent import stated
 from api.voices.manifest import listed_voices
 from api.voices.matching import cache_request, choose_mode, choose_model, cloning_models, modes_of, reference
 from api.webhooks.job_webhook import choose_webhook
@@ -57,7 +58,9 @@ def order_many_caches(
     mode = None if order.mode is None else CacheMode(order.mode)
     voices: Sequence[PlannedVoice]
     if order.manifest is not None:
-        voices = listed_voices(intake.artifacts, tenant, order.manifest, card, cards, mode)
+        consent = stated(intake.settings, order.manifest.consent)
+        manifest = order.manifest.model_copy(update={"consent": consent})
+        voices = listed_voices(intake.artifacts, tenant, manifest, card, cards, mode)
     elif order.voices is not None:
         voices = [_reference(record, card, mode) for record in _named(intake, tenant, order.voices)]
     else:

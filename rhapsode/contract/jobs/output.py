@@ -189,11 +189,13 @@ class Destination(RequestBody):
     prefix: Folders
 
 
+MIN_SPEED, MAX_SPEED = 0.5, 2
+
 Speed = Annotated[
     float,
     Field(
-        ge=0.5,
-        le=2,
+        ge=MIN_SPEED,
+        le=MAX_SPEED,
         description="speed factor at constant pitch, pauses included",
     ),
 ]

@@ -28,7 +28,7 @@ def _jobs(api: ServedApi, count: int) -> None:
         time.sleep(0.01)
 
 
-def _work(api: ServedApi, count: int) -> None:
+def _work(api: ServedApi, count: int, passing: int) -> None:
     """A worker's part: all jobs are spoken but the one that does not pass."""
     _jobs(api, count)
     for _ in range(count):
@@ -40,7 +40,7 @@ def _work(api: ServedApi, count: int) -> None:
             api.jobs.fail(item.lease, JobError("segment_quality", "segment 0 failed its checks in every attempt", 0))
         else:
             commit(api, item)
-    for _ in range(count - 1):
+    for _ in range(passing):
         item = claim(api, CPU_QUEUE)
         [form] = item.narration.request.output.formats
         audio = wav_header(len(PCM) // 2, 24_000) + PCM
@@ -51,12 +51,12 @@ def _work(api: ServedApi, count: int) -> None:
 
 def test_each_text_has_its_own_answer(api: ServedApi) -> None:
     items = [
-        {"input": "Hello."},
+        {"input": "Hello.", "lang_code": "a"},
         {"input": "Goodbye.", "response_format": "pcm", "speaker": "bob", "temperature": 0.5},
         {"input": "Nobody says this.", "voice": "nobody"},
         {"input": "This does not pass."},
     ]
-    worker = threading.Thread(target=_work, args=(api, 3))
+    worker = threading.Thread(target=_work, args=(api, 3, 2))
     worker.start()
 
     answer = api.http.post("/v1/audio/speech/batch", json={"model": "tts-1", "voice": "alice", "items": items})
@@ -64,8 +64,9 @@ def test_each_text_has_its_own_answer(api: ServedApi) -> None:
 
     assert answer.status_code == 200, answer.text
     told = answer.json()
-    assert (told["total"], told["succeeded"], told["failed"]) == (4, 2, 2)
     first, second, third, fourth = told["results"]
+    assert (first["ignored"], "ignored" in second) == ("lang_code", False)
+    assert (told["total"], told["succeeded"], told["failed"]) == (4, 2, 2)
     assert base64.b64decode(first["audio_data"]) == wav_header(len(PCM) // 2, 24_000) + PCM
     assert (first["status"], first["media_type"], first["usage"]["input_chars"]) == ("success", "audio/wav", 6)
     assert (second["media_type"], base64.b64decode(second["audio_data"])) == ("audio/pcm", PCM)
@@ -81,16 +82,36 @@ def test_each_text_has_its_own_answer(api: ServedApi) -> None:
     [
         ({"items": []}, 422),
         ({"items": [{"input": "Hello."}] * 33}, 422),
-        ({"items": [{"input": "a " * 2_048 + "b"}]}, 413),
         ({"items": [{"input": "a " * 2_000}] * 5}, 413),
-        ({"items": [{"input": "Hello.", "pitch": 2}]}, 422),
-        ({"items": [{"input": "Hello.", "temperature": 0.5}], "do_sample": False}, 422),
+        ({"items": [{"input": "Hello."}], "speed": "fast"}, 422),
+        ({"items": {"input": "Hello."}}, 422),
         ({}, 422),
     ],
 )
 def test_what_is_no_batch_is_refused_whole(api: ServedApi, body: dict[str, object], status: int) -> None:
     assert api.http.post("/v1/audio/speech/batch", json=body).status_code == status
     assert api.http.get("/v1/jobs").json()["data"] == []
+
+
+def test_an_item_that_is_no_order_fails_alone(api: ServedApi) -> None:
+    wrong: list[tuple[object, str]] = [
+        ({"input": 7}, "invalid_request"),
+        ("Hello.", "invalid_request"),
+        ({}, "invalid_request"),
+        ({"input": "Hello.", "temperature": 0.5}, "invalid_request"),
+        ({"input": "a " * 2_048 + "b"}, "payload_too_large"),
+    ]
+    items = [*(item for item, _ in wrong), {"input": "Hello.", "do_sample": True}]
+    worker = threading.Thread(target=_work, args=(api, 1, 1))
+    worker.start()
+
+    answer = api.http.post("/v1/audio/speech/batch", json={"voice": "alice", "do_sample": False, "items": items})
+    join_in_time(worker)
+
+    assert answer.status_code == 200, answer.text
+    *failed, spoken = answer.json()["results"]
+    assert [(each["status"], each["code"]) for each in failed] == [("error", code) for _, code in wrong]
+    assert (spoken["status"], spoken["index"]) == ("success", len(wrong))
 
 
 def test_a_caller_who_goes_takes_all_along(api: ServedApi) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from api.settings import ApiSettings
 from rhapsode.contract.jobs.states import JobState
 from storage.audio.wav import wav_header
 from storage.jobs.record import ArtifactRecord, JobError
@@ -18,7 +19,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact
 from storage.queue.worker_slots import WorkerSlots
 from storage.segments.results import SegmentReport
-from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, commit, start_job
+from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, commit, serve, start_job
 from tests.threads import join_in_time
 
 ORDER = {"model": "small", "input": "The wind and the sun were disputing.", "voice": "alice"}
@@ -83,6 +84,7 @@ def test_the_audio_is_the_answer(api: ServedApi, form: str, media_type: str, con
     answer = answered(api, speak_soon, response_format=form, stream=False)
 
     assert (answer.status_code, answer.headers["content-type"], answer.content) == (200, media_type, content)
+    assert int(answer.headers["content-length"]) == len(content)
     job = api.http.get(f"/v1/jobs/{answer.headers['x-job-id']}").json()
     assert (job["state"], job["request"]["priority"], job["request"]["voice"]) == ("succeeded", "high", "Alice")
 
@@ -104,7 +106,6 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"input": "a" * 4_097}, 413, "input", "payload_too_large"),
         ({"model": "tts-9"}, 404, "model", "model_not_available"),
         ({"voice": "nobody"}, 404, "voice", "voice_not_found"),
-        ({"speed": 0.25}, 422, "speed", "invalid_request"),
         ({"response_format": "m4b"}, 422, "response_format", "invalid_request"),
         ({"stream_format": "ogg"}, 422, "stream_format", "invalid_request"),
         ({"stream_format": "sse", "stream": False}, 422, None, "invalid_request"),
@@ -118,14 +119,13 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"task_type": "Song"}, 422, "task_type", "invalid_request"),
         ({"task_type": "VoiceDesign"}, 422, "task_type", "invalid_request"),
         ({"task_type": "Base"}, 422, "task_type", "invalid_request"),
-        ({"ref_text": "Hello."}, 422, "ref_text", "invalid_request"),
-        ({"x_vector_only_mode": True}, 422, "x_vector_only_mode", "invalid_request"),
         ({"ref_audio": "https://example.com/a.wav"}, 422, "ref_audio", "invalid_request"),
         ({"instructions": "Whisper.\x07"}, 422, "instructions", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),
         ({"reuse": "no"}, 422, "reuse", "invalid_request"),
         ({"reproducibility": "strict"}, 422, "reproducibility", "invalid_request"),
-        ({"pitch": 2}, 422, "pitch", "invalid_request"),
+        ({"speed": 0.2}, 422, "speed", "invalid_request"),
+        ({"speed": "1.0"}, 422, "speed", "invalid_request"),
     ],
 )
 def test_a_refusal_has_openais_shape(
@@ -137,6 +137,55 @@ def test_a_refusal_has_openais_shape(
     error = answer.json()["error"]
     assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
     assert api.http.get("/v1/jobs").json()["data"] == []
+
+
+BEYOND = [
+    ({"speed": 0.25}, "speed"),
+    ({"speed": 4}, "speed"),
+    ({"instructions": "Whisper."}, "instructions"),
+    ({"ref_text": "Hello."}, "ref_text"),
+    ({"x_vector_only_mode": True}, "x_vector_only_mode"),
+    ({"lang_code": "a"}, "lang_code"),
+    ({"volume_multiplier": 1.5}, "volume_multiplier"),
+    ({"pitch": None, "né\n,": {"deep": [1]}}, "pitch, n%C3%A9%0A%2C"),
+]
+"""Fields that other servers have, or other models, and what names them."""
+
+
+@pytest.mark.parametrize(("change", "ignored"), BEYOND)
+def test_what_is_unknown_or_beyond_the_model_is_named_and_the_text_is_spoken(
+    api: ServedApi, change: dict[str, Any], ignored: str
+) -> None:
+    api.models.publish(dataclasses.replace(SMALL, accepts_instructions=False))
+    key = {"Idempotency-Key": "beyond"}
+
+    answer = answered(api, speak_soon, key, **change)
+    again = api.http.post("/v1/audio/speech", json=ORDER | change, headers=key)
+
+    assert (answer.status_code, answer.headers["x-ignored"]) == (200, ignored)
+    assert (again.headers["x-ignored"], again.headers["idempotency-replayed"]) == (ignored, "true")
+    request = api.http.get(f"/v1/jobs/{answer.headers['x-job-id']}").json()["request"]
+    assert (request["instructions"], request["output"]["speed"] in (0.5, 1, 2)) == ("", True)
+
+
+def test_what_is_done_as_asked_is_not_named(api: ServedApi) -> None:
+    assert "x-ignored" not in answered(api, speak_soon, speed=2, seed=3).headers
+
+
+@pytest.fixture
+def strict(api_settings: ApiSettings) -> Iterator[ServedApi]:
+    with serve(api_settings.model_copy(update={"strict_speech": True})) as served:
+        served.models.publish(dataclasses.replace(SMALL, accepts_instructions=False))
+        yield served
+
+
+def test_one_setting_refuses_what_is_unknown_or_beyond_the_model(strict: ServedApi) -> None:
+    for change, ignored in BEYOND:
+        answer = strict.http.post("/v1/audio/speech", json=ORDER | change)
+
+        assert answer.status_code == 422, change
+        assert answer.json()["error"]["param"] == ignored.partition(",")[0]
+    assert strict.http.get("/v1/jobs").json()["data"] == []
 
 
 @pytest.mark.parametrize(

@@ -139,10 +139,7 @@ def test_an_embedding_comes_as_a_list_of_exactly_as_many_numbers(cloning: Served
     assert (request["model"], request["voice"]) == ("base", "speaker_embedding")
     short = given | {"speaker_embedding": EMBEDDING.tolist()[:-1]}
     assert f"{len(EMBEDDING)} numbers, not {len(EMBEDDING) - 1}" in refused(cloning, **short)[1]
-    assert refused(cloning, **given, x_vector_only_mode=False)[0] == "x_vector_only_mode"
-    assert refused(cloning, **given, ref_text="Hello.")[0] == "ref_text"
     assert refused(cloning, **given, ref_audio="https://example.com/a.wav")[1].startswith("`ref_audio` and")
-    assert refused(cloning, **given, voice="Alice")[0] == "voice"
     assert refused(cloning, speaker_embedding=EMBEDDING.tolist())[0] == "consent"
 
 
@@ -176,14 +173,46 @@ def test_a_recording_is_an_upload_too_and_jobs_take_it(cloning: ServedApi) -> No
     assert (job["request"]["model"], job["request"]["own_voice"]["mode"]) == ("base", "in_context")
 
 
+BESIDE_RECORDINGS = [
+    ({"x_vector_only_mode": True, "ref_text": "Hello."}, "ref_text"),
+    ({"instructions": "Softly."}, "instructions"),
+    ({"voice": "Alice"}, "voice"),
+    ({"speaker": "somebody"}, "speaker"),
+]
+
+
+@pytest.mark.parametrize("brought", ["ref_audio", "speaker_embedding"])
+@pytest.mark.parametrize(("fields", "ignored"), BESIDE_RECORDINGS)
+def test_what_a_brought_voice_does_not_go_with_is_ignored(
+    cloning: ServedApi, fields: dict[str, str], ignored: str, brought: str
+) -> None:
+    given = {"ref_audio": data_url(recording()), "speaker_embedding": EMBEDDING.tolist()}
+    order = TEXT | fields | {brought: given[brought], "consent": CONSENT}
+
+    answer = cloning.http.post("/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
+
+    assert (answer.status_code, answer.headers["x-ignored"]) == (202, ignored)
+    assert answer.json()["metadata"] == {"ignored": ignored}
+    assert answer.json()["request"]["voice"] == brought
+
+
+@pytest.fixture
+def strict(api_settings: ApiSettings) -> Iterator[ServedApi]:
+    with serve(api_settings.model_copy(update={"strict_speech": True})) as api:
+        api.models.publish(BASE)
+        yield api
+
+
+def test_one_setting_refuses_what_a_brought_voice_does_not_go_with(strict: ServedApi) -> None:
+    for fields, param in BESIDE_RECORDINGS[:3]:
+        assert refused(strict, ref_audio=data_url(recording()), consent=CONSENT, **fields)[0] == param
+
+
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
         ({}, "consent"),
         ({"consent": "no"}, "consent"),
-        ({"consent": CONSENT, "x_vector_only_mode": True, "ref_text": "Hello."}, "ref_text"),
-        ({"consent": CONSENT, "instructions": "Softly."}, "instructions"),
-        ({"consent": CONSENT, "voice": "Alice"}, "voice"),
         ({"consent": CONSENT, "model": "small"}, "ref_audio"),
     ],
 )

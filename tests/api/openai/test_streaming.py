@@ -181,6 +181,45 @@ def test_a_stream_is_stretched_as_a_file_is(api: ServedApi, worker: ScriptedWork
     assert speak(api, speed=1.5).content == stretched(expected(TEXT, seed=3), RATE_HZ, 1.5)
 
 
+BEYOND: dict[str, object] = {"speed": 3, "lang_code": "a", "ref_text": "Hello."}
+
+
+def test_a_stream_is_spoken_without_what_cannot_be_and_names_it(api: ServedApi, worker: ScriptedWorker) -> None:
+    answer = speak(api, **BEYOND)
+    done = events(speak(api, **BEYOND, stream_format="sse"))[-1]
+
+    assert answer.content == stretched(expected(TEXT, seed=3), RATE_HZ, 2)
+    assert answer.headers["x-ignored"] == "lang_code, speed, ref_text"
+    assert done["ignored"] == ["lang_code", "speed", "ref_text"]
+
+
+@pytest.mark.parametrize("text", ["...", "🙂", " — \n"])
+@pytest.mark.parametrize("form", ["mp3", "opus", "aac", "flac", "wav", "pcm"])
+def test_a_text_without_a_letter_is_a_short_silence(
+    api: ServedApi, worker: ScriptedWorker, text: str, form: str
+) -> None:
+    before = len(worker.opened)
+
+    streamed, whole = (speak(api, input=text, response_format=form, stream=each) for each in (True, False))
+
+    assert (streamed.status_code, streamed.headers["x-ignored"]) == (200, "input")
+    assert (whole.status_code, whole.headers["x-ignored"], whole.content) == (200, "input", streamed.content)
+    assert len(worker.opened) == before
+    if form == "pcm":
+        assert whole.content == bytes(2 * RATE_HZ // 5)
+        return
+    with av.open(io.BytesIO(whole.content), "r") as opened:
+        seconds = sum(frame.samples / frame.sample_rate for frame in opened.decode(audio=0))
+    assert 0.19 < seconds < 0.4
+
+
+def test_a_silence_is_sent_as_events_too(api: ServedApi, worker: ScriptedWorker) -> None:
+    delta, done = events(speak(api, input="...", stream=None, stream_format="sse"))
+
+    assert base64.b64decode(delta["audio"]) == bytes(2 * RATE_HZ // 5)
+    assert (done["type"], done["ignored"], done["usage"]["input_chars"]) == ("speech.audio.done", ["input"], 0)
+
+
 def test_events_have_the_audio_and_at_the_end_its_cost(api: ServedApi, worker: ScriptedWorker) -> None:
     answer = speak(api, stream=None, stream_format="sse", response_format="wav")
 
@@ -189,7 +228,7 @@ def test_events_have_the_audio_and_at_the_end_its_cost(api: ServedApi, worker: S
     assert {delta["type"] for delta in deltas} == {"speech.audio.delta"}
     audio = b"".join(base64.b64decode(delta["audio"]) for delta in deltas)
     assert audio[HEADER_BYTES:] == expected(TEXT, seed=3)
-    assert (done["type"], done["findings"]) == ("speech.audio.done", [])
+    assert (done["type"], done["findings"], done["ignored"]) == ("speech.audio.done", [], [])
     assert done["usage"]["input_chars"] == len(TEXT)
     assert done["usage"]["audio_s"] == pytest.approx((len(audio) - HEADER_BYTES) / 2 / RATE_HZ, abs=0.001)
 
@@ -216,9 +255,8 @@ def test_a_stream_that_breaks_says_so_where_it_can(api: ServedApi) -> None:
         ({"voice": "nobody"}, 404),
         ({"model": "huge"}, 404),
         ({"language": "Klingon"}, 422),
-        ({"input": "..."}, 422),
         ({"input": "a" * 4_097}, 413),
-        ({"speed": 3}, 422),
+        ({"speed": 5}, 422),
         ({"response_format": "m4b"}, 422),
         ({"task_type": "VoiceDesign"}, 422),
         ({"ref_audio": "https://127.0.0.1/a.wav", "voice": "auto", "consent": CONSENT}, 422),

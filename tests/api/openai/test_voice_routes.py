@@ -24,12 +24,22 @@ def test_a_voice_is_uploaded_listed_and_deleted_by_name(api: ServedApi) -> None:
     assert answer.json()["success"] is True
     assert voice == {**form, "mime_type": "audio/wav", "file_size": len(audio)}
     listed = api.http.get("/v1/audio/voices").json()
-    assert listed["voices"] == ["Alice", "Bob", "custom_voice_1"]
+    own_id = api.http.get("/v1/voices", params={"name": "custom_voice_1"}).json()["data"][0]["id"]
+    ids = {"Alice": "Alice", "Bob": "Bob", "custom_voice_1": own_id}
+    assert listed["voices"] == listed["data"] == [{"id": each, "name": name} for name, each in ids.items()]
+    plain = api.http.get("/v1/audio/voices", params={"legacy": "true"}).json()
+    assert plain["voices"] == plain["data"] == [*ids]
     assert [each["name"] for each in listed["uploaded_voices"]] == ["custom_voice_1"]
     assert api.http.get("/v1/voices", params={"name": "custom_voice_1"}).json()["data"][0]["description"] == "warm"
     answer = api.http.delete("/v1/audio/voices/custom_voice_1")
     assert answer.json() == {"success": True, "message": "Voice 'custom_voice_1' deleted successfully"}
     assert api.http.get("/v1/audio/voices").json()["uploaded_voices"] == []
+
+
+def test_models_are_listed_as_open_webui_reads_them(api: ServedApi) -> None:
+    listed = api.http.get("/v1/audio/models").json()
+
+    assert listed["models"] == listed["data"] == [{"id": name, "name": name} for name in ("base", "small")]
 
 
 def test_what_was_not_given_is_left_out(api: ServedApi) -> None:

@@ -97,6 +97,7 @@ CALLERS_OWN = frozenset(
     {
         "BatchResult.custom_id",
         "Model.id",
+        "NamedChoice.id",
         "PlannedChapter.id",
         "PlannedSegment.id",
         "ProblemDocument.request_id",

@@ -43,7 +43,6 @@ def test_no_text_is_none_begun(text: str) -> None:
         (["a", "\ude00"], "invalid_unicode"),
         (["a\x07"], "control_character"),
         (["a", "\u202e"], "bidi_control"),
-        (["...", " — "], "nothing_speakable"),
         (["x" * 600, "y" * 600], "word_too_long"),
         (["word " * 999, "word " * 2], "too_long"),
     ],
@@ -53,6 +52,13 @@ def test_what_cannot_be_spoken_is_refused_wherever_it_is_cut(pieces: list[str], 
         onward(pieces)
 
     assert [each.code for each in raised.value.violations] == [code]
+
+
+def test_a_text_without_a_letter_or_digit_is_silent_until_one_comes() -> None:
+    text = IncomingText(100)
+
+    assert (text.is_silent, text.add("..."), text.add(" 🙂"), text.is_silent) == (False, "", "", True)
+    assert (text.add("a"), text.is_silent) == ("... 🙂a", False)
 
 
 def test_a_long_run_of_a_script_without_spaces_is_no_word() -> None:

@@ -61,6 +61,19 @@ def error_of(actions: list[Action]) -> tuple[object, int]:
     return error["code"], close.code
 
 
+def test_a_text_without_a_letter_is_done_at_once_and_the_conversation_goes_on() -> None:
+    machine = ready(keep_open=True)
+    assert [each["type"] for each in told(machine.receive(append(0, "... 🙂")))] == ["input_text.ack"]
+
+    actions = machine.receive(end(1))
+
+    assert not [each for each in actions if not isinstance(each, Send)]
+    done = told(actions)[-1]
+    assert (done["type"], done["stop_reason"], done["findings"]) == ("response.done", "stop", ["nothing_speakable"])
+    assert (done["audio_chunks"], done["usage"]) == (0, {"input_chars": 0, "audio_s": 0.0})
+    assert isinstance(machine.receive(START)[0], Configure)
+
+
 def test_a_request_from_its_greeting_to_its_end() -> None:
     machine = NariMachine(24_000)
 
@@ -194,7 +207,6 @@ def test_a_refused_request_leaves_a_connection_that_is_kept_open() -> None:
         ([START, {"type": "input_text.append", "sequence": True, "text": "a"}], "invalid_request", 1008),
         ([START, {**append(0, "a"), "voice": "x"}], "invalid_request", 1008),
         ([START, end(0)], "invalid_request", 1008),
-        ([START, append(0, "... "), end(1)], "invalid_request", 1008),
         ([START, append(0, "a"), end(1), append(2, "b")], "protocol_violated", 1008),
         ([START, append(0, "a\x00")], "invalid_request", 1008),
         ([{"type": "response.cancel"}], "protocol_violated", 1008),

@@ -246,6 +246,17 @@ def test_a_session_that_speaks_nothing_is_retired_at_once() -> None:
     assert kinds(machine.retire(server_stopping())) == ["error"]
 
 
+def test_a_text_without_a_letter_is_done_at_once_and_the_session_goes_on() -> None:
+    machine = ready()
+    assert machine.receive(text("...")) == []
+
+    [done] = machine.receive(DONE)
+
+    assert isinstance(done, Send)
+    assert (done.message["type"], done.message["findings"]) == ("session.done", ["nothing_speakable"])
+    assert machine.waiting is AwaitedMessage.NEXT
+
+
 def test_who_is_waited_for() -> None:
     machine = StreamingTextMachine()
     assert machine.waiting is AwaitedMessage.START
