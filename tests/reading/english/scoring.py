@@ -20,6 +20,7 @@ from reading.spelling.spoken import SpokenText
 
 GOLD = Path(__file__).with_name("gold.tsv")
 HELD_OUT = Path(__file__).with_name("held_out.tsv")
+THIRD = Path(__file__).with_name("third_hand.tsv")
 UNTOUCHED = "untouched"
 
 _CHOICE = re.compile(r"\{([^{}]*)\}")
