@@ -11,12 +11,7 @@ _WORD = re.compile(r"[^\W\d_]{1,60}")
 _ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
 _SPECIAL = str.maketrans(
     {
-        "ø": "o",
-        "Ø": "O",
-        "ł": "l",
-        "Ł": "L",
-        "đ": "d",
-        "Đ": "D",
+        **dict(zip("øØłŁđĐðÐıħĦŧ", "oOlLdDdDihHt", strict=True)),
         "ß": "ss",
         "æ": "ae",
         "Æ": "Ae",
@@ -24,17 +19,11 @@ _SPECIAL = str.maketrans(
         "Œ": "Oe",
         "þ": "th",
         "Þ": "Th",
-        "ð": "d",
-        "Ð": "D",
-        "ı": "i",
-        "ħ": "h",
-        "Ħ": "H",
         "ŋ": "ng",
-        "ŧ": "t",
     }
 )
 _OTHER_WORDS = frozenset(
-    (
+    [
         "resume",
         "expose",
         "pate",
@@ -53,7 +42,7 @@ _OTHER_WORDS = frozenset(
         "moire",
         "vise",
         "retire",
-    )
+    ]
 )
 """What would be another English word without its accent."""
 

@@ -1,0 +1,85 @@
+"""Figures that count nothing: codes, numbers of rooms and flights, ZIP codes, versions, addresses of the network, ISBN."""
+
+from __future__ import annotations
+
+import re
+
+from reading.english.rule import END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule, table
+from reading.numbers.english_words import cardinal, digits, paired
+
+_STATES = table(
+    """
+    AL=Alabama|AK=Alaska|AZ=Arizona|AR=Arkansas|CA=California|CO=Colorado|CT=Connecticut|DE=Delaware|DC=D C|FL=Florida
+    GA=Georgia|HI=Hawaii|ID=Idaho|IL=Illinois|IN=Indiana|IA=Iowa|KS=Kansas|KY=Kentucky|LA=Louisiana|ME=Maine
+    MD=Maryland|MA=Massachusetts|MI=Michigan|MN=Minnesota|MS=Mississippi|MO=Missouri|MT=Montana|NE=Nebraska|NV=Nevada
+    NH=New Hampshire|NJ=New Jersey|NM=New Mexico|NY=New York|NC=North Carolina|ND=North Dakota|OH=Ohio|OK=Oklahoma
+    OR=Oregon|PA=Pennsylvania|RI=Rhode Island|SC=South Carolina|SD=South Dakota|TN=Tennessee|TX=Texas|UT=Utah
+    VT=Vermont|VA=Virginia|WA=Washington|WV=West Virginia|WI=Wisconsin|WY=Wyoming
+    """
+)
+_CODE = re.compile(
+    r"\b(?:(?:(?:[Pp]ass|[Pp]ost)?[Cc]ode|PIN|[Pp]assword|ZIP)(?:\s(?:number|is|was))?|Z[Ii][Pp] code|[Ee]xtension|[Ee]xt\.|ext|"
+    r"(?:serial|account|reference|tracking|confirmation|order|badge|case|card)\s(?:number|no\.)(?:\s(?:is|was))?):?\s\Z"
+)
+_PLACES = (
+    r"(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite|[Gg]ate|[Cc]ell|[Tt]rain|[Bb]us|[Aa]partment|[Aa]pt\.|[Uu]nit|"
+    r"[Ii]nterstate|[Ll]ocker|[Cc]abin|[Ss]eat|[Bb]uilding|[Bb]ldg\.|[Ww]ard|[Rr]m\.|Ste\.|Hwy\.|Rte\.|P\.O\. Box|PO Box)"
+)
+_PLACE = re.compile(rf"\b{_PLACES}(?:\s|s\s(?:\d{{1,5}}[A-Z]?(?:,|,?\s(?:and|or|to))\s){{0,3}})\Z")
+_STATE = re.compile(
+    rf"(?:,\s(?:{one_of(_STATES)}|[A-Z][a-z]{{2,12}}(?:\s[A-Z][a-z]{{2,12}})?)|\s(?:{one_of(_STATES)}))\s\Z"
+)
+_COUNTED = re.compile(r"\s[a-z]{3,16}s\b")
+_ISBN = re.compile(r"\bISBN(?:-1[03])?:?\s(?:(?:is|was)\s)?\Z")
+_GROUP = re.compile(r"[0-9]{1,12}|X")
+
+
+def _code(match: re.Match[str]) -> str | None:
+    return _groups(match.group()) if _CODE.search(before(match)) else None
+
+
+def _groups(written: str) -> str:
+    return ", ".join("X" if group == "X" else digits(group) for group in _GROUP.findall(written))
+
+
+def _zip(match: re.Match[str]) -> str | None:
+    return _groups(match.group()) if _STATE.search(before(match)) and not _COUNTED.match(after(match)) else None
+
+
+def _state(match: re.Match[str]) -> str | None:
+    return _STATES[match.group()]
+
+
+def _place(match: re.Match[str]) -> str | None:
+    if not _PLACE.search(before(match)) or _COUNTED.match(after(match)):
+        return None
+    written = match["number"]
+    number = digits(written) if written[0] == "0" or len(written) > 4 else paired(int(written))
+    return f"{number} {match['letter']}" if match["letter"] else number
+
+
+def _isbn(match: re.Match[str]) -> str | None:
+    return _groups(match.group()) if _ISBN.search(before(match)) else None
+
+
+def _dotted(match: re.Match[str]) -> str | None:
+    """A version, a numbered section, or an address; what may be thousands or a date stays."""
+    parts = match.group().split(".")
+    is_address = len(parts) == 4 and all(int(part) < 256 for part in parts)
+    if not is_address and (len(parts[-1]) > 2 or any(len(part) > 1 and part[0] == "0" for part in parts)):
+        return None
+    words = (
+        cardinal(int(part)) if (len(part) < 3 and part[0] != "0") or part == "0" else digits(part) for part in parts
+    )
+    return (" dot " if is_address else " point ").join(words)
+
+
+_DIGITS = "0123456789"
+RULES: tuple[EnglishRule, ...] = (
+    rule(_DIGITS, rf"\d{{1,5}}-\d{{1,7}}-\d{{1,7}}-(?:\d{{1,6}}-)?[\dX]{END}|\d{{9,13}}X?{END}", _isbn),
+    rule(_DIGITS, rf"\d{{3,12}}(?:[\s-]\d{{2,6}}){{0,3}}{END}", _code),
+    rule(_DIGITS, rf"\d{{5}}(?:-\d{{4}})?{END}", _zip),
+    rule("ACDFGHIKLMNOPRSTUVW", rf"(?:{one_of(_STATES)})(?=\s\d{{5}}(?:-\d{{4}})?{END})", _state),
+    rule(_DIGITS, rf"(?P<number>\d{{1,5}})(?P<letter>[A-Z])?{ENDS_OR_OWNS}", _place),
+    rule(_DIGITS, rf"\d{{1,3}}(?:\.\d{{1,4}}){{2,3}}{END}", _dotted),
+)
