@@ -118,3 +118,7 @@ def one_of(words: Iterable[str]) -> str:
 def table(lines: str) -> dict[str, str]:
     """What is written as "km=kilometer|m=meter", in lines."""
     return dict(entry.strip().split("=") for entry in lines.replace("\n", "|").split("|") if entry.strip())
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())

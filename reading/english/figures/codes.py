@@ -1,4 +1,4 @@
-"""Figures that count nothing: codes, numbers of rooms and flights, ZIP codes, versions, addresses of the network, ISBN."""
+"""Figures that count nothing: codes, ZIP codes, rooms and flights, versions, network addresses, ISBN."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _STATES = table(
     """
 )
 _CODE = re.compile(
-    r"\b(?:(?:(?:[Pp]ass|[Pp]ost)?[Cc]ode|PIN|[Pp]assword|ZIP)(?:\s(?:number|is|was))?|Z[Ii][Pp] code|[Ee]xtension|[Ee]xt\.|ext|"
-    r"(?:serial|account|reference|tracking|confirmation|order|badge|case|card)\s(?:number|no\.)(?:\s(?:is|was))?):?\s\Z"
+    r"\b(?:(?:(?:[Pp]ass|[Pp]ost)?[Cc]ode|PIN|[Pp]assword|ZIP)(?:\s(?:number|is|was))?|Z[Ii][Pp] code|[Ee]xtension|"
+    r"[Ee]xt\.|ext|(?:serial|account|reference|tracking|confirmation|order|badge|case|card)\s(?:number|no\.)"
+    r"(?:\s(?:is|was))?):?\s\Z"
 )
-_PLACES = (
-    r"(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite|[Gg]ate|[Cc]ell|[Tt]rain|[Bb]us|[Aa]partment|[Aa]pt\.|[Uu]nit|"
-    r"[Ii]nterstate|[Ll]ocker|[Cc]abin|[Ss]eat|[Bb]uilding|[Bb]ldg\.|[Ww]ard|[Rr]m\.|Ste\.|Hwy\.|Rte\.|P\.O\. Box|PO Box)"
+_PLACE = re.compile(
+    r"\b(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite|[Gg]ate|[Cc]ell|[Tt]rain|[Bb]us|[Aa]partment|[Aa]pt\.|[Uu]nit|"
+    r"[Ii]nterstate|[Ll]ocker|[Cc]abin|[Ss]eat|[Bb]uilding|[Bb]ldg\.|[Ww]ard|[Rr]m\.|Ste\.|Hwy\.|Rte\.|(?:P\.O\.|PO) Box)(?:\s|s\s(?:\d{1,5}[A-Z]?(?:,|,?\s(?:and|or|to))\s){0,3})\Z"
 )
-_PLACE = re.compile(rf"\b{_PLACES}(?:\s|s\s(?:\d{{1,5}}[A-Z]?(?:,|,?\s(?:and|or|to))\s){{0,3}})\Z")
 _STATE = re.compile(
     rf"(?:,\s(?:{one_of(_STATES)}|[A-Z][a-z]{{2,12}}(?:\s[A-Z][a-z]{{2,12}})?)|\s(?:{one_of(_STATES)}))\s\Z"
 )
@@ -68,10 +68,11 @@ def _dotted(match: re.Match[str]) -> str | None:
     is_address = len(parts) == 4 and all(int(part) < 256 for part in parts)
     if not is_address and (len(parts[-1]) > 2 or any(len(part) > 1 and part[0] == "0" for part in parts)):
         return None
-    words = (
-        cardinal(int(part)) if (len(part) < 3 and part[0] != "0") or part == "0" else digits(part) for part in parts
-    )
-    return (" dot " if is_address else " point ").join(words)
+    return (" dot " if is_address else " point ").join(map(_piece, parts))
+
+
+def _piece(part: str) -> str:
+    return cardinal(int(part)) if part == "0" or (len(part) < 3 and part[0] != "0") else digits(part)
 
 
 _DIGITS = "0123456789"

@@ -31,7 +31,8 @@ _HEADINGS = (
 )
 _LISTED = r"(?:[ivxlcIVXLC]{1,9}(?:[-–][ivxlcIVXLC]{1,9})?(?:,|,?\s(?:and|or|to|through))\s){0,4}"
 _HEADING = re.compile(
-    rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _HEADINGS)})})(?:\s|(?:s|(?<=Vol\.)|(?<=No\.))\s{_LISTED})\Z"
+    rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _HEADINGS)})})"
+    rf"(?:\s|(?:s|(?<=Vol\.)|(?<=No\.))\s{_LISTED})\Z"
 )
 _OTHERS = re.compile(rf"{DASH}[IVXLC]|,?\s(?:and|or|to|through)\s[IVXLC]{{1,9}}\b|,\s[IVXLC]{{1,9}}\b")
 _MANY = re.compile(r"[A-Za-z]s\.?\s\Z")

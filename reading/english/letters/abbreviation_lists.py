@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reading.english.rule import table
+from reading.english.rule import table, words
 
 TITLES = table(
     """
@@ -24,9 +24,7 @@ COUNTED = table(
     max=maximum|min=minimum|ll=lines|CHAP=CHAPTER|VOL=VOLUME|NO=NUMBER|FIG=FIGURE
     """
 )
-DIVISIONS = tuple(
-    ["Vol", "vol", "Chap", "chap", "Ch", "ch", "Bk", "Pt", "Fig", "Sec", "Art", "Par", "CHAP", "VOL", "Op", "Ex"]
-)
+DIVISIONS = words("Vol vol Chap chap Ch ch Bk Pt Fig Sec Art Par CHAP VOL Op Ex")
 PHRASES = table(
     """
     e.g=for example|i.e=that is|E.g=For example|I.e=That is|vs=versus|viz=namely|cf=compare|Cf=Compare
