@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, HYPHENATED, EnglishRule, after, before, rule
+from reading.english.rule import DASH, END, HYPHENATED, EnglishRule, after, before, quantity, rule
 from reading.numbers.english_words import cardinal
 
 _HALF = r"(?P<{0}half>[AaPp])\.?[Mm](?![\w])(?:\.(?=\s{{1,3}}[a-z0-9(]|[,;:?!)—–-]))?"
@@ -48,11 +48,11 @@ def _service(match: re.Match[str]) -> str | None:
 
 
 def _ratio(match: re.Match[str]) -> str | None:
-    """What is no time, or is called a ratio."""
+    """What is called a ratio, or is neither a time nor a chapter of what a name stands for."""
     is_time = int(match["first"]) <= 24 and len(match["last"]) == 2 and match["last"] < "60"
-    if _NAME_BEFORE.search(before(match)) or (is_time and not _RATIO.search(before(match))):
+    if not _RATIO.search(before(match)) and (is_time or _NAME_BEFORE.search(before(match))):
         return None
-    return f"{cardinal(int(match['first']))} to {cardinal(int(match['last']))}"
+    return f"{quantity(match['first'])} to {quantity(match['last'])}"
 
 
 def _duration(match: re.Match[str]) -> str | None:
@@ -62,7 +62,7 @@ def _duration(match: re.Match[str]) -> str | None:
     return f"{said[0]} {said[1]} and {said[2]}"
 
 
-_NAME_BEFORE = re.compile(r"(?<![.!?] )(?<!\A)\b[A-Z][a-z]{1,20}\s\Z")
+_NAME_BEFORE = re.compile(r"\b[A-Z][a-z'’]{1,20}\s\Z")
 _RATIO = re.compile(r"\b(?:ratios?|odds|scale|aspect|mix(?:ed)?|dilut(?:ed?|ion))\b[^.;:]{0,24}\Z", re.IGNORECASE)
 
 _DIGITS = "0123456789"
@@ -73,7 +73,7 @@ _HALVED = rf"(?P<hour>1[0-2]|[1-9])(?:[.:](?P<minute>[0-5]\d))?\s?{_HALF.format(
 _LAST_HALVED = rf"(?P<last_hour>1[0-2]|[1-9])(?:[.:](?P<last_minute>[0-5]\d))?\s?{_HALF.format('last_')}"
 _FIRST_HOUR = r"(?P<first>1[0-2]|[1-9])(?::(?P<first_minute>[0-5]\d))?"
 RULES: tuple[EnglishRule, ...] = (
-    rule(_DIGITS, rf"(?P<first>\d{{1,3}}):(?P<last>\d{{1,3}})(?:{HYPHENATED}|{END})", _ratio),
+    rule(_DIGITS, rf"(?P<first>\d{{1,3}}):(?P<last>\d{{1,3}}(?:,\d{{3}}){{0,2}})(?:{HYPHENATED}|{END})", _ratio),
     rule(_DIGITS, r"(?P<hour>[01]\d|2[0-4])(?P<minute>[0-5]\d)(?=\s(?:hours(?! of\b)|GMT|UTC)\b)", _service),
     rule(_DIGITS, rf"(?P<hours>\d{{1,2}}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d){END}", _duration),
     rule(_DIGITS, rf"{_COLON}(?:{DASH}{_LAST_COLON})?{END}", _clock),

@@ -18,24 +18,27 @@ _STATES = table(
     """
 )
 _CODE = re.compile(
-    r"\b(?:(?:(?:[Pp]ass|[Pp]ost)?[Cc]ode|PIN|[Pp]assword|ZIP)(?:\s(?:number|is|was))?|Z[Ii][Pp] code|[Ee]xtension|"
+    r"\b(?:(?:(?:[Pp]ass|[Pp]ost)?[Cc]ode|PIN|OTP|[Pp]assword|ZIP)(?:\s(?:number|is|was))?|Z[Ii][Pp] code|[Ee]xtension|"
     r"[Ee]xt\.|ext|(?:serial|account|reference|tracking|confirmation|order|badge|case|card)\s(?:number|no\.)"
     r"(?:\s(?:is|was))?):?\s\Z"
 )
+_CODE_AFTER = re.compile(r"\s(?:is|as)\s(?:your|the|my)\s(?:[\w-]{1,14}\s){0,2}(?:code|PIN|pass(?:word|code))\b")
 _PLACE = re.compile(
     r"\b(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite|[Gg]ate|[Cc]ell|[Tt]rain|[Bb]us|[Aa]partment|[Aa]pt\.|[Uu]nit|"
-    r"[Ii]nterstate|[Ll]ocker|[Cc]abin|[Ss]eat|[Bb]uilding|[Bb]ldg\.|[Ww]ard|[Rr]m\.|Ste\.|Hwy\.|Rte\.|(?:P\.O\.|PO) Box)(?:\s|s\s(?:\d{1,5}[A-Z]?(?:,|,?\s(?:and|or|to))\s){0,3})\Z"
+    r"[Ii]nterstate|[Ll]ocker|[Cc]abin|[Ss]eat|[Bb]uilding|[Bb]ldg\.|[Ww]ard|[Rr]m\.|Ste\.|Hwy\.|Rte\.|[Nn]o\.|"
+    r"(?:P\.O\.|PO) Box|[Ff]light\s[A-Z]{2})(?:\s|s\s(?:[A-Z]?\d{1,5}[A-Z]?(?:,|,?\s(?:and|or|to))\s){0,3})\Z"
 )
 _STATE = re.compile(
     rf"(?:,\s(?:{one_of(_STATES)}|[A-Z][a-z]{{2,12}}(?:\s[A-Z][a-z]{{2,12}})?)|\s(?:{one_of(_STATES)}))\s\Z"
 )
 _COUNTED = re.compile(r"\s[a-z]{3,16}s\b")
 _ISBN = re.compile(r"\bISBN(?:-1[03])?:?\s(?:(?:is|was)\s)?\Z")
-_GROUP = re.compile(r"[0-9]{1,12}|X")
+_GROUP = re.compile(r"[0-9]{1,13}|X")
 
 
 def _code(match: re.Match[str]) -> str | None:
-    return _groups(match.group()) if _CODE.search(before(match)) else None
+    is_code = _CODE.search(before(match)) or _CODE_AFTER.match(after(match))
+    return _groups(match.group()) if is_code else None
 
 
 def _groups(written: str) -> str:
@@ -51,15 +54,20 @@ def _state(match: re.Match[str]) -> str | None:
 
 
 def _place(match: re.Match[str]) -> str | None:
-    if not _PLACE.search(before(match)) or _COUNTED.match(after(match)):
+    front = before(match)
+    if not _PLACE.search(front) or _COUNTED.match(after(match)) or (front.endswith("o. ") and not match["letter"]):
         return None
     written = match["number"]
     number = digits(written) if written[0] == "0" or len(written) > 4 else paired(int(written))
-    return f"{number} {match['letter']}" if match["letter"] else number
+    return " ".join((*(match["front"] or ""), number, *(match["letter"] or "")))
 
 
 def _isbn(match: re.Match[str]) -> str | None:
     return _groups(match.group()) if _ISBN.search(before(match)) else None
+
+
+def _isbn_of(match: re.Match[str]) -> str | None:
+    return f"I S B N {cardinal(int(match['number']))}"
 
 
 def _dotted(match: re.Match[str]) -> str | None:
@@ -81,6 +89,11 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"\d{{3,12}}(?:[\s-]\d{{2,6}}){{0,3}}{END}", _code),
     rule(_DIGITS, rf"\d{{5}}(?:-\d{{4}})?{END}", _zip),
     rule("ACDFGHIKLMNOPRSTUVW", rf"(?:{one_of(_STATES)})(?=\s\d{{5}}(?:-\d{{4}})?{END})", _state),
-    rule(_DIGITS, rf"(?P<number>\d{{1,5}})(?P<letter>[A-Z])?{ENDS_OR_OWNS}", _place),
+    rule(
+        f"{_DIGITS}ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        rf"(?P<front>[A-Z]{{1,2}})?(?P<number>\d{{1,5}})(?P<letter>[A-Z])?{ENDS_OR_OWNS}",
+        _place,
+    ),
+    rule("I", r"ISBN-(?P<number>1[03])(?=:?\s)", _isbn_of),
     rule(_DIGITS, rf"\d{{1,3}}(?:\.\d{{1,4}}){{2,3}}{END}", _dotted),
 )

@@ -29,7 +29,7 @@ _HEADINGS = (
     *("Problem", "Rule", "Theorem", "Group", "Division", "Corps", "Symphony", "Sonata", "No.", "Number", "Fig."),
     *("Chap.", "Episode", "Schedule", "Annex", "Round", "Item", "Note", "Step", "Story", "Tale", "Ode", "Elegy"),
 )
-_LISTED = r"(?:[ivxlcIVXLC]{1,9}(?:[-–][ivxlcIVXLC]{1,9})?(?:,|,?\s(?:and|or|to|through))\s){0,4}"
+_LISTED = r"(?:[ivxlcIVXLC\d]{1,9}(?:[-–][ivxlcIVXLC\d]{1,9})?(?:,|,?\s(?:and|or|to|through))\s){0,4}"
 _HEADING = re.compile(
     rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _HEADINGS)})})"
     rf"(?:\s|(?:s|(?<=Vol\.)|(?<=No\.))\s{_LISTED})\Z"

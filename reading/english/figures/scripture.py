@@ -55,7 +55,22 @@ _BOOKS = (
     *_SHORT_BOOKS,
     *_SHORT_BOOKS.values(),
     *("Ruth", "Kings", "Ezra", "Esther", "Job", "Song of Songs", "Joel", "Amos", "Obadiah", "Jonah", "Nahum"),
-    *("Zephaniah", "Haggai", "Acts", "Titus", "Philemon", "Jude", "Maccabees", "Tobit", "Judith", "Sirach", "Surah"),
+    *(
+        "Zephaniah",
+        "Haggai",
+        "Acts",
+        "Titus",
+        "Philemon",
+        "Jude",
+        "Maccabees",
+        "Tobit",
+        "Judith",
+        "Sirach",
+        "Surah",
+        "Sura",
+        "Quran",
+        "Qur'an",
+    ),
 )
 _BOOK_BEFORE = re.compile(rf"\b(?:{one_of(_BOOKS)})\.?\s(?:\d{{1,3}}:\d{{1,3}}(?:[-–]\d{{1,3}})?[;,]\s)?\Z")
 

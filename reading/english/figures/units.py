@@ -30,7 +30,8 @@ _SPACED = ("m", "g", "W", "V", "ac", "mi", "cal", "pt", "gal", "ha", "ms")
 
 _FAST = tuple(unit for unit in FORMS if unit not in (*_SPACED, "in", "m2", "m3"))
 
-_FEET_BEFORE = re.compile(r"\b(?:ft\.?|feet|foot|by|x|×)\s\Z")
+_FEET_BEFORE = re.compile(r"(?:\b(?:ft\.?|feet|foot|by|x)|×)\s\Z")
+_SIDE_BEFORE = re.compile(rf"(?:[\d{SIGNS}]['′\"″]?|\d\s?(?:{one_of(FORMS)})\.?)\s\Z")
 
 
 def _measure(match: re.Match[str]) -> str | None:
@@ -38,21 +39,36 @@ def _measure(match: re.Match[str]) -> str | None:
     if match["first_unit"] not in (None, unit) or (match["inch"] and not _is_inch(match)):
         return None
     one, many = ("point", "points") if unit == "pts" and not after(match).startswith(" of ") else FORMS[unit]
+    return with_sign(match, f"{_amount(match)} {one if is_adjective(match) or _is_single(match) else many}")
+
+
+def _amount(match: re.Match[str]) -> str:
     amount = quantity(match["amount"])
-    if match["last"]:
-        amount = f"{amount} {'plus or minus' if '±' in match['joint'] else 'to'} {quantity(match['last'])}"
-    is_single = is_adjective(match) or (is_one(match["amount"]) and not match["last"])
-    return with_sign(match, f"{amount} {one if is_single else many}")
+    if not match["last"]:
+        return amount
+    return f"{amount} {'plus or minus' if '±' in match['joint'] else 'to'} {quantity(match['last'])}"
+
+
+def _is_single(match: re.Match[str]) -> bool:
+    return is_one(match["amount"]) and not match["last"]
 
 
 def _per(match: re.Match[str]) -> str | None:
     """A unit that is known, or a word in the plural, for each of another: 30 km/s, 186,000 miles/s."""
     written = match["unit"]
+    if match["many"] and match["per"] not in FORMS:
+        return None
+    if match["first_unit"] not in (None, f"{written}/{match['per']}"):
+        return None
     if written not in FORMS and not (written.islower() and written.endswith("s") and len(written) > 3):
         return None
     one, many = FORMS.get(written, (written, written))
-    words = f"{quantity(match['amount'])} {one if is_one(match['amount']) else many} per {PARTS[match['per']]}"
-    return with_sign(match, words)
+    part = f"{quantity(match['many'])} {FORMS[match['per']][1]}" if match["many"] else PARTS[match["per"]]
+    return with_sign(match, f"{_amount(match)} {one if _is_single(match) else many} per {part}")
+
+
+def _side(match: re.Match[str]) -> str | None:
+    return "by" if _SIDE_BEFORE.search(before(match)) else None
 
 
 def _blood_pressure(match: re.Match[str]) -> str | None:
@@ -67,7 +83,11 @@ def _fraction(match: re.Match[str]) -> str | None:
 
 
 def _is_inch(match: re.Match[str]) -> bool:
-    return match.group().endswith(".") or after(match).startswith(" ") or _FEET_BEFORE.search(before(match)) is not None
+    return (
+        match.group().endswith(".")
+        or after(match).startswith((" ", "."))
+        or _FEET_BEFORE.search(before(match)) is not None
+    )
 
 
 _MORE = r"[\w²³/·]|\s\w{1,3}⁻"
@@ -76,9 +96,12 @@ _GOES_ON = r"(?:(?<=[a-z])\.(?=\s{1,3}[a-z0-9(]|[,;:!?)—–]))?"
 
 _BEHIND = r"(?=-[a-z]|[.,;:!?)\]}\"'”’]{0,6}+(?:\s(?!\d{1,5}(?:st|nd|rd|th)\b)|—|–|…|[-\[†‡*]|\Z))"
 RULES: tuple[EnglishRule, ...] = (
+    rule("x×", r"[x×](?=\s\d)", _side),
     rule(
         f"{SIGNED}.0123456789",
-        rf"{SIGN}(?P<amount>{NUMBER})[\s-]?(?P<unit>[A-Za-zµμΩΩ°²³]{{1,12}})/(?P<per>{one_of(PARTS)})(?:{HYPHENATED}|{END})",
+        rf"{SIGN}(?P<amount>{NUMBER})(?:(?:\s?(?P<first_unit>[A-Za-z°]{{1,4}}/[a-z]{{1,4}}))?"
+        rf"(?P<joint>{DASH}|\s?±\s?)(?P<last>{NUMBER}))?[\s-]?"
+        rf"(?P<unit>[A-Za-zµμΩΩ°²³]{{1,12}})/(?:(?P<many>[1-9]\d{{1,3}})\s?)?(?P<per>{one_of(PARTS)})(?:{HYPHENATED}|{END})",
         _per,
     ),
     rule("123456789", rf"(?P<first>\d{{2,3}})/(?P<last>\d{{2,3}})(?P<unit>\s?mmHg)?{END}", _blood_pressure),
@@ -91,7 +114,7 @@ RULES: tuple[EnglishRule, ...] = (
         f"{SIGNED}.0123456789",
         rf"{SIGN}(?P<amount>{NUMBER})(?:(?P<first_unit>{one_of(_FAST)})?(?P<joint>{DASH}|\s?±\s?)(?P<last>{NUMBER}))?"
         rf"(?:[\s-]?(?P<unit>{one_of(_FAST)})(?!{_MORE})|[\s-](?P<spaced>{one_of(_SPACED)})(?!{_MORE}|['’&])"
-        rf"|\s(?P<inch>in)(?=\.|\s(?:tall|high|long|wide|deep|thick)\b)){_GOES_ON}{_BEHIND}",
+        rf"|\s(?P<inch>in)(?=[.,;:!?)]|\Z|\s(?:tall|high|long|wide|deep|thick)\b)){_GOES_ON}{_BEHIND}",
         _measure,
     ),
 )

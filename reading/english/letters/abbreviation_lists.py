@@ -21,7 +21,7 @@ COUNTED = table(
     Sec=Section|sec=section|Op=Opus|op=opus|approx=approximately|ca=circa|Art=Article|art=article|Tel=Telephone
     tel=telephone|Ext=Extension|ext=extension|Bk=Book|bk=book|Pt=Part|Par=Paragraph|par=paragraph|Eq=Equation
     eq=equation|Ex=Example|Apt=Apartment|apt=apartment|Bldg=Building|Rm=Room|Ste=Suite|Hwy=Highway|Rte=Route
-    max=maximum|min=minimum|ll=lines|CHAP=CHAPTER|VOL=VOLUME|NO=NUMBER|FIG=FIGURE
+    max=maximum|min=minimum|ll=lines|Ps=Psalm|Pss=Psalms|CHAP=CHAPTER|VOL=VOLUME|NO=NUMBER|FIG=FIGURE
     """
 )
 DIVISIONS = words("Vol vol Chap chap Ch ch Bk Pt Fig Sec Art Par CHAP VOL Op Ex")

@@ -49,7 +49,7 @@ def _counted(match: re.Match[str]) -> str | None:
 
 
 def _established(match: re.Match[str]) -> str | None:
-    return "established"
+    return "established" if match["year"] else "estimated"
 
 
 def _circa(match: re.Match[str]) -> str | None:
@@ -83,7 +83,7 @@ RULES: tuple[EnglishRule, ...] = (
         _counted,
     ),
     rule(_firsts(DIVISIONS), rf"(?P<short>{one_of(DIVISIONS)})\.(?=\s{{0,3}}[IVXLC]\b)", _counted),
-    rule("e", r"est\.(?=\s1\d{3}\b|\s20\d\d\b)", _established),
+    rule("e", r"est\.(?=\s(?:(?P<year>(?:1\d{3}|20\d\d)\b)|\d))", _established),
     rule("c", r"(?P<short>c)\.(?=\s?\d{3,4}(?!\d))", _circa),
     rule("e", r"(?P<short>ext)(?=\s\d)", _counted),
     rule(_firsts(ENDING), rf"(?P<short>{one_of(ENDING)})(?=\.){_GOES_ON}{END}", _phrase),
