@@ -32,7 +32,7 @@ NUMBER = (
 )
 DASH = r"[-–]"
 SIGNED = "-−±~≈≤≥<>"
-SIGN = r"(?:(?P<sign>[-−]|[±~≈≤≥]\s?|[<>](?=[\d$£€])))?"
+SIGN = r"(?:(?P<sign>[-−]|[±~≈≤≥]\s?|[<>](?=[\d$£€])(?!\S{0,60}>)))?"
 """In front of an amount."""
 
 MOST_DIGITS = 15
@@ -101,7 +101,7 @@ def quantity(written: str) -> str:
 def with_sign(match: re.Match[str], amount: str) -> str | None:
     """None for a sign that compares the amount with what no rule reads."""
     sign = (match["sign"] or "").strip()
-    if sign and sign in "≤≥<>" and not _COMPARED.search(before(match)):
+    if sign and sign in "≤≥<>" and not (_COMPARED.search(before(match)) and (sign in "≤≥" or before(match))):
         return None
     return f"{_SIGN_NAMES[sign]}{amount}"
 

@@ -23,7 +23,9 @@ from reading.english.rule import (
 from reading.numbers.english_words import digits, ordinal
 
 _OPERATOR_BEFORE = re.compile(r"[=+×÷<>≤≥≠≈*/^√±]\s?\Z")
-_OPERATOR_AFTER = re.compile(r"\s?[=+×÷<>≤≥≠≈*/^¥$€£%°#~\\|@]|\s[A-Za-zµμ]{1,3}(?:/|[ ·]\w{1,3}⁻)|\s\d{3},\d")
+_OPERATOR_AFTER = re.compile(
+    r"\s?[=+×÷<>≤≥≠≈*/^¥$€£%°#~\\|@]|\s(?!and/|or/)[A-Za-zµμ]{1,3}(?:/\w|[ ·]\w{1,3}⁻)|\s\d{3},\d"
+)
 _CALLED = re.compile(r"\b(?:[Dd]ial(?:led|ed)?|[Cc]all(?:ed)?|[Rr]ing|[Rr]ang|[Pp]hone)\s(?:\d{3},?\s(?:or|and)\s)?\Z")
 _SECTION = re.compile(r"\b(?:[Tt]able|[Ff]igure|[Ff]ig\.|[Ss]ection|[Ee]xercise|[Pp]art|[Pp]late|[Cc]hapter)\s\Z")
 _MOST_SCORED = 200

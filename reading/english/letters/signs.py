@@ -34,7 +34,8 @@ def _at(match: re.Match[str]) -> str | None:
 
 
 def _numbered(match: re.Match[str]) -> str | None:
-    words = f"{_NAMES[match['sign']]} {_said(match['number'], match['parts'])}"
+    is_law = "§" in match["sign"] or match["parts"]
+    words = f"{_NAMES[match['sign']]} {_said(match['number'], match['parts']) if is_law else quantity(match['number'])}"
     return f"{words} to {quantity(match['last'])}" if match["last"] else words
 
 
@@ -67,10 +68,9 @@ def _square(match: re.Match[str]) -> str | None:
     """Of a chessboard, and the move to it."""
     if _OPERATOR_BESIDE.search(f"{before(match)[-2:]}|{after(match)[:2]}"):
         return None
-    piece = f"{_PIECES[match['piece']]} " if match["piece"] else ""
-    start = " ".join(part if part.isalpha() else cardinal(int(part)) for part in match["start"] or "")
-    file, rank = match["square"]
-    words = f"{piece}{start}{' ' if start else ''}{'takes ' if match['takes'] else ''}{file} {cardinal(int(rank))}"
+    start, (file, rank) = match["start"] or match["pawn"] or "", match["square"]
+    said = (_PIECES.get(match["piece"]), start if start.isalpha() or not start else cardinal(int(start)))
+    words = " ".join((*filter(None, said), *(["takes"] if match["takes"] else []), file, cardinal(int(rank))))
     return f"{words}{_CHECKS[match['check']]}"
 
 
@@ -107,7 +107,8 @@ RULES: tuple[EnglishRule, ...] = (
     rule("C", rf"C\+\+{ENDS_OR_OWNS}", _plus_plus),
     rule(
         "KQRBNabcdefgh",
-        rf"(?P<piece>[KQRBN](?=[a-h1-8x]))?(?P<start>(?:[a-h]|[1-8])(?=x?[a-h]))?(?P<takes>x)?(?P<square>[a-h][1-8])(?P<check>[+#])?{END}",
+        rf"(?:(?P<piece>[KQRBN])(?P<start>[a-h1-8](?=x?[a-h]))?|(?P<pawn>[a-h])(?=x))?(?P<takes>x)?"
+        rf"(?P<square>[a-h][1-8])(?P<check>[+#])?{END}",
         _square,
     ),
     rule("#", rf"#(?P<word>[A-Za-z]{{2,30}}){END}", _hashtag),
