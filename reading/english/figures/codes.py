@@ -28,6 +28,7 @@ _PLACE = re.compile(
     r"[Ii]nterstate|[Ll]ocker|[Cc]abin|[Ss]eat|[Bb]uilding|[Bb]ldg\.|[Ww]ard|[Rr]m\.|Ste\.|Hwy\.|Rte\.|[Nn]o\.|"
     r"(?:P\.O\.|PO) Box|[Ff]light\s[A-Z]{2})(?:\s|s\s(?:[A-Z]?\d{1,5}[A-Z]?(?:,|,?\s(?:and|or|to))\s){0,3})\Z"
 )
+_NEAR = 24
 _STATE = re.compile(
     rf"(?:,\s(?:{one_of(_STATES)}|[A-Z][a-z]{{2,12}}(?:\s[A-Z][a-z]{{2,12}})?)|\s(?:{one_of(_STATES)}))\s\Z"
 )
@@ -54,7 +55,7 @@ def _state(match: re.Match[str]) -> str | None:
 
 
 def _place(match: re.Match[str]) -> str | None:
-    front = before(match)
+    front = before(match)[-_NEAR:]
     if not _PLACE.search(front) or _COUNTED.match(after(match)) or (front.endswith("o. ") and not match["letter"]):
         return None
     written = match["number"]

@@ -101,7 +101,7 @@ RULES: tuple[EnglishRule, ...] = (
         f"{SIGNED}.0123456789",
         rf"{SIGN}(?P<amount>{NUMBER})(?:(?:\s?(?P<first_unit>[A-Za-z°]{{1,4}}/[a-z]{{1,4}}))?"
         rf"(?P<joint>{DASH}|\s?±\s?)(?P<last>{NUMBER}))?[\s-]?"
-        rf"(?P<unit>[A-Za-zµμΩΩ°²³]{{1,12}})/(?:(?P<many>[1-9]\d{{1,3}})\s?)?(?P<per>{one_of(PARTS)})(?:{HYPHENATED}|{END})",
+        rf"(?P<unit>[A-Za-zµμΩΩ°²³]{{1,12}}+)/(?:(?P<many>[1-9]\d{{1,3}})\s?)?(?P<per>{one_of(PARTS)})(?:{HYPHENATED}|{END})",
         _per,
     ),
     rule("123456789", rf"(?P<first>\d{{2,3}})/(?P<last>\d{{2,3}})(?P<unit>\s?mmHg)?{END}", _blood_pressure),

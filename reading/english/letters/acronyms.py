@@ -16,7 +16,7 @@ _CAPITAL_WORD = r"[A-Z](?:[A-Z'’]{0,30}[A-Z])?"
 _LOUD_BEFORE = re.compile(rf"(?<![\w'’.])(?P<word>{_CAPITAL_WORD})[,;:!?—-]{{0,2}}['\"“‘]?\s[\"“‘]?\Z")
 _LOUD_AFTER = re.compile(rf"(?:['’]S)?[,;:!?.—-]{{0,2}}['\"”’]?\s[\"“‘]?(?P<word>{_CAPITAL_WORD})(?![\w])")
 _VOWEL = re.compile(r"[AEIOUY]")
-_EXCHANGE_BEFORE = re.compile(r"\b(?:NYSE|NASDAQ|Nasdaq|AMEX|LSE):\s\Z")
+_LISTED_AT = re.compile(r"(?:NYSE|NASDAQ|Nasdaq|AMEX|LSE):\s\Z")
 _TRADED = re.compile(
     r"\s(?:rose|fell|gained|lost|jumped|slid|dropped|climbed|closed|traded|shares?|stock)\b[^.]{0,20}[\d$%]"
 )
@@ -31,7 +31,7 @@ def _capitals(match: re.Match[str]) -> str | None:
         return _quiet(match)
     if word in BY_LETTER or (len(word) > 1 and not _VOWEL.search(word) and _is_short(word)):
         return _spelled(match, word)
-    if _EXCHANGE_BEFORE.search(before(match)) or (len(word) > 1 and _TRADED.match(after(match))):
+    if _LISTED_AT.search(before(match)[-8:]) or (len(word) > 1 and _TRADED.match(after(match))):
         return _spelled(match, word)
     if word in AS_WORD:
         return word if match["plural"] else word.capitalize()

@@ -11,7 +11,7 @@ from reading.numbers.english_words import cardinal, paired, year
 _NAMES = {"§": "section", "§§": "sections", "¶": "paragraph", "¶¶": "paragraphs", "#": "number", "№": "number"}
 _PARTS = r"(?P<parts>(?:\((?:[A-Za-z]|\d{1,2}|[ivx]{2,5})\)){1,5})"
 _PART = re.compile(r"[A-Za-z\d]{1,5}")
-_ACCIDENTALS = {"♭": "flat", "♯": "sharp", "#": "sharp", "♮": "natural", "♭♭": "double flat", "𝄪": "double sharp"}
+_ACCIDENTALS = {"♭": "flat", "♯": "sharp", "#": "sharp", "♮": "natural", "♭♭": "double flat"}
 _PIECES = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight"}
 _CHECKS = {None: "", "+": " check", "#": " mate"}
 _OPERATOR_BESIDE = re.compile(r"[=+×÷<>≤≥≠≈*/^√±−-]")
@@ -57,7 +57,7 @@ def _part(written: str) -> str:
 
 def _accidental(match: re.Match[str]) -> str | None:
     chord = {None: "", "m": " minor", "7": " seven", "m7": " minor seven"}[match["chord"]]
-    return f"{match['note'].upper()} {_ACCIDENTALS[match['sign']]}{chord}"
+    return f"{match['note']} {_ACCIDENTALS[match['sign']]}{chord}"
 
 
 def _plus_plus(match: re.Match[str]) -> str | None:
@@ -99,11 +99,10 @@ RULES: tuple[EnglishRule, ...] = (
     ),
     rule("0123456789", rf"(?P<number>\d{{1,4}}){_PARTS}{END}", _subdivided),
     rule(
-        "ABCDEFGabcdefg",
-        rf"(?P<note>[A-Ga-g])(?P<sign>♭♭|[♭♯♮𝄪])(?P<chord>m7|m|7)?(?:(?=-[a-z])|{ENDS_OR_OWNS})",
+        "ABCDEFG",
+        rf"(?P<note>[A-G])(?P<sign>♭♭|[♭♯♮#])(?P<chord>m7|m|7)?(?:(?=-[a-z])|{ENDS_OR_OWNS})",
         _accidental,
     ),
-    rule("ABCDEFG", rf"(?P<note>[A-G])(?P<sign>#)(?P<chord>m7|m|7)?(?:(?=-[a-z])|{ENDS_OR_OWNS})", _accidental),
     rule("C", rf"C\+\+{ENDS_OR_OWNS}", _plus_plus),
     rule(
         "KQRBNabcdefgh",
