@@ -113,12 +113,3 @@ def is_one(written: str) -> bool:
 def one_of(words: Iterable[str]) -> str:
     """A pattern for the longest of them."""
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-
-
-def table(lines: str) -> dict[str, str]:
-    """What is written as "km=kilometer|m=meter", in lines."""
-    return dict(entry.strip().split("=") for entry in lines.replace("\n", "|").split("|") if entry.strip())
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, quantity, rule, words
+from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, quantity, rule
+from reading.languages.tables import words
 from reading.numbers.english_words import cardinal, ordinal, paired
 
 _OPERATORS = {
@@ -28,12 +29,14 @@ _OPERATORS = {
 _SURE = frozenset("+×÷=<>≤≥≠≈*")
 _POWERS = {"²": "squared", "³": "cubed", "2": "squared", "3": "cubed"}
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_CHEMICALS = words(
-    """
+_CHEMICALS = frozenset(
+    words(
+        """
     H2O CO2 SO2 NO2 N2O CH4 NH3 H2SO4 HNO3 H2O2 C6H12O6 Fe2O3 CaCO3 NaHCO3 CaCl2 MgCl2 SiO2 Al2O3 TiO2 C2H5OH
     C2H6 C3H8 CCl4 H2S SO3 SF6 UF6 KMnO4 Na2CO3 H3PO4 O2 N2 H2 O3 Cl2 N2O4 Fe3O4 PO4 SO4 NO3 NH4 C2H4 C2H2 C6H6
     CO3 NaCl KCl HCl NaOH KOH CuSO4 AgNO3
     """
+    )
 )
 _GREEK_LETTERS = "αβγδεζηθικλμνξπρσςτυφχψωΓΔΘΛΞΠΣΦΨΩ"
 _GREEK = re.compile(f"[{_GREEK_LETTERS}]")

@@ -21,6 +21,7 @@ from reading.english.rule import (
     rule,
     with_sign,
 )
+from reading.languages.tables import table
 from reading.numbers.english_words import cardinal
 
 _UNITS = {
@@ -35,27 +36,16 @@ _UNITS = {
     "¢": ("cent", "cents", ""),
     "₪": ("shekel", "shekels", ""),
 }
-_COUNTRIES = {
-    "US": "U S",
-    "A": "Australian",
-    "AU": "Australian",
-    "C": "Canadian",
-    "CA": "Canadian",
-    "HK": "Hong Kong",
-    "NZ": "New Zealand",
-}
-_SCALES = {
-    "k": "thousand",
-    "K": "thousand",
-    "m": "million",
-    "M": "million",
-    "mn": "million",
-    "bn": "billion",
-    "b": "billion",
-    "B": "billion",
-    "tn": "trillion",
-    "trn": "trillion",
-}
+_COUNTRIES = table(
+    """
+    US=U S|A=Australian|AU=Australian|C=Canadian|CA=Canadian|HK=Hong Kong|NZ=New Zealand
+    """
+)
+_SCALES = table(
+    """
+    k=thousand|K=thousand|m=million|M=million|mn=million|bn=billion|b=billion|B=billion|tn=trillion|trn=trillion
+    """
+)
 _ROUND = {"10": "tens", "100": "hundreds", "1000": "thousands", "1,000": "thousands", "1,000,000": "millions"}
 _PAPER = re.compile(r"\s(?:bills?|notes?|coins?|tickets?|cheques?|checks?|fines?|pieces?|stamps?)\b")
 _COIN = r"(?P<coin>[$£€¥₹₽₩₪]|Rs\.\s)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from reading.english.rule import DASH, END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule
+from reading.languages.tables import words
 from reading.numbers.english_words import cardinal, ordinal
 from reading.numbers.roman_numerals import roman_value
 
@@ -43,18 +44,17 @@ _LOWER_HEADING = re.compile(
 _LOWER_KIND = re.compile(r"\b(?:type|stage|phase|grade|class|category|level|figure|table|appendix)\s\Z")
 """Before an I these are mostly what somebody has: the class I took."""
 
-REGNAL_NAMES = (
-    *("Henry", "Louis", "Elizabeth", "George", "Charles", "Edward", "James", "William", "Richard", "Philip", "Mary"),
-    *("Ferdinand", "Frederick", "Wilhelm", "Nicholas", "Alexander", "Ivan", "Catherine", "Peter", "Paul", "Pius"),
-    *("John", "Gregory", "Leo", "Benedict", "Innocent", "Urban", "Clement", "Boniface", "Napoleon", "Ptolemy"),
-    *("Ramses", "Rameses", "Darius", "Xerxes", "Artaxerxes", "Thutmose", "Amenhotep", "Alfonso", "Alphonso", "Pedro"),
-    *("Carlos", "Juan", "Felipe", "Emmanuel", "Haakon", "Christian", "Gustav", "Gustavus", "Olaf", "Harald", "Robert"),
-    *("David", "Margaret", "Anne", "Joseph", "Leopold", "Albert", "Maximilian", "Rudolf", "Rudolph", "Otto", "Conrad"),
-    *("Sigismund", "Vladislav", "Stephen", "Andrew", "Constantine", "Justinian", "Theodosius", "Baldwin", "Umberto"),
-    *("Victor", "Franz", "Francis", "Isabella", "Joanna", "Manuel", "Selim", "Mehmed", "Murad", "Abdul", "Suleiman"),
-    *("Sixtus", "Julius", "Adrian", "Martin", "Eugene", "Nicolas", "Celestine", "Callixtus", "Honorius", "Lucius"),
-    *("Duncan", "Kenneth", "Donald", "Magnus", "Sverre", "Eric", "Canute", "Cnut", "Harold", "Edgar"),
-    *("Ludwig", "Friedrich", "Karl", "Eduard", "Ernst", "Augustus", "Antiochus", "Seleucus", "Mithridates"),
+REGNAL_NAMES = words(
+    """
+    Henry Louis Elizabeth George Charles Edward James William Richard Philip Mary Ferdinand Frederick Wilhelm
+    Nicholas Alexander Ivan Catherine Peter Paul Pius John Gregory Leo Benedict Innocent Urban Clement Boniface
+    Napoleon Ptolemy Ramses Rameses Darius Xerxes Artaxerxes Thutmose Amenhotep Alfonso Alphonso Pedro Carlos Juan
+    Felipe Emmanuel Haakon Christian Gustav Gustavus Olaf Harald Robert David Margaret Anne Joseph Leopold Albert
+    Maximilian Rudolf Rudolph Otto Conrad Sigismund Vladislav Stephen Andrew Constantine Justinian Theodosius
+    Baldwin Umberto Victor Franz Francis Isabella Joanna Manuel Selim Mehmed Murad Abdul Suleiman Sixtus Julius
+    Adrian Martin Eugene Nicolas Celestine Callixtus Honorius Lucius Duncan Kenneth Donald Magnus Sverre Eric Canute
+    Cnut Harold Edgar Ludwig Friedrich Karl Eduard Ernst Augustus Antiochus Seleucus Mithridates
+    """
 )
 
 _RULER = re.compile(rf"\b(?:{one_of(REGNAL_NAMES)})\s\Z")

@@ -5,52 +5,18 @@ from __future__ import annotations
 import re
 
 from reading.english.rule import DASH, END, EnglishRule, before, one_of, rule
+from reading.languages.tables import table
 from reading.numbers.english_words import cardinal
 
-_SHORT_BOOKS = {
-    "Gen": "Genesis",
-    "Ex": "Exodus",
-    "Exod": "Exodus",
-    "Lev": "Leviticus",
-    "Num": "Numbers",
-    "Deut": "Deuteronomy",
-    "Josh": "Joshua",
-    "Judg": "Judges",
-    "Sam": "Samuel",
-    "Chron": "Chronicles",
-    "Neh": "Nehemiah",
-    "Ps": "Psalm",
-    "Pss": "Psalms",
-    "Prov": "Proverbs",
-    "Eccl": "Ecclesiastes",
-    "Isa": "Isaiah",
-    "Jer": "Jeremiah",
-    "Lam": "Lamentations",
-    "Ezek": "Ezekiel",
-    "Dan": "Daniel",
-    "Hos": "Hosea",
-    "Mic": "Micah",
-    "Hab": "Habakkuk",
-    "Zech": "Zechariah",
-    "Mal": "Malachi",
-    "Matt": "Matthew",
-    "Mt": "Matthew",
-    "Mk": "Mark",
-    "Lk": "Luke",
-    "Jn": "John",
-    "Rom": "Romans",
-    "Cor": "Corinthians",
-    "Gal": "Galatians",
-    "Eph": "Ephesians",
-    "Phil": "Philippians",
-    "Col": "Colossians",
-    "Thess": "Thessalonians",
-    "Tim": "Timothy",
-    "Heb": "Hebrews",
-    "Jas": "James",
-    "Pet": "Peter",
-    "Rev": "Revelation",
-}
+_SHORT_BOOKS = table(
+    """
+    Gen=Genesis|Ex=Exodus|Exod=Exodus|Lev=Leviticus|Num=Numbers|Deut=Deuteronomy|Josh=Joshua|Judg=Judges|Sam=Samuel
+    Chron=Chronicles|Neh=Nehemiah|Ps=Psalm|Pss=Psalms|Prov=Proverbs|Eccl=Ecclesiastes|Isa=Isaiah|Jer=Jeremiah
+    Lam=Lamentations|Ezek=Ezekiel|Dan=Daniel|Hos=Hosea|Mic=Micah|Hab=Habakkuk|Zech=Zechariah|Mal=Malachi
+    Matt=Matthew|Mt=Matthew|Mk=Mark|Lk=Luke|Jn=John|Rom=Romans|Cor=Corinthians|Gal=Galatians|Eph=Ephesians
+    Phil=Philippians|Col=Colossians|Thess=Thessalonians|Tim=Timothy|Heb=Hebrews|Jas=James|Pet=Peter|Rev=Revelation
+    """
+)
 _BOOKS = (
     *_SHORT_BOOKS,
     *_SHORT_BOOKS.values(),

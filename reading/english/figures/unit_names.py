@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reading.english.rule import table
+from reading.languages.tables import table
 
 _LENGTHS = table("km=kilometer|m=meter|cm=centimeter|mm=millimeter|µm=micrometer|μm=micrometer|nm=nanometer")
 _SINGULARS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reading.english.rule import table, words
+from reading.languages.tables import table, words
 
 TITLES = table(
     """

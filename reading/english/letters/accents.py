@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from reading.english.rule import words
+from reading.languages.tables import words
 from reading.script.script import Replacement
 
 _WORD = re.compile(r"[^\W\d_]{1,60}")
@@ -23,10 +23,12 @@ _SPECIAL = str.maketrans(
         "ŋ": "ng",
     }
 )
-_OTHER_WORDS = words(
-    """
+_OTHER_WORDS = frozenset(
+    words(
+        """
     resume expose pate rose lame mate pique roue made sake peon cure age ane coupe moire vise retire
     """
+    )
 )
 """What would be another English word without its accent."""
 
