@@ -9,26 +9,13 @@ from reading.languages.tables import words
 from reading.numbers.english_words import cardinal, ordinal
 from reading.numbers.roman_numerals import roman_value
 
-_HEADINGS = (
-    *("Chapter", "Book", "Part", "Act", "Scene", "Volume", "Canto", "Section", "Appendix", "Article", "Lesson"),
-    *("Psalm", "Type", "Phase", "Class", "Stage", "Level", "Figure", "Plate", "Table", "Letter", "Sonnet", "Mark"),
-    *(
-        "Apollo",
-        "Gemini",
-        "Rocky",
-        "Rambo",
-        "Bowl",
-        "War",
-        "Grade",
-        "Category",
-        "Title",
-        "Stave",
-        "Adventure",
-        "Vol.",
-        "Vols.",
-    ),
-    *("Problem", "Rule", "Theorem", "Group", "Division", "Corps", "Symphony", "Sonata", "No.", "Number", "Fig."),
-    *("Chap.", "Episode", "Schedule", "Annex", "Round", "Item", "Note", "Step", "Story", "Tale", "Ode", "Elegy"),
+_HEADINGS = words(
+    """
+    Chapter Book Part Act Scene Volume Canto Section Appendix Article Lesson Psalm Type Phase Class Stage Level
+    Figure Plate Table Letter Sonnet Mark Apollo Gemini Rocky Rambo Bowl War Grade Category Title Stave Adventure
+    Vol. Vols. Problem Rule Theorem Group Division Corps Symphony Sonata No. Number Fig. Chap. Episode Schedule
+    Annex Round Item Note Step Story Tale Ode Elegy
+    """
 )
 _LISTED = r"(?:[ivxlcIVXLC\d]{1,9}(?:[-–][ivxlcIVXLC\d]{1,9})?(?:,|,?\s(?:and|or|to|through))\s){0,4}"
 _HEADING = re.compile(

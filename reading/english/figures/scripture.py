@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from reading.english.rule import DASH, END, EnglishRule, before, one_of, rule
-from reading.languages.tables import table
+from reading.languages.tables import table, words
 from reading.numbers.english_words import cardinal
 
 _SHORT_BOOKS = table(
@@ -20,23 +20,8 @@ _SHORT_BOOKS = table(
 _BOOKS = (
     *_SHORT_BOOKS,
     *_SHORT_BOOKS.values(),
-    *("Ruth", "Kings", "Ezra", "Esther", "Job", "Song of Songs", "Joel", "Amos", "Obadiah", "Jonah", "Nahum"),
-    *(
-        "Zephaniah",
-        "Haggai",
-        "Acts",
-        "Titus",
-        "Philemon",
-        "Jude",
-        "Maccabees",
-        "Tobit",
-        "Judith",
-        "Sirach",
-        "Surah",
-        "Sura",
-        "Quran",
-        "Qur'an",
-    ),
+    *words("Ruth Kings Ezra Esther Job Songs Joel Amos Obadiah Jonah Nahum Zephaniah Haggai Acts Titus Philemon Jude"),
+    *words("Maccabees Tobit Judith Sirach Surah Sura Quran Qur'an"),
 )
 _BOOK_BEFORE = re.compile(rf"\b(?:{one_of(_BOOKS)})\.?\s(?:\d{{1,3}}:\d{{1,3}}(?:[-–]\d{{1,3}})?[;,]\s)?\Z")
 
@@ -45,8 +30,8 @@ def _verse(match: re.Match[str]) -> str | None:
     """Of the Bible, by chapter: John 3:16."""
     if not _BOOK_BEFORE.search(before(match)):
         return None
-    words = f"{cardinal(int(match['chapter']))} {cardinal(int(match['verse']))}"
-    return f"{words} to {cardinal(int(match['last']))}" if match["last"] else words
+    said = f"{cardinal(int(match['chapter']))} {cardinal(int(match['verse']))}"
+    return f"{said} to {cardinal(int(match['last']))}" if match["last"] else said
 
 
 def _book(match: re.Match[str]) -> str | None:

@@ -83,11 +83,7 @@ def _fraction(match: re.Match[str]) -> str | None:
 
 
 def _is_inch(match: re.Match[str]) -> bool:
-    return (
-        match.group().endswith(".")
-        or after(match).startswith((" ", "."))
-        or _FEET_BEFORE.search(before(match)) is not None
-    )
+    return match.group().endswith(".") or after(match).startswith(" ") or _FEET_BEFORE.search(before(match)) is not None
 
 
 _MORE = r"[\w²³/·]|\s\w{1,3}⁻"
