@@ -13,6 +13,7 @@ from lxml import etree
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.markup import local_name
+from reading.languages.tables import table
 from reading.plan.plan import closed
 from reading.script.left_out import quoted
 from reading.script.script import BlockKind
@@ -76,37 +77,19 @@ SURROUNDINGS = "what surrounds the article"
 _MOST_QUOTED = 20
 """Pieces of text that are looked at for what is left out."""
 
-_SILENT_KINDS = {
-    "nav": "navigation",
-    "form": "form",
-    "button": "form",
-    "select": "form",
-    "textarea": "form",
-    "input": "form",
-    "svg": "drawing",
-    "math": "formula",
-    "iframe": "frame",
-    "object": "embedded object",
-    "rt": "gloss",
-    "rp": "",
-    "del": "struck text",
-    "s": "struck text",
-    "strike": "struck text",
-    "audio": "recording",
-    "video": "recording",
-}
-_KINDS_BY_MARK = {
-    "noteref": "note mark",
-    "fnref": "note mark",
-    "footnote-ref": "note mark",
-    "footnote-back": "note mark",
-    "page": "page number",
-    "toc": "contents",
-    "landmarks": "contents",
-    "index": "index",
-    "boilerplate": "licence",
-    "note": "note",
-}
+_SILENT_KINDS = table(
+    """
+    nav=navigation|form=form|button=form|select=form|textarea=form|input=form|svg=drawing|math=formula|iframe=frame
+    object=embedded object|rt=gloss|rp=|del=struck text|s=struck text|strike=struck text|audio=recording
+    video=recording
+    """
+)
+_KINDS_BY_MARK = table(
+    """
+    noteref=note mark|fnref=note mark|footnote-ref=note mark|footnote-back=note mark|page=page number|toc=contents
+    landmarks=contents|index=index|boilerplate=licence|note=note
+    """
+)
 """By what the roles and classes of an element have in them, in this order."""
 
 _POWER = re.compile(r"[+−-]?\d{1,4}")

@@ -24,11 +24,31 @@ ENDS_OR_OWNS = rf"(?:(?=['’]s\b)|{END})"
 HYPHENATED = r"(?=(?:-[A-Za-z]{1,20}){1,4}(?![\w-]))"
 """Before the rest of a compound: 10-year-old."""
 
-NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?|\.\d{1,9})"
+_GROUPS = r"(?:[ \u00a0\u2009\u202f]\d{3}){1,4}"
+_SPACED = rf"[1-9](?:\d?{_GROUPS}|\d\d{_GROUPS}(?:(?<=\D000)|(?=\s[a-z%€£$])))"
+NUMBER = (
+    rf"(?:{_SPACED}(?![\d,-]|[.\s]\d)|\d{{1,3}}(?:,\d{{3}}){{1,5}}(?:\.\d{{1,9}})?|"
+    r"\d{1,18}(?:\.\d{1,9})?|\.\d{1,9})"
+)
 DASH = r"[-–]"
-MINUS = r"[-−]"
+SIGNED = "-−±~≈≤≥<>"
+SIGN = r"(?:(?P<sign>[-−]|[±~≈≤≥]\s?|[<>](?=[\d$£€])(?!\S{0,60}>)))?"
+"""In front of an amount."""
+
 MOST_DIGITS = 15
 LOOK_BACK = 48
+
+_SIGN_NAMES = {
+    "": "",
+    **dict.fromkeys("-−", "minus "),
+    "±": "plus or minus ",
+    **dict.fromkeys("~≈", "about "),
+    "≤": "less than or equal to ",
+    "≥": "greater than or equal to ",
+    "<": "less than ",
+    ">": "more than ",
+}
+_COMPARED = re.compile(r"(?:\A|[\s(\"“'‘])(?:[^\W\d_]{2,40}[,:;]?\s)?\Z")
 
 _DETERMINER = re.compile(
     r"\b(?:an?|the|this|that|every|each|his|her|my|our|their|your|one|another)\s(?:\w{1,12}\s)?\Z", re.I
@@ -70,12 +90,20 @@ def is_adjective(match: re.Match[str]) -> bool:
 
 def quantity(written: str) -> str:
     """A number with its thousands and decimals; digit by digit where it is a code."""
-    whole, _, decimals = written.replace(",", "").partition(".")
+    whole, _, decimals = re.sub(r"[,\s]", "", written).partition(".")
     is_code = len(whole) > MOST_DIGITS or (len(whole) > 1 and whole[0] == "0")
     if not whole:
         return f"point {digits(decimals)}"
     words = digits(whole) if is_code else cardinal(int(whole))
     return f"{words} point {digits(decimals)}" if decimals else words
+
+
+def with_sign(match: re.Match[str], amount: str) -> str | None:
+    """None for a sign that compares the amount with what no rule reads."""
+    sign = (match["sign"] or "").strip()
+    if sign and sign in "≤≥<>" and not (_COMPARED.search(before(match)) and (sign in "≤≥" or before(match))):
+        return None
+    return f"{_SIGN_NAMES[sign]}{amount}"
 
 
 def is_one(written: str) -> bool:

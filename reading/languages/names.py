@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from reading.languages.tables import table
+
 AUTO_LANGUAGE = "auto"
 """In place of a language: the model finds out by itself."""
 
-LANGUAGE_NAMES = {
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fr": "french",
-    "it": "italian",
-    "ja": "japanese",
-    "ko": "korean",
-    "pt": "portuguese",
-    "ru": "russian",
-    "zh": "chinese",
-}
+LANGUAGE_NAMES = table(
+    """
+    de=german|en=english|es=spanish|fr=french|it=italian|ja=japanese|ko=korean|pt=portuguese|ru=russian|zh=chinese
+    """
+)
 """By primary subtag; region and script make no difference to the models."""
 
 

@@ -47,12 +47,17 @@ def ordinal(number: int) -> str:
 
 def year(number: int) -> str:
     """As years are said: nineteen eighty-four, two thousand five, twenty ten."""
-    century, rest = divmod(number, 100)
-    if not 1010 <= number <= 2099 or 2000 <= number <= 2009:
+    return paired(number) if 1010 <= number <= 1999 or 2010 <= number <= 2099 else cardinal(number)
+
+
+def paired(number: int) -> str:
+    """As numbers of rooms are said: two fourteen, three oh five, fourteen hundred."""
+    hundreds, rest = divmod(number, 100)
+    if number < 100 or number % 1000 == 0 or number > 9999:
         return cardinal(number)
     if rest == 0:
-        return f"{cardinal(century)} hundred"
-    return f"{cardinal(century)} {'oh ' if rest < 10 else ''}{cardinal(rest)}"
+        return f"{cardinal(hundreds)} hundred"
+    return f"{cardinal(hundreds)} {'oh ' if rest < 10 else ''}{cardinal(rest)}"
 
 
 def digits(written: str) -> str:

@@ -46,7 +46,7 @@ Instructions = Annotated[
 ]
 Normalization = Annotated[
     Literal["off", "basic"] | None,
-    typer.Option(help="basic writes numbers, dates, money and units as words; else the model's text_front_end."),
+    typer.Option(help="basic: numbers and units as words; else for named English, else by text_front_end."),
     JobField("normalization"),
 ]
 PronunciationDictionaries = Annotated[

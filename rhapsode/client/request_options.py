@@ -260,7 +260,7 @@ class JobOptions(TypedDict, total=False):
     language: a language of the model, or `auto`
     instructions: how to speak, in your words; for a voice design model: who speaks
     speakers: a cast: name to voice, for lines `NAME: text`, segments and <voice> of SSML
-    normalization: `basic` writes numbers, dates, money and units as words; absent: the model's `text_front_end`
+    normalization: `basic`: numbers and units as words; absent: for named English, else by `text_front_end`
     pronunciation_dictionaries: `pd_…@3`, or `pd_…` for the newest version
     seed: the same text and seed give the same speech; absent: random, shown in the job
     reproducibility: `strict`: equal requests give equal speech in any batch

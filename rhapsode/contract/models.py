@@ -16,7 +16,7 @@ class Model(Answer):
     `recognised_languages`: what its workers can read back, for the quality gate `asr`.
     `speaker_dim`: numbers of a speaker embedding.
     `max_text_chars`: the longest text that it was made for; no segment is longer, whatever `segmentation` says.
-    `text_front_end`: `words` where `normalization` is `basic` unless a job says `off`: it learned numbers as words.
+    `text_front_end`: `words` where `normalization` is `basic` in every language unless a job says `off`.
     `segmentation`: how its texts are cut unless a job says otherwise; `sentence` where it speaks each alone as well.
     `reproducibility`: what jobs may ask for; `strict` where a worker is there that can see to it.
     `available`: false while workers serve other models and none serves this one.

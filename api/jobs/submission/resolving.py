@@ -122,10 +122,11 @@ def _language(request: JobRequest, card: ModelCard) -> str:
 
 
 def _wanted_normalization(request: JobRequest, card: ModelCard) -> Normalization:
-    """Left open, how the model learned to read."""
+    """Left open, how the model learned to read. Named English becomes words for every model: digits are guessed."""
     if request.normalization is not None:
         return request.normalization
-    return Normalization.BASIC if card.text_front_end == "words" else Normalization.OFF
+    is_english = (language_name(request.language) or request.language).casefold() == "english"
+    return Normalization.BASIC if card.text_front_end == "words" or is_english else Normalization.OFF
 
 
 def _normalization(request: JobRequest, language: str, card: ModelCard) -> Normalization:

@@ -5,38 +5,26 @@ from __future__ import annotations
 import re
 
 from reading.english.rule import DASH, END, LOOK_BACK, EnglishRule, before, one_of, rule
+from reading.languages.tables import table, words
 from reading.numbers.english_words import ordinal, year
 
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October"),
-    *("November", "December"),
+MONTHS = words(
+    """
+    January February March April May June July August September October November December
+    """
 )
-SHORT_MONTHS = {
-    "Jan": "January",
-    "Feb": "February",
-    "Mar": "March",
-    "Apr": "April",
-    "Jun": "June",
-    "Jul": "July",
-    "Aug": "August",
-    "Sep": "September",
-    "Sept": "September",
-    "Oct": "October",
-    "Nov": "November",
-    "Dec": "December",
-}
-SHORT_DAYS = {
-    "Mon": "Monday",
-    "Tue": "Tuesday",
-    "Tues": "Tuesday",
-    "Wed": "Wednesday",
-    "Thu": "Thursday",
-    "Thur": "Thursday",
-    "Thurs": "Thursday",
-    "Fri": "Friday",
-    "Sat": "Saturday",
-    "Sun": "Sunday",
-}
+SHORT_MONTHS = table(
+    """
+    Jan=January|Feb=February|Mar=March|Apr=April|Jun=June|Jul=July|Aug=August|Sep=September|Sept=September
+    Oct=October|Nov=November|Dec=December
+    """
+)
+SHORT_DAYS = table(
+    """
+    Mon=Monday|Tue=Tuesday|Tues=Tuesday|Wed=Wednesday|Thu=Thursday|Thur=Thursday|Thurs=Thursday|Fri=Friday
+    Sat=Saturday|Sun=Sunday
+    """
+)
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SHORT_FIRST = "".join({name[0] for name in (*SHORT_MONTHS, *SHORT_DAYS)})
 

@@ -1,10 +1,10 @@
-"""Times of day and durations: 9:05, 14:30, 5pm, 10.30 a.m., 06:00 hours, 2:03:59."""
+"""What has a colon: 9:05, 14:30, 06:00 hours, 2:03:59, and ratios. And 5pm, 10.30 a.m., 0600 hours."""
 
 from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, EnglishRule, after, rule
+from reading.english.rule import DASH, END, HYPHENATED, EnglishRule, after, before, quantity, rule
 from reading.numbers.english_words import cardinal
 
 _HALF = r"(?P<{0}half>[AaPp])\.?[Mm](?![\w])(?:\.(?=\s{{1,3}}[a-z0-9(]|[,;:?!)—–-]))?"
@@ -41,12 +41,29 @@ def _on_the_hour(match: re.Match[str]) -> str | None:
     return f"{'oh ' if match['hour'][0] == '0' else ''}{cardinal(int(match['hour']))} hundred"
 
 
+def _service(match: re.Match[str]) -> str | None:
+    hour, minute = match["hour"], int(match["minute"])
+    first = f"{'oh ' if hour[0] == '0' and hour != '00' else ''}{cardinal(int(hour))}"
+    return f"{first} {'hundred' if minute == 0 else ('oh ' if minute < 10 else '') + cardinal(minute)}"
+
+
+def _ratio(match: re.Match[str]) -> str | None:
+    """What is called a ratio, or is neither a time nor a chapter of what a name stands for."""
+    is_time = int(match["first"]) <= 24 and len(match["last"]) == 2 and match["last"] < "60"
+    if not _RATIO.search(before(match)) and (is_time or _NAME_BEFORE.search(before(match))):
+        return None
+    return f"{quantity(match['first'])} to {quantity(match['last'])}"
+
+
 def _duration(match: re.Match[str]) -> str | None:
     hours, minutes, seconds = (int(match[part]) for part in ("hours", "minutes", "seconds"))
     parts = [(hours, "hour"), (minutes, "minute"), (seconds, "second")]
     said = [f"{cardinal(many)} {name}{'' if many == 1 else 's'}" for many, name in parts]
     return f"{said[0]} {said[1]} and {said[2]}"
 
+
+_NAME_BEFORE = re.compile(r"\b[A-Z][a-z'’]{1,20}\s\Z")
+_RATIO = re.compile(r"\b(?:ratios?|odds|scale|aspect|mix(?:ed)?|dilut(?:ed?|ion))\b[^.;:]{0,24}\Z", re.IGNORECASE)
 
 _DIGITS = "0123456789"
 _HOUR = r"(?:[01]?\d|2[0-4])"
@@ -56,6 +73,8 @@ _HALVED = rf"(?P<hour>1[0-2]|[1-9])(?:[.:](?P<minute>[0-5]\d))?\s?{_HALF.format(
 _LAST_HALVED = rf"(?P<last_hour>1[0-2]|[1-9])(?:[.:](?P<last_minute>[0-5]\d))?\s?{_HALF.format('last_')}"
 _FIRST_HOUR = r"(?P<first>1[0-2]|[1-9])(?::(?P<first_minute>[0-5]\d))?"
 RULES: tuple[EnglishRule, ...] = (
+    rule(_DIGITS, rf"(?P<first>\d{{1,3}}):(?P<last>\d{{1,3}}(?:,\d{{3}}){{0,2}})(?:{HYPHENATED}|{END})", _ratio),
+    rule(_DIGITS, r"(?P<hour>[01]\d|2[0-4])(?P<minute>[0-5]\d)(?=\s(?:hours(?! of\b)|GMT|UTC)\b)", _service),
     rule(_DIGITS, rf"(?P<hours>\d{{1,2}}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d){END}", _duration),
     rule(_DIGITS, rf"{_COLON}(?:{DASH}{_LAST_COLON})?{END}", _clock),
     rule(_DIGITS, rf"{_FIRST_HOUR}{DASH}{_HALVED}{END}", _span),

@@ -10,20 +10,23 @@ from reading.english.rule import (
     END,
     ENDS_OR_OWNS,
     HYPHENATED,
-    MINUS,
     NUMBER,
+    SIGN,
+    SIGNED,
     EnglishRule,
     after,
     before,
     quantity,
     rule,
+    with_sign,
 )
-from reading.numbers.english_words import cardinal, digits, ordinal
+from reading.numbers.english_words import digits, ordinal
 
 _OPERATOR_BEFORE = re.compile(r"[=+×÷<>≤≥≠≈*/^√±]\s?\Z")
-_OPERATOR_AFTER = re.compile(r"\s?[=+×÷<>≤≥≠≈*/^¥$€£%°#~\\|@]")
+_OPERATOR_AFTER = re.compile(
+    r"\s?[=+×÷<>≤≥≠≈*/^¥$€£%°#~\\|@]|\s(?!and/|or/)[A-Za-zµμ]{1,3}(?:/\w|[ ·]\w{1,3}⁻)|\s\d{3},\d"
+)
 _CALLED = re.compile(r"\b(?:[Dd]ial(?:led|ed)?|[Cc]all(?:ed)?|[Rr]ing|[Rr]ang|[Pp]hone)\s(?:\d{3},?\s(?:or|and)\s)?\Z")
-_NUMBERED = re.compile(r"\b(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite)\s\Z")
 _SECTION = re.compile(r"\b(?:[Tt]able|[Ff]igure|[Ff]ig\.|[Ss]ection|[Ee]xercise|[Pp]art|[Pp]late|[Cc]hapter)\s\Z")
 _MOST_SCORED = 200
 """A larger number before a smaller one is no score of a game, but a code."""
@@ -32,6 +35,10 @@ _SCORED = re.compile(
     r"\b(?:won|wins?|lost|lose|beat|beaten|match|scored?|set|game|lead|led|victory|defeat(?:ed)?|final)\b|\d[-–]\d{1,2},\s\Z"
 )
 """Nine to five are hours; six four is a set of tennis."""
+
+_SCORE = re.compile(r"(\d{1,2})[-–](\d{1,2})")
+_SETS_BEFORE = re.compile(r"(?:\b\d{1,2}[-–]\d{1,2},\s){1,4}(?:and\s)?\Z")
+_SETS_AFTER = re.compile(r"(?:,\s(?:and\s)?\d{1,2}[-–]\d{1,2}\b){1,4}")
 
 _SPECIAL = {"24/7": "twenty-four seven", "9/11": "nine eleven", "50/50": "fifty-fifty"}
 
@@ -44,11 +51,9 @@ def _number(match: re.Match[str]) -> str | None:
     written = match["number"]
     if len(written) == 3 and _CALLED.search(before(match)) and written in ("911", "999", "112", "101"):
         return digits(written)
-    if len(written) == 3 and _NUMBERED.search(before(match)) and written[1] == "0" and written[2] != "0":
-        return f"{cardinal(int(written[0]))} oh {cardinal(int(written[2]))}"
     if written == "0" and after(match)[:1] == "-":
         return None
-    return f"{'minus ' if match['minus'] else ''}{quantity(written)}"
+    return with_sign(match, quantity(written))
 
 
 def _is_sign(char: str) -> bool:
@@ -75,9 +80,18 @@ def _range(match: re.Match[str]) -> str | None:
     from_number, to_number = (float(each.replace(",", "")) for each in (first, last))
     if from_number > to_number and (from_number > _MOST_SCORED or _SECTION.search(before(match))):
         return None
-    is_score = first == last or (from_number > to_number and _SCORED.search(before(match)))
+    is_score = first == last or _is_set(match) or (from_number > to_number and _SCORED.search(before(match)))
     joint = " " if is_score else " to "
     return f"{quantity(first)}{joint}{quantity(last)}"
+
+
+def _is_set(match: re.Match[str]) -> bool:
+    """One of several scores, of which one is lost: 6-4, 3-6."""
+    scores = _SETS_BEFORE.search(before(match)), match, _SETS_AFTER.match(after(match))
+    if scores[0] is None and scores[2] is None:
+        return False
+    pairs = [pair for score in scores if score for pair in _SCORE.findall(score.group())]
+    return any(int(first) > int(last) for first, last in pairs) and all(int(first) <= 50 for first, _ in pairs)
 
 
 def _three(match: re.Match[str]) -> str | None:
@@ -125,5 +139,5 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"(?P<number>{NUMBER})[x×]{END}", _times),
     rule(_DIGITS, rf"(?P<number>{NUMBER})\+{END}", _plus),
     rule("+", rf"\+(?P<number>{NUMBER}){END}", _positive),
-    rule(f".-−{_DIGITS}", rf"(?P<minus>{MINUS})?(?P<number>{NUMBER})(?:{HYPHENATED}|{ENDS_OR_OWNS})", _number),
+    rule(f".{SIGNED}{_DIGITS}", rf"{SIGN}(?P<number>{NUMBER})(?:{HYPHENATED}|{ENDS_OR_OWNS})", _number),
 )

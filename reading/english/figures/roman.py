@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule
+from reading.english.rule import DASH, END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule
+from reading.languages.tables import words
 from reading.numbers.english_words import cardinal, ordinal
 from reading.numbers.roman_numerals import roman_value
 
-_HEADINGS = (
-    *("Chapter", "Book", "Part", "Act", "Scene", "Volume", "Canto", "Section", "Appendix", "Article", "Lesson"),
-    *("Psalm", "Type", "Phase", "Class", "Stage", "Level", "Figure", "Plate", "Table", "Letter", "Sonnet", "Mark"),
-    *("Apollo", "Gemini", "Rocky", "Rambo", "Bowl", "War", "Grade", "Category", "Title", "Stave", "Adventure", "Vol."),
-    *("Problem", "Rule", "Theorem", "Group", "Division", "Corps", "Symphony", "Sonata", "No.", "Number", "Fig."),
-    *("Chap.", "Episode", "Schedule", "Annex", "Round", "Item", "Note", "Step", "Story", "Tale", "Ode", "Elegy"),
+_HEADINGS = words(
+    """
+    Chapter Book Part Act Scene Volume Canto Section Appendix Article Lesson Psalm Type Phase Class Stage Level
+    Figure Plate Table Letter Sonnet Mark Apollo Gemini Rocky Rambo Bowl War Grade Category Title Stave Adventure
+    Vol. Vols. Problem Rule Theorem Group Division Corps Symphony Sonata No. Number Fig. Chap. Episode Schedule
+    Annex Round Item Note Step Story Tale Ode Elegy
+    """
 )
-_HEADING = re.compile(rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _HEADINGS)})})\s\Z")
+_LISTED = r"(?:[ivxlcIVXLC\d]{1,9}(?:[-–][ivxlcIVXLC\d]{1,9})?(?:,|,?\s(?:and|or|to|through))\s){0,4}"
+_HEADING = re.compile(
+    rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _HEADINGS)})})"
+    rf"(?:\s|(?:s|(?<=Vol\.)|(?<=No\.))\s{_LISTED})\Z"
+)
+_OTHERS = re.compile(rf"{DASH}[IVXLC]|,?\s(?:and|or|to|through)\s[IVXLC]{{1,9}}\b|,\s[IVXLC]{{1,9}}\b")
+_MANY = re.compile(r"[A-Za-z]s\.?\s\Z")
 _LOWER_HEADING = re.compile(
-    r"\b(?:[Cc]hapter|[Ss]cene|[Aa]ct|[Bb]ook|[Pp]art|[Vv]ol(?:ume|\.)|[Cc]anto|pp?\.|[Pp]age)\s\Z"
+    rf"(?:\b(?:[Cc]hapter|[Ss]cene|[Aa]ct|[Bb]ook|[Pp]art|[Vv]olume|[Cc]anto|[Pp]age)(?:s\s{_LISTED}|\s)|"
+    rf"\b(?:[Vv]ols?|pp?)\.\s?{_LISTED})\Z"
 )
 _LOWER_KIND = re.compile(r"\b(?:type|stage|phase|grade|class|category|level|figure|table|appendix)\s\Z")
 """Before an I these are mostly what somebody has: the class I took."""
 
-REGNAL_NAMES = (
-    *("Henry", "Louis", "Elizabeth", "George", "Charles", "Edward", "James", "William", "Richard", "Philip", "Mary"),
-    *("Ferdinand", "Frederick", "Wilhelm", "Nicholas", "Alexander", "Ivan", "Catherine", "Peter", "Paul", "Pius"),
-    *("John", "Gregory", "Leo", "Benedict", "Innocent", "Urban", "Clement", "Boniface", "Napoleon", "Ptolemy"),
-    *("Ramses", "Rameses", "Darius", "Xerxes", "Artaxerxes", "Thutmose", "Amenhotep", "Alfonso", "Alphonso", "Pedro"),
-    *("Carlos", "Juan", "Felipe", "Emmanuel", "Haakon", "Christian", "Gustav", "Gustavus", "Olaf", "Harald", "Robert"),
-    *("David", "Margaret", "Anne", "Joseph", "Leopold", "Albert", "Maximilian", "Rudolf", "Rudolph", "Otto", "Conrad"),
-    *("Sigismund", "Vladislav", "Stephen", "Andrew", "Constantine", "Justinian", "Theodosius", "Baldwin", "Umberto"),
-    *("Victor", "Franz", "Francis", "Isabella", "Joanna", "Manuel", "Selim", "Mehmed", "Murad", "Abdul", "Suleiman"),
-    *("Sixtus", "Julius", "Adrian", "Martin", "Eugene", "Nicolas", "Celestine", "Callixtus", "Honorius", "Lucius"),
-    *("Duncan", "Kenneth", "Donald", "Magnus", "Sverre", "Eric", "Canute", "Cnut", "Harold", "Edgar"),
-    *("Ludwig", "Friedrich", "Karl", "Eduard", "Ernst", "Augustus", "Antiochus", "Seleucus", "Mithridates"),
+REGNAL_NAMES = words(
+    """
+    Henry Louis Elizabeth George Charles Edward James William Richard Philip Mary Ferdinand Frederick Wilhelm
+    Nicholas Alexander Ivan Catherine Peter Paul Pius John Gregory Leo Benedict Innocent Urban Clement Boniface
+    Napoleon Ptolemy Ramses Rameses Darius Xerxes Artaxerxes Thutmose Amenhotep Alfonso Alphonso Pedro Carlos Juan
+    Felipe Emmanuel Haakon Christian Gustav Gustavus Olaf Harald Robert David Margaret Anne Joseph Leopold Albert
+    Maximilian Rudolf Rudolph Otto Conrad Sigismund Vladislav Stephen Andrew Constantine Justinian Theodosius
+    Baldwin Umberto Victor Franz Francis Isabella Joanna Manuel Selim Mehmed Murad Abdul Suleiman Sixtus Julius
+    Adrian Martin Eugene Nicolas Celestine Callixtus Honorius Lucius Duncan Kenneth Donald Magnus Sverre Eric Canute
+    Cnut Harold Edgar Ludwig Friedrich Karl Eduard Ernst Augustus Antiochus Seleucus Mithridates
+    """
 )
 
 _RULER = re.compile(rf"\b(?:{one_of(REGNAL_NAMES)})\s\Z")
@@ -56,12 +64,17 @@ def value_of(written: str) -> int | None:
 
 
 def _numeral(match: re.Match[str]) -> str | None:
-    written, front, behind = match.group(), before(match), after(match)
-    number = value_of(written)
-    if number is None:
+    written, front, behind = match["first"], before(match), after(match)
+    number, last = value_of(written), value_of(match["last"] or "I")
+    if number is None or last is None:
         return None
-    if _HEADING.search(front) or _LOWER_HEADING.search(front):
-        return None if written == "I" and _GOES_ON.match(behind) else _titled(number)
+    is_headed = _HEADING.search(front) or _LOWER_HEADING.search(front)
+    if match["last"]:
+        return f"{_titled(number)} to {_titled(last)}" if is_headed else None
+    if is_headed:
+        if written == "I" and _MANY.search(front) and not _OTHERS.match(behind):
+            return None
+        return None if written == "I" and _GOES_ON.match(behind) and not _OTHERS.match(behind) else _titled(number)
     if len(written) > 1 and _LOWER_KIND.search(front):
         return cardinal(number)
     if _RULER.search(front):
@@ -84,11 +97,15 @@ def _titled(number: int) -> str:
 
 
 def _lower(match: re.Match[str]) -> str | None:
-    number = value_of(match.group())
-    return cardinal(number) if number and _LOWER_HEADING.search(before(match)) else None
+    number, last = value_of(match["first"]), value_of(match["last"] or "i")
+    if number is None or last is None or not _LOWER_HEADING.search(before(match)):
+        return None
+    return f"{cardinal(number)} to {cardinal(last)}" if match["last"] else cardinal(number)
 
 
 RULES: tuple[EnglishRule, ...] = (
-    rule("IVXLC", rf"[IVXLC]{{1,9}}(?:(?=th\s)|{ENDS_OR_OWNS})", _numeral),
-    rule("ivxl", rf"[ivxl]{{1,8}}{END}", _lower),
+    rule(
+        "IVXLC", rf"(?P<first>[IVXLC]{{1,9}})(?:{DASH}(?P<last>[IVXLC]{{1,9}}))?(?:(?=th\s)|{ENDS_OR_OWNS})", _numeral
+    ),
+    rule("ivxl", rf"(?P<first>[ivxl]{{1,8}})(?:{DASH}(?P<last>[ivxl]{{1,8}}))?{END}", _lower),
 )

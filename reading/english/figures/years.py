@@ -9,7 +9,7 @@ from reading.english.rule import DASH, END, ENDS_OR_OWNS, HYPHENATED, EnglishRul
 from reading.numbers.english_words import TENS, cardinal, year
 
 _CUE = re.compile(
-    r"\b(?:in|since|by|from|until|till|year|circa|before|after|around|about|during|late|early|spring|summer|autumn|"
+    r"\b(?:in|since|by|from|until|till|year|circa|before|after|around|about|during|then|late|early|spring|summer|autumn|"
     r"fall|winter|and|of|A\.?D\.?|©|class of)\s\(?\Z",
     re.IGNORECASE,
 )

@@ -48,6 +48,10 @@ def _counted(match: re.Match[str]) -> str | None:
     return COUNTED[match["short"]]
 
 
+def _established(match: re.Match[str]) -> str | None:
+    return "established" if match["year"] else "estimated"
+
+
 def _circa(match: re.Match[str]) -> str | None:
     return "circa"
 
@@ -75,10 +79,11 @@ RULES: tuple[EnglishRule, ...] = (
     rule("S", r"(?P<short>S[tT])\.?(?=\s{1,3}[A-Z][a-zA-Z])", _saint),
     rule(
         _firsts(COUNTED),
-        rf"(?P<short>{one_of(COUNTED)})\.(?=\s{{0,3}}(?:\d{{1,9}}(?![\dA-Za-z])|[IVXL]{{2,8}}\b))",
+        rf"(?P<short>{one_of(COUNTED)})\.(?=\s{{0,3}}(?:\d{{1,9}}[A-Z]?(?![\dA-Za-z])|[IVXL]{{2,8}}\b|(?<=p\.)\s?[ivxl]{{1,8}}\b|(?<=p\.\s)[ivxl]{{1,8}}\b))",
         _counted,
     ),
     rule(_firsts(DIVISIONS), rf"(?P<short>{one_of(DIVISIONS)})\.(?=\s{{0,3}}[IVXLC]\b)", _counted),
+    rule("e", r"est\.(?=\s(?:(?P<year>(?:1\d{3}|20\d\d)\b)|\d))", _established),
     rule("c", r"(?P<short>c)\.(?=\s?\d{3,4}(?!\d))", _circa),
     rule("e", r"(?P<short>ext)(?=\s\d)", _counted),
     rule(_firsts(ENDING), rf"(?P<short>{one_of(ENDING)})(?=\.){_GOES_ON}{END}", _phrase),

@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from reading.languages.tables import words
 from reading.script.script import Replacement
 
 _WORD = re.compile(r"[^\W\d_]{1,60}")
 _ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
 _SPECIAL = str.maketrans(
     {
-        "ø": "o",
-        "Ø": "O",
-        "ł": "l",
-        "Ł": "L",
-        "đ": "d",
-        "Đ": "D",
+        **dict(zip("øØłŁđĐðÐıħĦŧ", "oOlLdDdDihHt", strict=True)),
         "ß": "ss",
         "æ": "ae",
         "Æ": "Ae",
@@ -24,35 +20,14 @@ _SPECIAL = str.maketrans(
         "Œ": "Oe",
         "þ": "th",
         "Þ": "Th",
-        "ð": "d",
-        "Ð": "D",
-        "ı": "i",
-        "ħ": "h",
-        "Ħ": "H",
         "ŋ": "ng",
-        "ŧ": "t",
     }
 )
 _OTHER_WORDS = frozenset(
-    (
-        "resume",
-        "expose",
-        "pate",
-        "rose",
-        "lame",
-        "mate",
-        "pique",
-        "roue",
-        "made",
-        "sake",
-        "peon",
-        "cure",
-        "age",
-        "ane",
-        "coupe",
-        "moire",
-        "vise",
-        "retire",
+    words(
+        """
+    resume expose pate rose lame mate pique roue made sake peon cure age ane coupe moire vise retire
+    """
     )
 )
 """What would be another English word without its accent."""

@@ -16,6 +16,10 @@ _CAPITAL_WORD = r"[A-Z](?:[A-Z'’]{0,30}[A-Z])?"
 _LOUD_BEFORE = re.compile(rf"(?<![\w'’.])(?P<word>{_CAPITAL_WORD})[,;:!?—-]{{0,2}}['\"“‘]?\s[\"“‘]?\Z")
 _LOUD_AFTER = re.compile(rf"(?:['’]S)?[,;:!?.—-]{{0,2}}['\"”’]?\s[\"“‘]?(?P<word>{_CAPITAL_WORD})(?![\w])")
 _VOWEL = re.compile(r"[AEIOUY]")
+_LISTED_AT = re.compile(r"(?:NYSE|NASDAQ|Nasdaq|AMEX|LSE):\s\Z")
+_TRADED = re.compile(
+    r"\s(?:rose|fell|gained|lost|jumped|slid|dropped|climbed|closed|traded|shares?|stock)\b[^.]{0,20}[\d$%]"
+)
 _ARTICLE_US = re.compile(r"\b(?:the|The)\s\Z")
 _LEAST_LOUD = 5
 """Letters of a word that nobody would spell."""
@@ -26,6 +30,8 @@ def _capitals(match: re.Match[str]) -> str | None:
     if _is_in_run(match):
         return _quiet(match)
     if word in BY_LETTER or (len(word) > 1 and not _VOWEL.search(word) and _is_short(word)):
+        return _spelled(match, word)
+    if _LISTED_AT.search(before(match)[-8:]) or (len(word) > 1 and _TRADED.match(after(match))):
         return _spelled(match, word)
     if word in AS_WORD:
         return word if match["plural"] else word.capitalize()
@@ -99,8 +105,8 @@ def _half_of_day(match: re.Match[str]) -> str | None:
 
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_GOES_ON = r"(?:\.(?=\s{1,3}[a-z0-9(&]|[,;:!?)’'”\"—–]))?"
-_GOES_ON_BEHIND_LETTERS = rf"(?:\.(?=\s{{1,3}}(?:[a-z0-9(&]|(?!(?:{one_of(OPENERS)})\b)[A-Z])|[,;:!?)’'”\"—–]))?"
+_GOES_ON = r"(?:\.(?=\s{1,3}[a-z0-9(&§]|[,;:!?)’'”\"—–]))?"
+_GOES_ON_BEHIND_LETTERS = rf"(?:\.(?=\s{{1,3}}(?:[a-z0-9(&§]|(?!(?:{one_of(OPENERS)})\b)[A-Z])|[,;:!?)’'”\"—–]))?"
 RULES: tuple[EnglishRule, ...] = (
     rule("PBM", rf"(?P<short>PhD|Ph\.D|BSc|MSc)(?:(?<=h\.D){_GOES_ON}|(?<!h\.D)){END}", _degree),
     rule("ap", rf"(?P<half>[ap])\.m(?=\.){_GOES_ON}{END}", _half_of_day),

@@ -16,7 +16,7 @@ _OPENED_STAR = re.compile(r"(?:\s|^|[(\"“‘])\*{1,3}\w")
 _MIGHT_HAVE_ONE = re.compile(r"[\[†‡*⁰¹²³⁴-⁹]")
 _EMOJI_CHAR = "\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001faff\U0001f1e6-\U0001f1ff☀-⛿✀-➿⬛⬜⭐⭕"
 _EMOJI = re.compile(rf"[ ]?[{_EMOJI_CHAR}][{_EMOJI_CHAR}\ufe0f\u200d\U0001f3fb-\U0001f3ff\u2640\u2642]{{0,40}}")
-_TYPOGRAPHIC = frozenset("✓✔✗✘☞☜❧❦✝✠❡☙❖✻✽❊✱✲☆★☎")
+_TYPOGRAPHIC = frozenset("✓✔✗✘☞☜❧❦✝✠❡☙❖✻✽❊✱✲☆★☎♔♕♖♗♘♙♚♛♜♝♞♟♩♪♫♬♭♮♯☐☑☒")
 _DRAWN = re.compile(r"\b(?:heavy|white|black) | (?:sign|symbol)\Z")
 LOOK_BACK = 80
 

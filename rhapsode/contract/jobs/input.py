@@ -212,7 +212,7 @@ Speakers = Annotated[
 ]
 Normalizing = Annotated[
     Choice[Normalization],
-    Field(description="`basic` writes numbers, dates, money and units as words; absent: the model's `text_front_end`"),
+    Field(description="`basic`: numbers and units as words; absent: for named English, else by `text_front_end`"),
 ]
 Dictionaries = Annotated[
     list[DictionaryReference],

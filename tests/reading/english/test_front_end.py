@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from reading.english.front_end import respell_english
 from reading.english.letters.marks import name_emoji
 from tests.property_tests import examples
-from tests.reading.english.scoring import GOLD, HELD_OUT, Item, Verdict, items_of, spoken_by
+from tests.reading.english.scoring import GOLD, HELD_OUT, THIRD_HAND, Item, Verdict, items_of, spoken_by
 
 ITEMS = items_of(GOLD)
 KINDS = sorted({item.kind for item in ITEMS})
@@ -36,9 +37,14 @@ def test_items_are_right_or_untouched(kind: str) -> None:
     assert right >= LEAST_RIGHT * len(judged)
 
 
-def test_what_another_hand_wrote_is_right_or_untouched() -> None:
-    """Of 260 items by somebody who knew no rule, 239 were right at first sight, 7 untouched, 14 wrong."""
-    judged = [(item, spoken_by(respell_english, item.written)) for item in items_of(HELD_OUT)]
+@pytest.mark.parametrize("file", [HELD_OUT, THIRD_HAND], ids=lambda file: file.stem)
+def test_what_another_hand_wrote_is_right_or_untouched(file: Path) -> None:
+    """At first sight, 239 of 260 held-out items were right, 7 untouched and 14 wrong.
+
+    Of the first 200 of the third hand, 118 were right, 31 untouched, 13 half done and 38 wrong. Of its last 60, 59 were
+    right and one was half done.
+    """
+    judged = [(item, spoken_by(respell_english, item.written)) for item in items_of(file)]
 
     assert [(item.written, spoken) for item, spoken in judged if is_wrong(item, spoken)] == []
     assert sum(item.verdict(spoken) is Verdict.RIGHT for item, spoken in judged) >= LEAST_RIGHT * len(judged)
@@ -67,6 +73,15 @@ def is_wrong(item: Item, spoken: str) -> bool:
         ("VII. THE ADVENTURE OF THE BLUE CARBUNCLE", "Seven. The Adventure of the Blue Carbuncle"),
         ("IV\n\nIt was late.", "Four\n\nIt was late."),
         ("chapter I (“Folio”), chapter I liked", "chapter One (“Folio”), chapter I liked"),
+        ("Books I read, Books I and II", "Books I read, Books One and Two"),
+        ("12 000,50 men and 5 m s⁻¹", "12 000,50 men and 5 m s⁻¹"),
+        ("the code is 300, the fence 300", "the code is three zero zero, the fence three hundred"),
+        ("Flight 12 minutes late, bus 250 miles", "Flight twelve minutes late, bus two hundred fifty miles"),
+        ("ἡ ψυχὴ α, and here alone stood an α in English", "ἡ ψυχὴ α, and here alone stood an alpha in English"),
+        ("♭ and ♪ and ♔ stay", "♭ and ♪ and ♔ stay"),
+        ("Enoch 4:3 and a 4:3 screen", "Enoch 4:3 and a four to three screen"),
+        ("1.234.567 and 3.11.2", "1.234.567 and three point eleven point two"),
+        ("a2 + b2 = c2, 127.0.0.1:80", "a2 + b2 = c2, 127.0.0.1:80"),
         ("See Fig. 2a and Table 3-1.", "See Fig. 2a and Table 3-1."),
         ("*really* so", "*really* so"),
         ("3 m² and x²", "Three square meters and x squared"),
@@ -91,7 +106,9 @@ def test_emoji_have_names(written: str, spoken: str) -> None:
     assert spoken_by(name_emoji, written) == spoken
 
 
-@given(st.text(st.sampled_from("0123456789.,:/%€$£¢ –-−°²'\"’”*[]†&@#+=<>½éñ😀IVXABCMrDtSpaeio\n"), max_size=80))
+@given(
+    st.text(st.sampled_from("0123456789.,:/%€$£¢ –-−°²±~≤<>()♭α'\"’”*[]†&@#+=<>½éñ😀IVXABCMrDtSpaeio\n"), max_size=80)
+)
 @settings(max_examples=examples(400), deadline=None)
 def test_replacements_are_in_order_and_change_something(text: str) -> None:
     replacements = list(respell_english(text, 0, len(text)))

@@ -89,8 +89,8 @@ def test_the_first_word_of_a_sentence_keeps_its_capital(text: str, result: str) 
         ("The 21st, 12th and 100th", "The twenty-first, twelfth and one hundredth"),
         ("007", "Zero zero seven"),
         (
-            "v1.2.3, 10.0.0.1, #5a, 5555-1234, A1, 2x, 12/05/2026",
-            "v1.2.3, 10.0.0.1, #5a, 5555-1234, A1, 2x, 12/05/2026",
+            "v1.2.3, 10.0.0.1/8, #5a, 5555-1234, A1, 2x, 12/05/2026",
+            "v1.2.3, 10.0.0.1/8, #5a, 5555-1234, A1, 2x, 12/05/2026",
         ),
         ("2026-13-40", "2026-13-40"),
     ],

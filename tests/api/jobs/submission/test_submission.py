@@ -425,6 +425,16 @@ def test_numbers_are_written_out_for_a_model_that_learned_them_so(api: ServedApi
     assert found == ["basic", "off", "off"]
 
 
+def test_named_english_becomes_words_for_a_model_that_reads_digits(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="reads digits", languages=("English", "German")))
+
+    asked = [{"language": "English"}, {"language": "en-GB"}, {"language": "German"}, {}]
+    asked.append({"language": "English", "normalization": "off"})
+    found = [api.submit(model="reads digits", voice="Alice", **each)["request"]["normalization"] for each in asked]
+
+    assert found == ["basic", "basic", "off", "off", "off"]
+
+
 def test_who_prefers_to_wait_is_answered_with_the_job_at_its_end(api: ServedApi) -> None:
     body = {"input": {"text": "Good morning."}}
     headers = {"Prefer": "wait=60", "Idempotency-Key": "waits"}
