@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,8 +28,12 @@ DataDirOption = Annotated[
 ]
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint. Default: the included small voice.")
+    Path | None,
+    typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint, small_voice or kokoro (default)."),
 ]
+PACKAGED = ("kokoro", "small_voice")
+"""Checkpoints that come along, which have names."""
+
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -79,10 +84,20 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
     return () if option is None else parse_devices(DEVICE_OPTION, option)
 
 
+def packaged(checkpoint: Path) -> Path:
+    """Its folder, of one of `PACKAGED`."""
+    return Path(str(files("worker"))) / checkpoint
+
+
 def choose_checkpoint(option: Path | None) -> Path | None:
-    """The folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
+    """Its folder as an absolute path.
+
+    Raises `Misuse` if it is no checkpoint; whether a good one, its loader says.
+    """
     if option is None:
         return None
+    if str(option) in PACKAGED:
+        return packaged(option)
     if not option.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
     if not (option / "config.json").is_file():

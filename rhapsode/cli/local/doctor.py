@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.options import CheckpointOption, DataDirOption, JsonOption, choose_data_dir, read_settings
+from rhapsode.cli.options import (
+    PACKAGED,
+    CheckpointOption,
+    DataDirOption,
+    JsonOption,
+    choose_data_dir,
+    packaged,
+    read_settings,
+)
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -25,9 +33,6 @@ if TYPE_CHECKING:
     from rhapsode.settings import ClientSettings
 
 FREE_SPACE_WANTED = 2 * 1024**3
-PACKAGED = ("small_voice", "kokoro")
-"""What comes along; the first is the default."""
-
 KOKORO_FILES = ("config.json", "voices.safetensors")
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
 MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
@@ -185,28 +190,23 @@ def _vllm() -> Generator[MachineFinding]:
 
 
 def _checkpoint(given: Path | None) -> Generator[MachineFinding]:
-    is_packaged = given is None or str(given) in PACKAGED
-    folder = _packaged_checkpoint(str(given or PACKAGED[0])) if is_packaged else given
-    if folder is None:
-        yield MachineFinding(
-            "missing", "checkpoint", "the voices that come along are not part of this installation", "install it again"
-        )
-        return
-    files = KOKORO_FILES if is_packaged and folder.name == PACKAGED[1] else CHECKPOINT_FILES
+    from worker.engine.kokoro.files import is_kokoro, obstacle
+
+    reason = obstacle()
+    is_on_cpu = os.environ.get("RHAPSODE_DEVICE", "cpu") == "cpu"
+    chosen = given or Path("kokoro" if is_on_cpu and not reason else "small_voice")
+    folder = packaged(chosen) if str(chosen) in PACKAGED else chosen
+    files = KOKORO_FILES if is_kokoro(folder) else CHECKPOINT_FILES
     missing = [name for name in files if not os.access(folder / name, os.R_OK)]
     if missing:
         remedy = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout"
         yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
+    elif reason and given is None and is_on_cpu:
+        yield MachineFinding("note", "checkpoint", f"{folder}, for Kokoro cannot speak", reason)
+    elif reason and is_kokoro(folder):
+        yield MachineFinding("missing", "checkpoint", f"{folder} cannot speak", reason)
     else:
         yield MachineFinding("ok", "checkpoint", str(folder))
-
-
-def _packaged_checkpoint(name: str) -> Path | None:
-    from importlib.util import find_spec
-
-    worker = find_spec("worker")
-    folder = Path(worker.origin).parent / name if worker and worker.origin else None
-    return folder if folder and folder.is_dir() else None
 
 
 def _data_folder(folder: Path) -> Generator[MachineFinding]:
