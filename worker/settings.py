@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, assert_never
+from typing import Annotated, Literal, Self, assert_never
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -13,7 +13,7 @@ from pydantic_settings import NoDecode
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.cores import usable_cores
-from worker.engine.kokoro.files import is_kokoro, obstacle
+from worker.engine.kokoro.files import PACKAGED, is_kokoro, obstacle, unnamed_checkpoint
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,
@@ -26,17 +26,7 @@ from worker.engine.settings import (
 from worker.process.metrics_settings import MeasuredSettings
 from worker.speech.quality.recognisers.choice import RecogniserChoice
 
-PACKAGED = {name: Path(__file__).parent / name for name in ("kokoro", "small_voice")}
-"""The checkpoints that come with the project, which `checkpoint` may name."""
-
 SMALL_VOICE = PACKAGED["small_voice"]
-
-
-def _unnamed_checkpoint(given: dict[str, Any]) -> Path:
-    """Kokoro on a CPU where it can speak, else the small voice."""
-    is_on_cpu = (given.get("engine"), given.get("device")) == ("native", "cpu")
-    return SMALL_VOICE if not is_on_cpu or obstacle() else PACKAGED["kokoro"]
-
 
 SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
@@ -98,7 +88,7 @@ class WorkerSettings(ItemSettings):
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
     device: str = "cpu"
-    checkpoint: Path = Field(default_factory=_unnamed_checkpoint)
+    checkpoint: Path = Field(default_factory=lambda given: unnamed_checkpoint(given["engine"], given["device"]))
     checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
     swap_backlog_s: float = Field(default=300.0, gt=0)

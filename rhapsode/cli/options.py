@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,9 +30,6 @@ CheckpointOption = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint, small_voice or kokoro (default)."),
 ]
-PACKAGED = ("kokoro", "small_voice")
-"""Checkpoints that come along, which have names."""
-
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -84,20 +80,12 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
     return () if option is None else parse_devices(DEVICE_OPTION, option)
 
 
-def packaged(checkpoint: Path) -> Path:
-    """Its folder, of one of `PACKAGED`."""
-    return Path(str(files("worker"))) / checkpoint
-
-
 def choose_checkpoint(option: Path | None) -> Path | None:
-    """Its folder as an absolute path.
+    """Its folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
+    from worker.engine.kokoro.files import PACKAGED
 
-    Raises `Misuse` if it is no checkpoint; whether a good one, its loader says.
-    """
-    if option is None:
-        return None
-    if str(option) in PACKAGED:
-        return packaged(option)
+    if option is None or str(option) in PACKAGED:
+        return option and PACKAGED[str(option)]
     if not option.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
     if not (option / "config.json").is_file():

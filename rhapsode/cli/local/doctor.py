@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.options import (
-    PACKAGED,
-    CheckpointOption,
-    DataDirOption,
-    JsonOption,
-    choose_data_dir,
-    packaged,
-    read_settings,
-)
+from rhapsode.cli.options import CheckpointOption, DataDirOption, JsonOption, choose_data_dir, read_settings
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -33,7 +25,6 @@ if TYPE_CHECKING:
     from rhapsode.settings import ClientSettings
 
 FREE_SPACE_WANTED = 2 * 1024**3
-KOKORO_FILES = ("config.json", "voices.safetensors")
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
 MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
@@ -190,21 +181,18 @@ def _vllm() -> Generator[MachineFinding]:
 
 
 def _checkpoint(given: Path | None) -> Generator[MachineFinding]:
-    from worker.engine.kokoro.files import is_kokoro, obstacle
+    from worker.engine.kokoro.files import PACKAGED, VOICES_FILE, is_kokoro, obstacle, unnamed_checkpoint
 
-    reason = obstacle()
-    is_on_cpu = os.environ.get("RHAPSODE_DEVICE", "cpu") == "cpu"
-    chosen = given or Path("kokoro" if is_on_cpu and not reason else "small_voice")
-    folder = packaged(chosen) if str(chosen) in PACKAGED else chosen
-    files = KOKORO_FILES if is_kokoro(folder) else CHECKPOINT_FILES
+    engine, device = os.environ.get("RHAPSODE_ENGINE", "native"), os.environ.get("RHAPSODE_DEVICE", "cpu")
+    folder = PACKAGED.get(str(given), given) or unnamed_checkpoint(engine, device)
+    files = (VOICES_FILE,) if is_kokoro(folder) else CHECKPOINT_FILES
     missing = [name for name in files if not os.access(folder / name, os.R_OK)]
     if missing:
         remedy = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout"
         yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
-    elif reason and given is None and is_on_cpu:
-        yield MachineFinding("note", "checkpoint", f"{folder}, for Kokoro cannot speak", reason)
-    elif reason and is_kokoro(folder):
-        yield MachineFinding("missing", "checkpoint", f"{folder} cannot speak", reason)
+    elif (is_kokoro(folder) or given is None) and (reason := obstacle()):
+        kind = "missing" if is_kokoro(folder) else "note"
+        yield MachineFinding(kind, "checkpoint", f"{folder}; Kokoro cannot speak here", reason)
     else:
         yield MachineFinding("ok", "checkpoint", str(folder))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import CPU, is_gpu, parse_devices
 from rhapsode.stack.state_file import Lifetime
-from worker.engine.kokoro.files import obstacle
+from worker.engine.kokoro.files import PACKAGED, unnamed_checkpoint
 
 DEVICE_SETTING = "RHAPSODE_DEVICE"
 DEVICE_OPTION = "--device"
@@ -70,8 +70,7 @@ def _devices(options: StackOptions, environ: Mapping[str, str]) -> tuple[tuple[s
     engine = environ.get("RHAPSODE_ENGINE") or "native"
     if engine == "fake":
         return (CPU,), "the engine `fake` takes no GPU"
-    named = Path(options.checkpoint or environ.get("RHAPSODE_CHECKPOINT") or "kokoro")
-    is_kokoro = named.name == "kokoro" and not environ.get("RHAPSODE_CHECKPOINTS")
-    if engine == "native" and is_kokoro and not obstacle():
+    checkpoint = options.checkpoint or environ.get("RHAPSODE_CHECKPOINT") or unnamed_checkpoint(engine, CPU)
+    if Path(checkpoint) in (Path("kokoro"), PACKAGED["kokoro"]) and not environ.get("RHAPSODE_CHECKPOINTS"):
         return (CPU,), "Kokoro speaks on the CPU"
     return (), ""

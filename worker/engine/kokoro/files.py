@@ -22,6 +22,14 @@ MODEL_SHA256 = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb
 VOICES_SHA256 = "b7f712088908240dc4e8b6c5f856c263726dc981e85a822cd08e8db377481236"
 VOICES_FILE = "voices.safetensors"
 
+PACKAGED = {name: Path(__file__).parents[2] / name for name in ("kokoro", "small_voice")}
+"""The checkpoints that come with the project, which settings and options may name."""
+
+
+def unnamed_checkpoint(engine: str, device: str) -> Path:
+    """Where none is named: Kokoro on a CPU if it can speak there, else the small voice."""
+    return PACKAGED["kokoro" if (engine, device) == ("native", "cpu") and not obstacle() else "small_voice"]
+
 
 def is_kokoro(checkpoint: Path) -> bool:
     """Whether this folder holds the voices of Kokoro rather than a checkpoint of Qwen3-TTS."""
