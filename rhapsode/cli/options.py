@@ -27,7 +27,8 @@ DataDirOption = Annotated[
 ]
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint. Default: the included small voice.")
+    Path | None,
+    typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint, small_voice or kokoro (default)."),
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -80,9 +81,11 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
 
 
 def choose_checkpoint(option: Path | None) -> Path | None:
-    """The folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
-    if option is None:
-        return None
+    """Its folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
+    from worker.engine.kokoro.files import PACKAGED
+
+    if option is None or str(option) in PACKAGED:
+        return option and PACKAGED[str(option)]
     if not option.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
     if not (option / "config.json").is_file():
