@@ -32,6 +32,25 @@ BODIES: dict[type[BaseModel], str] = {JobRequest: "", RetryRequest: "Retry", Seg
 FILLED_IN = {name for made in CLASSES if made.body in BODIES for name in made.without}
 """Fields that a command or the client says itself."""
 
+NO_OPTIONS = {
+    "consent",
+    "if_cache_missing",
+    "normalization",
+    "output.chapters",
+    "output.cover",
+    "output.formats.files",
+    "ref_audio",
+    "ref_text",
+    "reproducibility",
+    "retention_s",
+    "reuse",
+    "x_vector_only",
+}
+"""Fields of jobs that no command has as an option."""
+
+RETRIED = {"quality.gate", "quality.max_attempts", "quality.on_exhausted", "sampling.temperature", "seed"}
+"""Fields of a new attempt that a command has as options."""
+
 METAVARS = {
     "bitrate_kbps": "KBPS",
     "head_s": "SECONDS",
@@ -103,7 +122,7 @@ def command_line_options() -> Files:
         alias_text(leaf, family)
         for body, family in BODIES.items()
         for leaf in leaves(body)
-        if is_option(leaf) and leaf.path.partition(".")[0] not in FILLED_IN
+        if is_option(leaf) and is_wanted(leaf, body)
     )
     return {MADE: "\n".join((_HEAD, *aliases))}
 
@@ -125,6 +144,12 @@ def leaves(body: type[BaseModel], within: Leaf | None = None) -> Iterator[Leaf]:
 def is_option(leaf: Leaf) -> bool:
     """Not what nothing is said of, and not what no option can carry: a mapping, or one of several types."""
     return bool(description(leaf.field) and _type(leaf.kind))
+
+
+def is_wanted(leaf: Leaf, body: type[BaseModel]) -> bool:
+    if body is RetryRequest:
+        return leaf.path in RETRIED
+    return leaf.path not in NO_OPTIONS and leaf.path.partition(".")[0] not in FILLED_IN
 
 
 def alias_text(leaf: Leaf, family: str = "") -> str:

@@ -1,13 +1,28 @@
-"""A script whose litter is spoken as nothing. Pure."""
+"""What printers and transcribers left in a text is spoken as nothing. Pure.
+
+What may mean something else stays untouched.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reading.cleaning.hyphens import find_divided
-from reading.cleaning.litter import find_litter
 from reading.script.script import Replacement, Script
+
+_PAGE_MARK = re.compile(r"[ \t]?[\[{](?:Pg|Page|p\.)[ \t]?(?:\d{1,4}|[ivxlc]{1,8})[\]}]", re.IGNORECASE)
+_ITALICS = re.compile(r"(?<![\w_])_(?=[^\s_])(?:[^_\n]|\n(?![ \t]{0,80}\n)){1,600}(?<=[^\s_])_(?![\w_])")
+_STARS = re.compile(r"(?<![\w*\\])(?P<open>\*{1,3})(?=[^\s*])[^*\n]{1,600}(?<=[^\s*\\])(?P<close>(?P=open))(?![\w*])")
+_PHONEMES = re.compile(r"(?P<open>\[)[^\[\]\n]{1,60}(?P<close>\]\(/[^/\n()]{1,100}/\))")
+"""As clients of other servers say how a word is spoken."""
+
+_NUMBERS = r"\*?\d{1,3}(?:(?:,[ ]?|[–-])\d{1,3}){0,20}"
+_NOTE_MARK = re.compile(rf"(?<=[.,;:!?\"'”’)])\[(?:{_NUMBERS}|[*†‡§]{{1,3}})\](?!\()")
+_NOTE_MARK_AT_WORD = re.compile(
+    rf"(?<=[^\W\d_][^\W\d_])(?:\[(?:{_NUMBERS}|[*†‡§]{{1,3}}|[A-Z])\]|[ \u00a0]\[{_NUMBERS}\])(?![\w(\[])"
+)
 
 
 def without_litter(script: Script, *, is_book: bool) -> Script:
@@ -28,3 +43,18 @@ def _fitting(found: Sequence[Replacement], script: Script) -> Iterator[Replaceme
         if each.start >= at and each.end <= end:
             yield each
             at = each.end
+
+
+def find_litter(text: str, *, is_book: bool) -> Iterator[Replacement]:
+    """In no order; may overlap. is_book: a document, where what is in brackets behind a word is a note."""
+    for match in _PAGE_MARK.finditer(text):
+        yield Replacement(match.start(), match.end(), spoken="", written="")
+    for match in _ITALICS.finditer(text):
+        yield Replacement(match.start(), match.start() + 1, spoken="", written="")
+        yield Replacement(match.end() - 1, match.end(), spoken="", written="")
+    for match in (*_STARS.finditer(text), *_PHONEMES.finditer(text)):
+        yield Replacement(*match.span("open"), spoken="", written="")
+        yield Replacement(*match.span("close"), spoken="", written="")
+    for pattern in (_NOTE_MARK, _NOTE_MARK_AT_WORD) if is_book else (_NOTE_MARK,):
+        for match in pattern.finditer(text):
+            yield Replacement(match.start(), match.end(), spoken="", written="")

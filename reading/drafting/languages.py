@@ -3,17 +3,28 @@ where it will sound wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
 from reading.drafting.warnings import FOREIGN_LETTERS, LANGUAGE_MISMATCH, TextWarning
-from reading.languages.names import AUTO_LANGUAGE
+from reading.languages.function_words import FUNCTION_WORDS
+from reading.languages.names import AUTO_LANGUAGE, LANGUAGE_NAMES
 from reading.languages.writing_systems import count_foreign, find_foreign, foreign_text_detail
-from reading.languages.written_language import wrong_language
 from reading.plan.plan import PlanSegment
+
+_WORD = re.compile(r"\b[^\W\d_]+\b")
+_KNOWN = frozenset(FUNCTION_WORDS.keys() | set(LANGUAGE_NAMES.values()))
+
+LEAST_HITS = 3
+LEAST_SHARE = 0.3
+"""Of all words, those that are common in the language found."""
+
+LEAST_LEAD = 3
+"""So many times as many as of any language that would be right."""
 
 LEAST_CHARS = 300
 """Of a passage that is looked at by itself; a quotation in another language is shorter, and nobody's mistake."""
@@ -75,3 +86,22 @@ def _foreign_letters(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iter
         letters = "1 letter is" if number == 1 else f"{number} letters are"
         detail = f"{letters} of no language that {spec.model} speaks ({', '.join(spec.languages)}), and may sound wrong"
         yield TextWarning(FOREIGN_LETTERS, detail)
+
+
+def wrong_language(text: str, expected: Collection[str]) -> str | None:
+    """The language that the text surely is in instead of one of those; None if it is not sure.
+
+    About half of a text's words are articles, pronouns and the like, and every language has its own. A few sentences
+    suffice; names, lists and verse may not. Nor is it sure where one of those languages is unknown here.
+    """
+    right_ones = {name.casefold() for name in expected}
+    if not right_ones <= _KNOWN:
+        return None
+    words = _WORD.findall(text.casefold())
+    hits = {language: sum(word in common for word in words) for language, common in FUNCTION_WORDS.items()}
+    found = max(hits, key=lambda language: hits[language])
+    right = max((hits.get(language, 0) for language in right_ones), default=0)
+    is_sure = (
+        hits[found] >= LEAST_HITS and hits[found] >= LEAST_SHARE * len(words) and hits[found] >= LEAST_LEAD * right
+    )
+    return found if is_sure and found not in right_ones else None

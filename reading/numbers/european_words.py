@@ -14,6 +14,8 @@ from typing import cast
 
 from num2words import num2words
 
+from reading.languages.tables import table
+
 MAX_DIGITS = 12
 """Longer ones are account numbers."""
 
@@ -69,6 +71,12 @@ def _words(number: int, tag: str, form: str) -> str:
     return "null" if words == "null" else words.replace(",", "")
 
 
+def _nouns(lines: str) -> dict[str, Noun]:
+    """What is written as "km=un kilomètre, kilomètres", with ", feminine" behind it where numbers agree."""
+    split = {sign: said.split(", ") for sign, said in table(lines).items()}
+    return {sign: Noun(one, many, is_feminine=bool(rest)) for sign, (one, many, *rest) in split.items()}
+
+
 _NEVER = re.compile(r"(?!)")
 _SPACES = "\u00a0\u202f\u2009"
 
@@ -82,20 +90,14 @@ GERMAN = NumberLanguage(
     says_digits=True,
     always_agrees=re.compile(r"eins$"),
     agrees_feminine=_NEVER,
-    money={
-        "€": Noun("ein Euro", "Euro"),
-        "$": Noun("ein Dollar", "Dollar"),
-        "£": Noun("ein Pfund", "Pfund"),
-    },
-    units={
-        "km/h": Noun("ein Kilometer pro Stunde", "Kilometer pro Stunde"),
-        "km": Noun("ein Kilometer", "Kilometer"),
-        "cm": Noun("ein Zentimeter", "Zentimeter"),
-        "mm": Noun("ein Millimeter", "Millimeter"),
-        "kg": Noun("ein Kilogramm", "Kilogramm"),
-        "mg": Noun("ein Milligramm", "Milligramm"),
-        "°C": Noun("ein Grad Celsius", "Grad Celsius"),
-    },
+    money=_nouns("€=ein Euro, Euro|$=ein Dollar, Dollar|£=ein Pfund, Pfund"),
+    units=_nouns(
+        """
+        km/h=ein Kilometer pro Stunde, Kilometer pro Stunde|km=ein Kilometer, Kilometer
+        cm=ein Zentimeter, Zentimeter|mm=ein Millimeter, Millimeter|kg=ein Kilogramm, Kilogramm
+        mg=ein Milligramm, Milligramm|°C=ein Grad Celsius, Grad Celsius
+        """
+    ),
     clock=re.compile(r"(?P<hour>[01]?\d|2[0-4])[.:](?P<minute>[0-5]\d)\sUhr\b"),
     hours={1: "ein Uhr"},
     other_hours="Uhr",
@@ -110,20 +112,14 @@ FRENCH = NumberLanguage(
     says_digits=False,
     always_agrees=re.compile(r"\bun$"),
     agrees_feminine=_NEVER,
-    money={
-        "€": Noun("un euro", "euros"),
-        "$": Noun("un dollar", "dollars"),
-        "£": Noun("une livre", "livres", is_feminine=True),
-    },
-    units={
-        "km/h": Noun("un kilomètre à l'heure", "kilomètres à l'heure"),
-        "km": Noun("un kilomètre", "kilomètres"),
-        "cm": Noun("un centimètre", "centimètres"),
-        "mm": Noun("un millimètre", "millimètres"),
-        "kg": Noun("un kilogramme", "kilogrammes"),
-        "mg": Noun("un milligramme", "milligrammes"),
-        "°C": Noun("un degré Celsius", "degrés Celsius"),
-    },
+    money=_nouns("€=un euro, euros|$=un dollar, dollars|£=une livre, livres, feminine"),
+    units=_nouns(
+        """
+        km/h=un kilomètre à l'heure, kilomètres à l'heure|km=un kilomètre, kilomètres|cm=un centimètre, centimètres
+        mm=un millimètre, millimètres|kg=un kilogramme, kilogrammes|mg=un milligramme, milligrammes
+        °C=un degré Celsius, degrés Celsius
+        """
+    ),
     clock=re.compile(r"(?P<hour>[01]?\d|2[0-4])\s?h\s?(?P<minute>[0-5]\d)\b"),
     hours={0: "zéro heure", 1: "une heure", 21: "vingt et une heures"},
     other_hours="heures",
@@ -138,20 +134,14 @@ SPANISH = NumberLanguage(
     says_digits=False,
     always_agrees=re.compile(r"uno$"),
     agrees_feminine=re.compile(r"cientos|quinientos"),
-    money={
-        "€": Noun("un euro", "euros"),
-        "$": Noun("un dólar", "dólares"),
-        "£": Noun("una libra", "libras", is_feminine=True),
-    },
-    units={
-        "km/h": Noun("un kilómetro por hora", "kilómetros por hora"),
-        "km": Noun("un kilómetro", "kilómetros"),
-        "cm": Noun("un centímetro", "centímetros"),
-        "mm": Noun("un milímetro", "milímetros"),
-        "kg": Noun("un kilogramo", "kilogramos"),
-        "mg": Noun("un miligramo", "miligramos"),
-        "°C": Noun("un grado Celsius", "grados Celsius"),
-    },
+    money=_nouns("€=un euro, euros|$=un dólar, dólares|£=una libra, libras, feminine"),
+    units=_nouns(
+        """
+        km/h=un kilómetro por hora, kilómetros por hora|km=un kilómetro, kilómetros|cm=un centímetro, centímetros
+        mm=un milímetro, milímetros|kg=un kilogramo, kilogramos|mg=un miligramo, miligramos
+        °C=un grado Celsius, grados Celsius
+        """
+    ),
 )
 ITALIAN = NumberLanguage(
     tag="it",
@@ -163,20 +153,14 @@ ITALIAN = NumberLanguage(
     says_digits=False,
     always_agrees=re.compile(r"^uno$"),
     agrees_feminine=_NEVER,
-    money={
-        "€": Noun("un euro", "euro"),
-        "$": Noun("un dollaro", "dollari"),
-        "£": Noun("una sterlina", "sterline", is_feminine=True),
-    },
-    units={
-        "km/h": Noun("un chilometro all'ora", "chilometri all'ora"),
-        "km": Noun("un chilometro", "chilometri"),
-        "cm": Noun("un centimetro", "centimetri"),
-        "mm": Noun("un millimetro", "millimetri"),
-        "kg": Noun("un chilogrammo", "chilogrammi"),
-        "mg": Noun("un milligrammo", "milligrammi"),
-        "°C": Noun("un grado Celsius", "gradi Celsius"),
-    },
+    money=_nouns("€=un euro, euro|$=un dollaro, dollari|£=una sterlina, sterline, feminine"),
+    units=_nouns(
+        """
+        km/h=un chilometro all'ora, chilometri all'ora|km=un chilometro, chilometri|cm=un centimetro, centimetri
+        mm=un millimetro, millimetri|kg=un chilogrammo, chilogrammi|mg=un milligrammo, milligrammi
+        °C=un grado Celsius, gradi Celsius
+        """
+    ),
 )
 PORTUGUESE = NumberLanguage(
     # As most of its speakers count: dezesseis, um bilhão.
@@ -189,19 +173,12 @@ PORTUGUESE = NumberLanguage(
     says_digits=False,
     always_agrees=re.compile(r"\bum$"),
     agrees_feminine=re.compile(r"\bdois$|entos"),
-    money={
-        "€": Noun("um euro", "euros"),
-        "R$": Noun("um real", "reais"),
-        "$": Noun("um dólar", "dólares"),
-        "£": Noun("uma libra", "libras", is_feminine=True),
-    },
-    units={
-        "km/h": Noun("um quilômetro por hora", "quilômetros por hora"),
-        "km": Noun("um quilômetro", "quilômetros"),
-        "cm": Noun("um centímetro", "centímetros"),
-        "mm": Noun("um milímetro", "milímetros"),
-        "kg": Noun("um quilograma", "quilogramas"),
-        "mg": Noun("um miligrama", "miligramas"),
-        "°C": Noun("um grau Celsius", "graus Celsius"),
-    },
+    money=_nouns("€=um euro, euros|R$=um real, reais|$=um dólar, dólares|£=uma libra, libras, feminine"),
+    units=_nouns(
+        """
+        km/h=um quilômetro por hora, quilômetros por hora|km=um quilômetro, quilômetros
+        cm=um centímetro, centímetros|mm=um milímetro, milímetros|kg=um quilograma, quilogramas
+        mg=um miligrama, miligramas|°C=um grau Celsius, graus Celsius
+        """
+    ),
 )

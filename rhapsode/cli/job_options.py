@@ -15,27 +15,6 @@ Voice = Annotated[
     typer.Option(help="A voice of the model, or your own by name or id; else the model's first."),
     JobField("voice"),
 ]
-RefText = Annotated[
-    str | None, typer.Option(help="The words of the voice's recording, or of ref_audio."), JobField("ref_text")
-]
-XVectorOnly = Annotated[
-    bool | None, typer.Option(help="With your voice or ref_audio: use its embedding only."), JobField("x_vector_only")
-]
-IfCacheMissing = Annotated[
-    Literal["compute", "wait", "fail"] | None,
-    typer.Option(help="If your voice is not ready: build it, wait, or reject the job; else compute."),
-    JobField("if_cache_missing"),
-]
-RefAudio = Annotated[
-    str | None,
-    typer.Option(help="Instead of voice: a recording, as an upload's id, a data URL or an https address."),
-    JobField("ref_audio"),
-]
-Consent = Annotated[
-    str | None,
-    typer.Option(help="With ref_audio or speaker_embedding: a statement that the speaker agrees."),
-    JobField("consent"),
-]
 Language = Annotated[
     str | None, typer.Option(help="A language of the model, or auto; else auto."), JobField("language")
 ]
@@ -43,11 +22,6 @@ Instructions = Annotated[
     str | None,
     typer.Option(help="How to speak, in your words; for a voice design model: who speaks."),
     JobField("instructions"),
-]
-Normalization = Annotated[
-    Literal["off", "basic"] | None,
-    typer.Option(help="basic: numbers and units as words; else for named English, else by text_front_end."),
-    JobField("normalization"),
 ]
 PronunciationDictionaries = Annotated[
     list[str] | None,
@@ -58,11 +32,6 @@ Seed = Annotated[
     int | None,
     typer.Option(help="The same text and seed give the same speech; else random, shown in the job."),
     JobField("seed", wanted="between 0 and 9007199254740991"),
-]
-Reproducibility = Annotated[
-    Literal["best_effort", "strict"] | None,
-    typer.Option(help="strict: equal requests give equal speech in any batch; else best_effort."),
-    JobField("reproducibility"),
 ]
 PausesSentenceS = Annotated[
     float | None,
@@ -140,9 +109,6 @@ SamplingMaxNewTokens = Annotated[
     typer.Option(help="1 to 8192: maximum frames of 80 ms in a segment; else from its text."),
     JobField("sampling.max_new_tokens", wanted="between 1 and 8192"),
 ]
-Reuse = Annotated[
-    bool | None, typer.Option(help="false: generate segments again that your earlier jobs have."), JobField("reuse")
-]
 Emoji = Annotated[
     Literal["dropped", "named"] | None,
     typer.Option(help="named speaks emoji names, in English with normalization: basic; else dropped."),
@@ -173,11 +139,6 @@ OutputPreset = Annotated[
     Literal["acx", "podcast", "audiobook", "broadcast"] | None,
     typer.Option(help="A publisher's values for the absent fields below."),
     JobField("output.preset"),
-]
-OutputFormatsFiles = Annotated[
-    Literal["whole", "chapters"] | None,
-    typer.Option(help="chapters: one numbered file for each chapter; else whole."),
-    JobField("output.formats.files", is_by_hand=True),
 ]
 OutputFormatsBitrateKbps = Annotated[
     int | None,
@@ -219,11 +180,6 @@ OutputRoomToneDb = Annotated[
     typer.Option(metavar="DB", help="-90 to -55: background noise level (RMS, dBFS); else digital silence."),
     JobField("output.room_tone_db", wanted="between -90 and -55"),
 ]
-OutputChapters = Annotated[
-    Literal["auto", "off"] | None,
-    typer.Option(help="Chapter marks from the document; else auto."),
-    JobField("output.chapters"),
-]
 OutputTimestamps = Annotated[
     Literal["segment", "sentence", "word", "character", "off"] | None,
     typer.Option(help="Level of detail of timestamps.json; else off."),
@@ -247,11 +203,6 @@ OutputTagsSeriesPart = Annotated[
     str | None, typer.Option(help="Part of the series."), JobField("output.tags.series_part")
 ]
 OutputTagsDescription = Annotated[str | None, typer.Option(help="Summary."), JobField("output.tags.description")]
-OutputCover = Annotated[
-    str | None,
-    typer.Option(help="An upload with a JPEG or PNG, at most 8 MiB and 10,000 pixels a side; else the document's."),
-    JobField("output.cover"),
-]
 OutputDestinationPrefix = Annotated[
     str | None,
     typer.Option(metavar="FOLDERS", help="Folders in the service's bucket, such as books/42; else the job's folder."),
@@ -271,11 +222,6 @@ Deadline = Annotated[
         metavar="TIME", help="A running job fails then; a waiting job expires; 2026-12-01T08:00 is local time."
     ),
     JobField("deadline", is_time=True),
-]
-RetentionS = Annotated[
-    int | None,
-    typer.Option(help="Seconds to keep the result after the end; else 604800."),
-    JobField("retention_s", wanted="between 60 and 7776000"),
 ]
 RetryQualityGate = Annotated[
     Literal["off", "basic", "asr"] | None,
@@ -298,50 +244,10 @@ RetryQualityOnExhausted = Annotated[
     ),
     JobField("quality.on_exhausted"),
 ]
-RetrySamplingDoSample = Annotated[
-    bool | None,
-    typer.Option(help="false is greedy, as temperature 0; else as the job has it."),
-    JobField("sampling.do_sample"),
-]
 RetrySamplingTemperature = Annotated[
     float | None,
     typer.Option(help="0 to 2: 0 is greedy; else as the job has it."),
     JobField("sampling.temperature", wanted="between 0 and 2"),
-]
-RetrySamplingTopP = Annotated[
-    float | None,
-    typer.Option(help="Up to 1: nucleus sampling; else as the job has it."),
-    JobField("sampling.top_p", wanted="above 0 and at most 1"),
-]
-RetrySamplingTopK = Annotated[
-    int | None,
-    typer.Option(help="1 to 1000: number of candidates; else as the job has it."),
-    JobField("sampling.top_k", wanted="between 1 and 1000"),
-]
-RetrySamplingRepetitionPenalty = Annotated[
-    float | None,
-    typer.Option(help="1 to 2: penalty on earlier codes; else as the job has it."),
-    JobField("sampling.repetition_penalty", wanted="between 1 and 2"),
-]
-RetrySamplingSubtalkerTemperature = Annotated[
-    float | None,
-    typer.Option(help="0 to 2: temperature of the other codebooks; else as the job has it."),
-    JobField("sampling.subtalker_temperature", wanted="between 0 and 2"),
-]
-RetrySamplingSubtalkerTopP = Annotated[
-    float | None,
-    typer.Option(help="Up to 1: top_p of the other codebooks; else as the job has it."),
-    JobField("sampling.subtalker_top_p", wanted="above 0 and at most 1"),
-]
-RetrySamplingSubtalkerTopK = Annotated[
-    int | None,
-    typer.Option(help="1 to 1000: top_k of the other codebooks; else as the job has it."),
-    JobField("sampling.subtalker_top_k", wanted="between 1 and 1000"),
-]
-RetrySamplingMaxNewTokens = Annotated[
-    int | None,
-    typer.Option(help="1 to 8192: maximum frames of 80 ms in a segment; else as the job has it."),
-    JobField("sampling.max_new_tokens", wanted="between 1 and 8192"),
 ]
 RetrySeed = Annotated[
     int | None,

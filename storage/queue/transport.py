@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -36,7 +37,33 @@ from storage.database.failover import LettingGo
 from storage.database.redis_errors import is_refusal
 from storage.ids import WorkQueue
 from storage.queue.messages import TICKET_TASK, TicketMessages
-from storage.queue.refusals import RefusalCount
+
+INTERVAL_S = 1.0
+
+
+class RefusalCount:
+    """Safe to share between threads."""
+
+    def __init__(self, interval_s: float = INTERVAL_S) -> None:
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def add(self, number: int) -> None:
+        """The line comes an interval after the first."""
+        with self._lock:
+            is_first = self._number == 0 and number > 0
+            self._number += number
+        if is_first:
+            timer = threading.Timer(self._interval_s, self._tell)
+            timer.daemon = True
+            timer.start()
+
+    def _tell(self) -> None:
+        with self._lock:
+            number, self._number = self._number, 0
+        logger.warning("refused what is no ticket", extra={"messages": number})
+
 
 logger = logging.getLogger(__name__)
 

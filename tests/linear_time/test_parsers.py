@@ -21,22 +21,21 @@ from api.jobs.answers.waiting import requested_wait_s
 from api.jobs.submission.submission import parse_job_request
 from api.openai.orders import parse_order
 from api.openai.socket.incoming_text import IncomingText
+from reading.cleaning.cleaning import find_litter
 from reading.cleaning.hyphens import find_divided
-from reading.cleaning.litter import find_litter
 from reading.documents.by_format import read_document
 from reading.documents.characters import clean_text, decode_markup, decode_text
 from reading.documents.html_document import html_script
 from reading.documents.markdown_document import markdown_script
 from reading.documents.markup import parse_html, parse_xhtml, parse_xml
-from reading.documents.plain.brackets import find_remarks
 from reading.documents.plain.paragraphs import read_paragraphs
 from reading.documents.plain.plays import play_script
-from reading.documents.plain.text_document import text_script
+from reading.documents.plain.text_document import find_remarks, text_script
 from reading.documents.plain.transcribers import find_transcribers_notes
 from reading.drafting.draft import plain_text_script
+from reading.drafting.languages import wrong_language
 from reading.estimates import expected_audio_ms, speech_units
 from reading.languages.writing_systems import count_foreign, find_foreign
-from reading.languages.written_language import wrong_language
 from reading.plan.plan import decode_plan
 from reading.script.dialogue import dialogue_script
 from reading.script.entries import decode_entries
@@ -209,9 +208,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "reading.documents.plain.transcribers.find_transcribers_notes": lambda text: everything(
         find_transcribers_notes(text, read_paragraphs(text))
     ),
-    "reading.cleaning.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
+    "reading.cleaning.cleaning.find_litter": lambda text: everything(find_litter(text, is_book=True)),
     "reading.cleaning.hyphens.find_divided": lambda text: everything(find_divided(text)),
-    "reading.documents.plain.brackets.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
+    "reading.documents.plain.text_document.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
     "reading.documents.by_format.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
     "worker.speech.alignment.words.words_of": lambda text: everything(words_of(text)),
     "worker.speech.alignment.written.written_times": lambda text: said_otherwise(text),
@@ -222,7 +221,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
         in_words(text), LengthRules(), Pauses()
     ),
     "reading.segmenting.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
-    "reading.languages.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
+    "reading.drafting.languages.wrong_language": lambda text: wrong_language(text, ["english"]),
     **{
         f"reading.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
         for name, rules in NORMALIZERS.items()
@@ -264,7 +263,7 @@ OURS = frozenset(
             "reading.documents.pdf.pdf_document.pdf_script",
         ),
         *("reading.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
-        *("reading.script.script.plain_script", "worker.planning.script_reading.read_script"),
+        *("reading.script.script.plain_script", "worker.planning.drafting.draft.read_script"),
         *(
             "reading.numbers.east_asian.respell_chinese",
             "reading.english.front_end.respell_english",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Sequence
+
 from reading.languages.writing_systems import find_foreign, foreign_text_detail
+from reading.plan.plan import PlanSegment, with_occurrences
+from reading.segmenting.lengths import SegmentBounds
 from reading.spelling.job_spelling import DictionaryDamaged
 from reading.spelling.normalizers import NORMALIZERS
 from reading.spelling.running_text import RunningSpelling
@@ -10,16 +15,22 @@ from reading.written.composing import Bounds, SegmentComposer
 from reading.written.phrases import PhraseReader
 from reading.written.sentence_ends import SentenceReader
 from reading.written.words import WordReader
-from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses
+from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses, SegmentationMode
+from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.errors import ArtifactMissing
 from storage.live.orders import LiveOrder, LiveTextMode
+from storage.narration.spec import NarrationSpec
 from worker.engine.interface import EngineInfo
 from worker.errors import unusable
 from worker.items.leases.persistence import StorePatience, until_available
 from worker.live.parts import LiveParts
 from worker.live.pieces import TextPiece, TextSource
-from worker.live.planned_text import plan_text
 from worker.live.text_room import TextRoom
+from worker.planning.drafting.draft import DraftRequest
+from worker.planning.drafting.process import draft_bounded
+
+OPENING_CHARS = 90
+"""Of the first segment: it is heard while the next ones are spoken."""
 
 
 class WrittenText:
@@ -85,3 +96,43 @@ def _dictionary(key: str, parts: LiveParts) -> bytes:
         return parts.artifacts.get(key)
     except ArtifactMissing as error:
         raise unusable("not_found", "a pronunciation dictionary is not in the store any more") from error
+
+
+class PlannedText:
+    """A `TextSource` that takes no more text."""
+
+    def __init__(self, segments: Sequence[PlanSegment]) -> None:
+        self._pieces = deque(
+            TextPiece(each.index, each.spoken_text, is_last=True, pause_s=each.pause_after_s)
+            for each in with_occurrences(segments)
+        )
+
+    def feed(self, text: str, *, is_last: bool) -> None:
+        """Nothing: the text was whole."""
+
+    def next(self) -> TextPiece | None:
+        return self._pieces.popleft() if self._pieces else None
+
+    @property
+    def is_over(self) -> bool:
+        return not self._pieces
+
+
+def plan_text(
+    order: LiveOrder, dictionaries: Sequence[bytes], info: EngineInfo, check: Callable[[], None]
+) -> PlannedText:
+    """Raises `PermanentItemError`, and what `check` does, which is called while a process reads a long text."""
+    request = DraftRequest(_spec(order, info), order.text.encode(), tuple(dictionaries))
+    return PlannedText(draft_bounded(request, check).plan.segments)
+
+
+def _spec(order: LiveOrder, info: EngineInfo) -> NarrationSpec:
+    room = TextRoom.of(order, info)
+    lengths = SegmentLengths(
+        mode=SegmentationMode(info.segmentation.value), target_chars=room.target_chars, max_chars=room.max_chars
+    )
+    return NarrationSpec(
+        request=order.narration.model_copy(update={"segmentation": lengths}),
+        bounds=SegmentBounds(max_bytes=room.max_bytes, opening_chars=min(OPENING_CHARS, room.target_chars)),
+        languages=info.languages,
+    )

@@ -9,7 +9,6 @@ from itertools import chain
 
 from reading.cleaning.cleaning import without_litter
 from reading.documents.chapters import ChapterChoice
-from reading.documents.plain.brackets import find_remarks
 from reading.documents.plain.contents import find_contents
 from reading.documents.plain.edits import Edit, edited
 from reading.documents.plain.gutenberg import unframed
@@ -22,6 +21,16 @@ from reading.script.dialogue import dialogue_script
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Block, BlockKind, Script, ScriptChapter, VoicedSpan, Voicing
 from rhapsode.contract.jobs.input import Images
+
+MOST_CHARS = 5_000
+"""Of one remark; a bracket that is not closed by then was meant otherwise."""
+
+_OPEN = re.compile(
+    r"\[(?P<kind>Footnote|Illustrations?|Transcriber['’]?s?['’]? Notes?|Sidenote|Blank Page|Decoration|Frontispiece)"
+    r"(?:[ \t][\w*†]{1,8})?[ \t]{0,4}(?P<colon>:?)",
+    re.IGNORECASE,
+)
+_BRACKET = re.compile(r"[\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +164,31 @@ def _is_note(paragraph: TextParagraph, marks: set[str]) -> bool:
 
 def _is_heading(paragraph: TextParagraph) -> bool:
     return paragraph.text.rstrip(".: ").casefold() in _HEADINGS
+
+
+def find_remarks(text: str, images: Images) -> Iterator[Edit]:
+    """Edits that take them out; with `alt` a picture's words stay."""
+    closings = _closings(text) if _OPEN.search(text) else {}
+    at = 0
+    while (opened := _OPEN.search(text, at)) is not None:
+        end = closings.get(opened.start())
+        at = opened.end() if end is None else end
+        if end is None:
+            continue
+        if images is Images.ALT and opened["colon"] and opened["kind"].casefold().startswith("illus"):
+            yield opened.start(), opened.end(), ""
+            yield end - 1, end, ""
+        else:
+            yield opened.start(), end, ""
+
+
+def _closings(text: str) -> dict[int, int]:
+    """Where each bracket begins that is closed soon enough, and the end of its other half."""
+    closings: dict[int, int] = {}
+    open_at: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match[0] == "[":
+            open_at.append(match.start())
+        elif open_at and match.end() - (start := open_at.pop()) <= MOST_CHARS:
+            closings[start] = match.end()
+    return closings

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import queue
+import threading
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+from concurrent.futures import Future
+from contextlib import aclosing, asynccontextmanager, suppress
+from itertools import chain, islice
+from typing import TypeAlias
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -13,9 +19,11 @@ from rhapsode.client.live.chunks import AudioChunk, SpeechFacts
 from rhapsode.client.live.conversation import Conversation
 from rhapsode.client.live.lines import CONNECTION_FAULTS, broken_off, line_options, line_url, pause_after_fault
 from rhapsode.client.live.orders import AsyncTexts
-from rhapsode.client.live.task_feed import feeding
 from rhapsode.client.request_options import StreamOptions
 from rhapsode.client.retries import Attempts
+
+_Answer: TypeAlias = "Future[list[str] | BaseException]"
+"""The next piece, none at the end; or what the iterator raised."""
 
 
 async def of_open_text(
@@ -55,3 +63,86 @@ async def _agree(line: ClientConnection, conversation: Conversation) -> None:
             conversation.take(await line.recv())
     except ConnectionClosed as error:
         raise broken_off(error) from error
+
+
+class Feed:
+    """failure: what the caller's iterator raised."""
+
+    failure: BaseException | None = None
+
+    def check(self) -> None:
+        """Raises what the caller's own iterator raised."""
+        if self.failure is not None:
+            raise self.failure
+
+
+@asynccontextmanager
+async def feeding(
+    line: ClientConnection, conversation: Conversation, texts: Iterable[str] | AsyncIterable[str]
+) -> AsyncGenerator[Feed]:
+    """Send the text while the block runs. An iterator that fails closes the line, and `check` raises its error."""
+    feed = Feed()
+    task = asyncio.create_task(_feed(line, conversation, texts, feed))
+    try:
+        yield feed
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+async def _feed(
+    line: ClientConnection, conversation: Conversation, texts: Iterable[str] | AsyncIterable[str], feed: Feed
+) -> None:
+    # The line's end is the reader's to tell.
+    with suppress(ConnectionClosed):
+        try:
+            async with aclosing(_each(texts) if isinstance(texts, AsyncIterable) else pieces_of(texts)) as pieces:
+                async for text in pieces:
+                    for message in conversation.append(text):
+                        await line.send(message)
+        except ConnectionClosed:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the caller's own, handed to the caller; or the reader has left
+            feed.failure = error
+            await line.close()
+            return
+        await line.send(conversation.end())
+
+
+async def _each(texts: AsyncIterable[str]) -> AsyncGenerator[str]:
+    async for text in texts:
+        yield text
+
+
+async def pieces_of(texts: Iterable[str]) -> AsyncGenerator[str]:
+    """Reads a piece when it is asked for one. Raises what the iterator raises.
+
+    The thread ends with the iterator's next piece; one that never comes does not keep the program from its end, as a
+    thread of `asyncio.to_thread` does.
+    """
+    asked: queue.SimpleQueue[_Answer | None] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(texts, asked), name="rhapsode-text", daemon=True).start()
+    try:
+        while pieces := await _ask(asked):
+            yield pieces[0]
+    finally:
+        asked.put(None)
+
+
+async def _ask(asked: queue.SimpleQueue[_Answer | None]) -> list[str]:
+    answer: _Answer = Future()
+    asked.put(answer)
+    pieces = await asyncio.wrap_future(answer)
+    if isinstance(pieces, BaseException):
+        raise pieces
+    return pieces
+
+
+def _read(texts: Iterable[str], asked: queue.SimpleQueue[_Answer | None]) -> None:
+    # Calls `iter` with the first piece, so that its error is an answer too.
+    pieces = chain.from_iterable((texts,))
+    while (answer := asked.get()) is not None and answer.set_running_or_notify_cancel():
+        try:
+            answer.set_result(list(islice(pieces, 1)))
+        except BaseException as error:  # noqa: BLE001 - raised to the caller
+            answer.set_result(error)

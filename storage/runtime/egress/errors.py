@@ -24,56 +24,38 @@ class SafeHttpError(Exception):
 
 
 class UrlRefused(SafeHttpError):
-    """Not a URL we would ever open."""
-
     reason = "url_refused"
 
 
 class AddressBlocked(SafeHttpError):
-    """The host resolves to an address that is not public."""
-
     reason = "blocked_address"
 
 
 class HostUnresolved(SafeHttpError):
-    """The host has no address."""
-
     reason = "unresolved"
 
 
 class ConnectionFailed(SafeHttpError):
-    """No connection, no TLS, or it broke."""
-
     reason = "connection_failed"
 
 
 class TimedOut(SafeHttpError):
-    """The attempt's time is over."""
-
     reason = "timed_out"
 
 
 class Redirected(SafeHttpError):
-    """The server sent us elsewhere; we do not go."""
-
     reason = "redirect"
 
 
 class ResponseTooLarge(SafeHttpError):
-    """More bytes than were wanted."""
-
     reason = "too_large"
 
 
 class ResponseEncoded(SafeHttpError):
-    """The body is compressed."""
-
     reason = "encoded"
 
 
 class UnexpectedStatus(SafeHttpError):
-    """The server did not answer with 200."""
-
     reason = "status"
 
     def __init__(self, status: int) -> None:

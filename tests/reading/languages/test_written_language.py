@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from reading.drafting.languages import wrong_language
 from reading.languages.function_words import FUNCTION_WORDS
-from reading.languages.written_language import wrong_language
 
 HERE = Path(__file__).parents[1] / "segmenting"
 ROOT = Path(__file__).parents[3]

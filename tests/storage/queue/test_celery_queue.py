@@ -21,7 +21,7 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.queue.celery_queue import REST_AFTER_FAILURE_S, TicketQueue, create_celery
 from storage.queue.messages import TICKET_TASK, TicketMessages
-from storage.queue.refusals import INTERVAL_S
+from storage.queue.transport import INTERVAL_S
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.threads import BoundedExecutor

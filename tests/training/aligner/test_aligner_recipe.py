@@ -17,9 +17,8 @@ from training.aligner import heard, train_sounds, train_spelling
 from training.aligner.model import TrainedStack
 from training.corpus.rows import Row, write_rows
 from training.steps import Unusable
-from worker.speech.alignment.aligner import WordAligner
+from worker.speech.alignment.aligner import WordAligner, load_networks
 from worker.speech.alignment.features import NUM_BANDS, features
-from worker.speech.alignment.network import load_networks
 from worker.speech.alignment.pronunciation import LETTERS, SLOTS
 from worker.speech.alignment.sounds import SOUNDS
 

@@ -8,8 +8,7 @@ import pytest
 
 from reading.plan.plan import Plan, PlanFormatError, PlanSegment, encode_plan
 from storage.errors import ArtifactMissing
-from storage.job_store.plan_cache import PlanCache
-from storage.objects.decoded_cache import DECODED_FACTOR
+from storage.job_store.plan_cache import DECODED_FACTOR, PlanCache
 from tests.threads import BoundedExecutor
 from tests.worker.studio import Studio
 

@@ -26,7 +26,7 @@ from storage.webhooks.sealed_secrets import SecretSealer, new_secret
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.webhooks.world import HOOKS, WebhookWorld
 from worker.webhooks.attempts import Sender
-from worker.webhooks.loop import DeliveryLoop
+from worker.webhooks.lifecycle import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S
 from worker.webhooks.sending import AttemptPlaces, Deliverer
 

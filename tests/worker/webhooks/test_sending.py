@@ -27,7 +27,7 @@ from tests.storage.runtime.egress.listeners import Script, answers, drips, hangs
 from tests.storage.webhooks.world import at_url
 from tests.threads import join_in_time
 from tests.worker.webhooks.receivers import QUICK, HookWorld, Request, is_signed
-from worker.webhooks.loop import DeliveryLoop
+from worker.webhooks.lifecycle import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S, JITTER
 from worker.webhooks.sending import AttemptPlaces
 

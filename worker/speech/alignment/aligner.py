@@ -8,19 +8,24 @@ times are estimated: words share what is not silence by their length. The result
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
-from worker.engine.convolutions import Floats, log_softmax
+from worker.engine.convolutions import ConvolutionStack, Floats, load_stack, log_softmax
 from worker.speech.alignment.estimating import character_times
 from worker.speech.alignment.features import FRAME_S, features
-from worker.speech.alignment.network import EnglishSounds, english_sounds
 from worker.speech.alignment.pronunciation import Pronouncer
 from worker.speech.alignment.states import ANY_SOUND, SILENCE_COLUMN, AlignedSound, word_states
 from worker.speech.alignment.viterbi import IntArray, States, best_path
+
+FOLDER = Path(__file__).with_name("weights")
+
 
 SURE = -2.1
 """The mean logarithm of a sound's probability from which nothing else is asked: another text never had it."""
@@ -155,3 +160,23 @@ def _confidence(likely: Floats, path: IntArray, states: States) -> float:
     if not told.any():
         return float(likely.max(1).mean())
     return float(likely[told, columns[told]].mean())
+
+
+@dataclass(frozen=True, slots=True)
+class EnglishSounds:
+    """hears: features to scores of the sounds. log_prior: how likely each is of itself. spells: letters to sounds."""
+
+    hears: ConvolutionStack
+    log_prior: Floats
+    spells: ConvolutionStack
+
+
+@cache
+def english_sounds() -> EnglishSounds:
+    return load_networks(FOLDER)
+
+
+def load_networks(folder: Path) -> EnglishSounds:
+    hearing: Mapping[str, NDArray[np.float16]] = load_file(folder / "sounds.safetensors")
+    spelling: Mapping[str, NDArray[np.float16]] = load_file(folder / "spelling.safetensors")
+    return EnglishSounds(load_stack(hearing), hearing["log_prior"].astype(np.float32), load_stack(spelling))

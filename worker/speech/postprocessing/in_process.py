@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.ids import JobId, TenantId
@@ -13,8 +16,7 @@ from storage.segments.file import SegmentHeader
 from storage.segments.packs import INDEX_BYTES, PackPlace, encode_pack
 from worker.engine.interface import Speech
 from worker.items.leases.put_once import put_once
-from worker.speech.audio.peaks import encoded_peaks
-from worker.speech.audio.samples import require_finite, to_samples
+from worker.speech.audio.samples import Samples, require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
 from worker.speech.postprocessing.interface import (
@@ -30,6 +32,14 @@ from worker.speech.postprocessing.sentence_ends import PauseKeeper, SentencePaus
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import JudgedUtterance, Verdict, measured_verdict
+
+PEAKS_PER_S = 25
+"""A line of a picture every 40 ms: syllables are seen, and a minute takes two kilobytes."""
+
+MOST_PEAKS = 2_400
+"""What is longer than a minute and a half is drawn of longer stretches: the header that they stand in is bounded."""
+
+FULL_SCALE = 255
 
 
 class InProcessPostProcessor:
@@ -106,3 +116,19 @@ def _store_pack(
         )
         for number, (packed, segment) in enumerate(zip(pack.segments, segments, strict=True))
     )
+
+
+def encoded_peaks(pcm: Samples, sample_rate_hz: int) -> str:
+    """Of each of stretches of equal length the sample that is farthest from zero, as a byte, 255 for full scale.
+
+    In base64; "" for no samples.
+    """
+    if not len(pcm):
+        return ""
+    num_peaks = min(MOST_PEAKS, -(-len(pcm) * PEAKS_PER_S // sample_rate_hz), len(pcm))
+    starts = np.arange(num_peaks) * len(pcm) // num_peaks
+    highest = np.maximum.reduceat(pcm, starts).astype(np.int32)
+    lowest = np.minimum.reduceat(pcm, starts).astype(np.int32)
+    # Rounded up: what is not silent is seen.
+    peaks = -(-np.maximum(highest, -lowest) * FULL_SCALE // 32_768)
+    return base64.b64encode(peaks.astype(np.uint8).tobytes()).decode()

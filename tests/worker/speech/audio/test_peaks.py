@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.speech.audio.peaks import MOST_PEAKS, encoded_peaks
+from worker.speech.postprocessing.in_process import MOST_PEAKS, encoded_peaks
 
 RATE_HZ = 24_000
 WINDOW = RATE_HZ // 25

@@ -17,10 +17,10 @@ from tests.worker.speech.quality.probes.given import Damage, Given
 from worker.engine.interface import FinishReason, Speech
 from worker.speech.quality.calibration.calibrate import Example
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, SpeechBounds, read_calibration
+from worker.speech.quality.checks import sound_findings
 from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.measures import measure
 from worker.speech.quality.sound.measures import measure_sound
-from worker.speech.quality.sound_checks import sound_findings
 
 VOICE = Path(worker.__path__[0]) / "small_voice"
 SAMPLES = {"moon-slt": "slt", "rope-rms": "rms", "tone-rms": "rms"}

@@ -12,6 +12,8 @@ the rows.
 # pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
@@ -29,90 +31,41 @@ _WEIGHTS_AT_ONCE = 64 * 2 * 32 * _NUM_WARPS
 
 def norm_linear(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor, out_dtype: torch.dtype) -> Tensor:
     """The RMS-normed rows (N, in) times weight (out, in) -> (N, out). N is at most `MAX_ROWS`."""
-    num_rows, width = residual.shape
-    num_outputs = weight.shape[0]
-    product = residual.new_empty(num_rows, num_outputs, dtype=out_dtype)
-    chunks, outputs = _tile(width, num_outputs, tiles=1)
-    overlap = overlaps(residual)
-    _norm_linear[(triton.cdiv(num_outputs, outputs),)](
-        residual,
-        norm_weight,
-        weight,
-        product,
-        eps,
-        num_rows=num_rows,
-        width=width,
-        num_outputs=num_outputs,
-        chunks=chunks,
-        outputs=outputs,
-        lanes=_LANES,
-        overlap=overlap,
-        num_warps=_num_warps(chunks),
-        launch_pdl=overlap,
-    )
+    product = residual.new_empty(len(residual), len(weight), dtype=out_dtype)
+    _launch(_norm_linear, residual, (norm_weight, weight, product, eps), len(weight))
     return product
 
 
 def linear(x: Tensor, weight: Tensor, out_dtype: torch.dtype) -> Tensor:
     """x (N, in) times weight (out, in) -> (N, out). N is at most `MAX_ROWS`."""
-    num_rows, width = x.shape
-    num_outputs = weight.shape[0]
-    product = x.new_empty(num_rows, num_outputs, dtype=out_dtype)
-    chunks, outputs = _tile(width, num_outputs, tiles=1)
-    overlap = overlaps(x)
-    _linear[(triton.cdiv(num_outputs, outputs),)](
-        x,
-        weight,
-        product,
-        num_rows=num_rows,
-        width=width,
-        num_outputs=num_outputs,
-        chunks=chunks,
-        outputs=outputs,
-        lanes=_LANES,
-        overlap=overlap,
-        num_warps=_num_warps(chunks),
-        launch_pdl=overlap,
-    )
+    product = x.new_empty(len(x), len(weight), dtype=out_dtype)
+    _launch(_linear, x, (weight, product), len(weight))
     return product
 
 
 def norm_gate_up(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor) -> Tensor:
     """silu(gate) * up of the RMS-normed rows (N, in); weight (2 * out, in) holds gates, then ups -> (N, out)."""
-    num_rows, width = residual.shape
-    num_outputs = weight.shape[0] // 2
-    product = residual.new_empty(num_rows, num_outputs, dtype=weight.dtype)
-    chunks, outputs = _tile(width, num_outputs, tiles=2)
-    overlap = overlaps(residual)
-    _norm_gate_up[(triton.cdiv(num_outputs, outputs),)](
-        residual,
-        norm_weight,
-        weight,
-        product,
-        eps,
-        num_rows=num_rows,
-        width=width,
-        num_outputs=num_outputs,
-        chunks=chunks,
-        outputs=outputs,
-        lanes=_LANES,
-        overlap=overlap,
-        num_warps=_num_warps(chunks),
-        launch_pdl=overlap,
-    )
+    num_outputs = len(weight) // 2
+    product = residual.new_empty(len(residual), num_outputs, dtype=weight.dtype)
+    _launch(_norm_gate_up, residual, (norm_weight, weight, product, eps), num_outputs, tiles=2)
     return product
 
 
 def linear_add(x: Tensor, weight: Tensor, residual: Tensor) -> None:
     """residual (N, out) += x (N, in) times weight (out, in), in place. N is at most `MAX_ROWS`."""
-    num_rows, width = x.shape
-    num_outputs = weight.shape[0]
-    chunks, outputs = _tile(width, num_outputs, tiles=1)
-    overlap = overlaps(x)
-    _linear_add[(triton.cdiv(num_outputs, outputs),)](
-        x,
-        weight,
-        residual,
+    _launch(_linear_add, x, (weight, residual), len(weight))
+
+
+def _launch(
+    kernel: triton.JITFunction[Any], rows: Tensor, others: tuple[Tensor | float, ...], num_outputs: int, tiles: int = 1
+) -> None:
+    """others: the kernel's arguments behind its rows. tiles: of weights that a program holds."""
+    num_rows, width = rows.shape
+    chunks, outputs = _tile(width, num_outputs, tiles)
+    overlap = overlaps(rows)
+    kernel[(triton.cdiv(num_outputs, outputs),)](
+        rows,
+        *others,
         num_rows=num_rows,
         width=width,
         num_outputs=num_outputs,

@@ -13,8 +13,12 @@ kernel's twin, which tests hold it to on a device. Import this module only where
 # pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
 # pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 # pyright: reportIndexIssue=false, reportAssignmentType=false, reportMissingTypeStubs=false, reportPossiblyUnboundVariable=false
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch import Tensor
 from triton.experimental import gluon
@@ -37,6 +41,72 @@ _GROUPS = gl.constexpr(GROUPS)
 _LOADER_REGISTERS = gl.constexpr(40)
 _GROUP_REGISTERS = gl.constexpr(232)
 _barrier = gl.thread_barrier if hasattr(gl, "thread_barrier") else gl.barrier  # Triton 3.6; 3.7 renamed it
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """What a kernel is compiled for. left, right: columns of its sums. resident: weights that stay, 0 if none do."""
+
+    gelu: bool
+    has_residual: bool
+    has_plain: bool
+    has_active: bool
+    wraps: bool
+    streams: int
+    box_rows: int
+    left: int
+    right: int
+    inputs: int
+    stages: int
+    resident: int
+
+
+class _Ring(NamedTuple):
+    """Stages of inputs and weights, and barriers: `full` and `empty` of each stage, `kept` of weights that stay.
+
+    order: of each group, its turn at the ring.
+    """
+
+    x: gl.shared_memory_descriptor
+    left: gl.shared_memory_descriptor
+    right: gl.shared_memory_descriptor
+    full: gl.shared_memory_descriptor
+    empty: gl.shared_memory_descriptor
+    kept: gl.shared_memory_descriptor
+    order: gl.shared_memory_descriptor
+
+
+class _Sizes(NamedTuple):
+    num_taps: gl.tensor
+    input_tiles: gl.tensor
+    column_tiles: gl.tensor
+    row_tiles: gl.tensor
+    num_tiles: gl.tensor
+    wave: gl.tensor
+    tiles_per_program: gl.tensor
+
+
+class _Ends(NamedTuple):
+    """Of the left or the right columns: where the residual comes from, and where results go."""
+
+    residual: tma.tensor_descriptor
+    plain: tma.tensor_descriptor
+    active: tma.tensor_descriptor
+
+
+class _Group(NamedTuple):
+    """Of a group: its barrier for residuals, and the tiles that results leave through."""
+
+    residual_there: gl.shared_memory_descriptor
+    left_piece: gl.shared_memory_descriptor
+    right_piece: gl.shared_memory_descriptor
+
+
+class _Channels(NamedTuple):
+    bias: gl.tensor
+    half_turns: gl.tensor
+    amplitude: gl.tensor
+    num: gl.tensor
 
 
 def hopper_conv(
@@ -101,22 +171,21 @@ def _launch_arguments(
         cut.wave,
         cut.tiles_per_program,
     ]
-    options = {
-        "GELU": activation is Activation.GELU,
-        "HAS_RESIDUAL": residual is not None,
-        "HAS_PLAIN": outputs.plain is not None,
-        "HAS_ACTIVE": outputs.active is not None,
-        "WRAPS": weights.channels != num_outputs,
-        "STREAMS": cut.streams,
-        "BOX_ROWS": cut.box_rows,
-        "LEFT": left,
-        "RIGHT": right,
-        "INPUTS": tile.inputs,
-        "STAGES": tile.stages,
-        "RESIDENT": num_taps * (num_inputs // tile.inputs) if tile.resident else 0,
-        "num_warps": 4,
-    }
-    return arguments, options
+    variant = _Variant(
+        gelu=activation is Activation.GELU,
+        has_residual=residual is not None,
+        has_plain=outputs.plain is not None,
+        has_active=outputs.active is not None,
+        wraps=weights.channels != num_outputs,
+        streams=cut.streams,
+        box_rows=cut.box_rows,
+        left=left,
+        right=right,
+        inputs=tile.inputs,
+        stages=tile.stages,
+        resident=num_taps * (num_inputs // tile.inputs) if tile.resident else 0,
+    )
+    return arguments, {"V": variant, "num_warps": 4}
 
 
 def _described(tensor: Tensor, shape: list[int], strides: list[int], block: list[int]) -> TensorDescriptor:
@@ -125,78 +194,68 @@ def _described(tensor: Tensor, shape: list[int], strides: list[int], block: list
 
 
 @gluon.jit
-def _first_tile(wave: gl.tensor, tiles_per_program: gl.tensor) -> gl.tensor:
+def _first_tile(sizes: _Sizes) -> gl.tensor:
     program = gl.program_id(0)
-    return (program // wave) * (wave * tiles_per_program) + program % wave
+    return (program // sizes.wave) * (sizes.wave * sizes.tiles_per_program) + program % sizes.wave
 
 
 @gluon.jit
-def _tiles_end(num_tiles: gl.tensor, wave: gl.tensor, tiles_per_program: gl.tensor) -> gl.tensor:
-    return gl.minimum(num_tiles, (gl.program_id(0) // wave + 1) * (wave * tiles_per_program))
+def _tiles_end(sizes: _Sizes) -> gl.tensor:
+    last = (gl.program_id(0) // sizes.wave + 1) * (sizes.wave * sizes.tiles_per_program)
+    return gl.minimum(sizes.num_tiles, last)
+
+
+@gluon.jit
+def _place(tile: gl.tensor, sizes: _Sizes, V: gl.constexpr) -> tuple[gl.tensor, gl.tensor, gl.tensor]:
+    """First stream, row and column of a tile."""
+    row_tile = tile // sizes.column_tiles
+    stream = (row_tile // sizes.row_tiles) * V.streams
+    time = (row_tile % sizes.row_tiles) * V.box_rows
+    return stream, time, (tile % sizes.column_tiles) * (V.left + V.right)
 
 
 @gluon.jit
 def _load(
-    x: gl.tensor,
-    w_left: gl.tensor,
-    w_right: gl.tensor,
-    x_ring: gl.tensor,
-    left_ring: gl.tensor,
-    right_ring: gl.tensor,
-    full: gl.tensor,
-    empty: gl.tensor,
-    kept: gl.tensor,
-    num_taps: gl.tensor,
-    input_tiles: gl.tensor,
+    x: tma.tensor_descriptor,
+    w_left: tma.tensor_descriptor,
+    w_right: tma.tensor_descriptor,
+    ring: _Ring,
+    sizes: _Sizes,
     dilation: gl.tensor,
-    column_tiles: gl.tensor,
-    row_tiles: gl.tensor,
-    num_tiles: gl.tensor,
-    wave: gl.tensor,
-    tiles_per_program: gl.tensor,
-    STREAMS: gl.constexpr,
-    BOX_ROWS: gl.constexpr,
-    LEFT: gl.constexpr,
-    RIGHT: gl.constexpr,
-    INPUTS: gl.constexpr,
-    STAGES: gl.constexpr,
-    RESIDENT: gl.constexpr,
+    V: gl.constexpr,
 ) -> None:
     """The warp that fills the ring."""
-    ROWS: gl.constexpr = STREAMS * BOX_ROWS
-    WIDTH: gl.constexpr = LEFT + RIGHT
-    STAGE_BYTES: gl.constexpr = (ROWS * INPUTS + (0 if RESIDENT > 0 else INPUTS * WIDTH)) * 2
-    if RESIDENT > 0:  # one column tile: its weights stay for the life of the program
-        mbarrier.expect(kept, RESIDENT * INPUTS * WIDTH * 2)
-        for step in range(RESIDENT):
-            tma.async_copy_global_to_shared(w_left, [step * INPUTS, 0], kept, left_ring.index(step))
-            if RIGHT > 0:
-                tma.async_copy_global_to_shared(w_right, [step * INPUTS, LEFT], kept, right_ring.index(step))
+    ROWS: gl.constexpr = V.streams * V.box_rows
+    WIDTH: gl.constexpr = V.left + V.right
+    STAGE_BYTES: gl.constexpr = (ROWS * V.inputs + (0 if V.resident > 0 else V.inputs * WIDTH)) * 2
+    if V.resident > 0:  # one column tile: its weights stay for the life of the program
+        mbarrier.expect(ring.kept, V.resident * V.inputs * WIDTH * 2)
+        for step in range(V.resident):
+            tma.async_copy_global_to_shared(w_left, [step * V.inputs, 0], ring.kept, ring.left.index(step))
+            if V.right > 0:
+                tma.async_copy_global_to_shared(w_right, [step * V.inputs, V.left], ring.kept, ring.right.index(step))
     slot = 0
     phase = 1
-    for tile in range(_first_tile(wave, tiles_per_program), _tiles_end(num_tiles, wave, tiles_per_program), wave):
-        column = (tile % column_tiles) * WIDTH
-        row_tile = tile // column_tiles
-        stream = (row_tile // row_tiles) * STREAMS
-        time = (row_tile % row_tiles) * BOX_ROWS
+    for tile in range(_first_tile(sizes), _tiles_end(sizes), sizes.wave):
+        stream, time, column = _place(tile, sizes, V)
         weight_row = 0
-        for tap in range(num_taps):
-            for input_tile in range(input_tiles):
-                mbarrier.wait(empty.index(slot), phase)
-                ready = full.index(slot)
+        for tap in range(sizes.num_taps):
+            for input_tile in range(sizes.input_tiles):
+                mbarrier.wait(ring.empty.index(slot), phase)
+                ready = ring.full.index(slot)
                 mbarrier.expect(ready, STAGE_BYTES)
                 tma.async_copy_global_to_shared(
-                    x, [stream, time + tap * dilation, input_tile * INPUTS], ready, x_ring.index(slot)
+                    x, [stream, time + tap * dilation, input_tile * V.inputs], ready, ring.x.index(slot)
                 )
-                if RESIDENT == 0:
-                    tma.async_copy_global_to_shared(w_left, [weight_row, column], ready, left_ring.index(slot))
-                    if RIGHT > 0:
+                if V.resident == 0:
+                    tma.async_copy_global_to_shared(w_left, [weight_row, column], ready, ring.left.index(slot))
+                    if V.right > 0:
                         tma.async_copy_global_to_shared(
-                            w_right, [weight_row, column + LEFT], ready, right_ring.index(slot)
+                            w_right, [weight_row, column + V.left], ready, ring.right.index(slot)
                         )
-                weight_row += INPUTS
+                weight_row += V.inputs
                 slot += 1
-                if slot == STAGES:
+                if slot == V.stages:
                     slot = 0
                     phase = phase ^ 1
 
@@ -210,227 +269,129 @@ def _narrowed(x: gl.tensor) -> gl.tensor:
 @gluon.jit
 def _finish(
     total: gl.tensor,
-    plain: gl.tensor,
-    active: gl.tensor,
-    piece: gl.tensor,
-    residual_there: gl.tensor,
+    ends: _Ends,
+    piece: gl.shared_memory_descriptor,
+    residual_there: gl.shared_memory_descriptor,
     residual_phase: gl.tensor,
     stream: gl.tensor,
     time: gl.tensor,
     first: gl.tensor,
-    bias: gl.tensor,
-    half_turns: gl.tensor,
-    amplitude: gl.tensor,
-    channels: gl.tensor,
-    GELU: gl.constexpr,
-    HAS_RESIDUAL: gl.constexpr,
-    HAS_PLAIN: gl.constexpr,
-    HAS_ACTIVE: gl.constexpr,
-    WRAPS: gl.constexpr,
-    ROWS: gl.constexpr,
-    WIDTH: gl.constexpr,
-    LAYOUT: gl.constexpr,
+    channels: _Channels,
+    V: gl.constexpr,
 ) -> None:
     """What follows the product, and its way out through `piece`, in which the residual is already under way."""
+    ROWS: gl.constexpr = total.shape[0]
+    WIDTH: gl.constexpr = total.shape[1]
+    LAYOUT: gl.constexpr = total.type.layout
     FLAT: gl.constexpr = gl.NVMMASharedLayout.get_default_for([ROWS, WIDTH], gl.float16)
     flat = piece._reinterpret(gl.float16, [ROWS, WIDTH], FLAT)
     column = first + gl.arange(0, WIDTH, layout=gl.SliceLayout(0, LAYOUT))
     tma.store_wait(0)
-    total += gl.load(bias + column)[None, :]
-    if GELU:
+    total += gl.load(channels.bias + column)[None, :]
+    if V.gelu:
         total = 0.5 * total * (1.0 + gl.erf(total * 0.7071067811865476))
-    if HAS_RESIDUAL:
+    if V.has_residual:
         mbarrier.wait(residual_there, residual_phase)
         total += flat.load(LAYOUT).to(gl.float32)
-    if HAS_PLAIN:
+    if V.has_plain:
         flat.store(_narrowed(total))
         fence_async_shared()
-        tma.async_copy_shared_to_global(plain, [stream, time, first], piece)
-    if HAS_ACTIVE:
-        channel = column % channels if WRAPS else column
-        turns = gl.load(half_turns + channel)
-        gain = gl.load(amplitude + channel)
+        tma.async_copy_shared_to_global(ends.plain, [stream, time, first], piece)
+    if V.has_active:
+        channel = column % channels.num if V.wraps else column
+        turns = gl.load(channels.half_turns + channel)
+        gain = gl.load(channels.amplitude + channel)
         waved = snake(total, turns[None, :], gain[None, :])
         narrow = _narrowed(waved)
-        if HAS_PLAIN:
+        if V.has_plain:
             tma.store_wait(0)
         flat.store(narrow)
         fence_async_shared()
-        tma.async_copy_shared_to_global(active, [stream, time, first], piece)
+        tma.async_copy_shared_to_global(ends.active, [stream, time, first], piece)
 
 
 @gluon.jit
 def _multiply(
-    x_ring: gl.tensor,
-    left_ring: gl.tensor,
-    right_ring: gl.tensor,
-    full: gl.tensor,
-    empty: gl.tensor,
-    kept: gl.tensor,
-    order: gl.tensor,
-    left_piece: gl.tensor,
-    right_piece: gl.tensor,
-    residual_there: gl.tensor,
-    left_residual: gl.tensor,
-    left_plain: gl.tensor,
-    left_active: gl.tensor,
-    right_residual: gl.tensor,
-    right_plain: gl.tensor,
-    right_active: gl.tensor,
-    bias: gl.tensor,
-    half_turns: gl.tensor,
-    amplitude: gl.tensor,
-    num_taps: gl.tensor,
-    input_tiles: gl.tensor,
-    channels: gl.tensor,
-    column_tiles: gl.tensor,
-    row_tiles: gl.tensor,
-    num_tiles: gl.tensor,
-    wave: gl.tensor,
-    tiles_per_program: gl.tensor,
+    ring: _Ring,
+    group: _Group,
+    left_ends: _Ends,
+    right_ends: _Ends,
+    channels: _Channels,
+    sizes: _Sizes,
     NUMBER: gl.constexpr,
-    GELU: gl.constexpr,
-    HAS_RESIDUAL: gl.constexpr,
-    HAS_PLAIN: gl.constexpr,
-    HAS_ACTIVE: gl.constexpr,
-    WRAPS: gl.constexpr,
-    STREAMS: gl.constexpr,
-    BOX_ROWS: gl.constexpr,
-    LEFT: gl.constexpr,
-    RIGHT: gl.constexpr,
-    INPUTS: gl.constexpr,
-    STAGES: gl.constexpr,
-    RESIDENT: gl.constexpr,
+    V: gl.constexpr,
 ) -> None:
     """Group NUMBER takes every second tile of its program. `order` lets a group at the ring only when the other has
     taken its last stage: a barrier's phase is one bit, and who waits for a later round than the next one mistakes an
     old filling for its own."""
-    ROWS: gl.constexpr = STREAMS * BOX_ROWS
+    ROWS: gl.constexpr = V.streams * V.box_rows
+    LEFT: gl.constexpr = V.left
+    RIGHT: gl.constexpr = V.right
     WIDTH: gl.constexpr = LEFT + RIGHT
     LEFT_LAYOUT: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, LEFT, 16])
     RIGHT_LAYOUT: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, RIGHT if RIGHT > 0 else 8, 16])
-    FLAT: gl.constexpr = gl.NVMMASharedLayout.get_default_for([ROWS, INPUTS], gl.float16)
-    steps = num_taps * input_tiles
+    FLAT: gl.constexpr = gl.NVMMASharedLayout.get_default_for([ROWS, V.inputs], gl.float16)
+    residual_there, left_piece, right_piece = group
+    steps = sizes.num_taps * sizes.input_tiles
     turn = NUMBER * steps
     residual_phase = 0
     order_phase = 1 - NUMBER
-    if RESIDENT > 0:
-        mbarrier.wait(kept, 0)
-    for tile in range(
-        _first_tile(wave, tiles_per_program) + NUMBER * wave,
-        _tiles_end(num_tiles, wave, tiles_per_program),
-        wave * _GROUPS,
-    ):
-        column = (tile % column_tiles) * WIDTH
-        row_tile = tile // column_tiles
-        stream = (row_tile // row_tiles) * STREAMS
-        time = (row_tile % row_tiles) * BOX_ROWS
-        if HAS_RESIDUAL:
+    if V.resident > 0:
+        mbarrier.wait(ring.kept, 0)
+    first_tile = _first_tile(sizes) + NUMBER * sizes.wave
+    for tile in range(first_tile, _tiles_end(sizes), sizes.wave * _GROUPS):
+        stream, time, column = _place(tile, sizes, V)
+        if V.has_residual:
             tma.store_wait(0)
             mbarrier.expect(residual_there, ROWS * WIDTH * 2)
-            tma.async_copy_global_to_shared(left_residual, [stream, time, column], residual_there, left_piece)
+            tma.async_copy_global_to_shared(left_ends.residual, [stream, time, column], residual_there, left_piece)
             if RIGHT > 0:
                 tma.async_copy_global_to_shared(
-                    right_residual, [stream, time, column + LEFT], residual_there, right_piece
+                    right_ends.residual, [stream, time, column + LEFT], residual_there, right_piece
                 )
-        slot = turn % STAGES
-        phase = (turn // STAGES) & 1
+        slot = turn % V.stages
+        phase = (turn // V.stages) & 1
         left = gl.zeros((ROWS, LEFT), dtype=gl.float32, layout=LEFT_LAYOUT)
         if RIGHT > 0:
             right = gl.zeros((ROWS, RIGHT), dtype=gl.float32, layout=RIGHT_LAYOUT)
         # Not `before = slot`: two names of one value before a loop, and the loop does not carry the second one.
         before = slot + 0
-        mbarrier.wait(order.index(NUMBER), order_phase)
+        mbarrier.wait(ring.order.index(NUMBER), order_phase)
         order_phase = order_phase ^ 1
         for step in range(steps):
-            mbarrier.wait(full.index(slot), phase)
-            place = step if RESIDENT > 0 else slot
-            rows = x_ring.index(slot)._reinterpret(gl.float16, [ROWS, INPUTS], FLAT)
-            left = warpgroup_mma(rows, left_ring.index(place), left, is_async=True)
+            mbarrier.wait(ring.full.index(slot), phase)
+            place = step if V.resident > 0 else slot
+            rows = ring.x.index(slot)._reinterpret(gl.float16, [ROWS, V.inputs], FLAT)
+            left = warpgroup_mma(rows, ring.left.index(place), left, is_async=True)
             # One step behind: the stage before is given back once its products are done.
             if RIGHT > 0:
-                right = warpgroup_mma(rows, right_ring.index(place), right, is_async=True)
+                right = warpgroup_mma(rows, ring.right.index(place), right, is_async=True)
                 left, right = warpgroup_mma_wait(num_outstanding=2, deps=(left, right))
             else:
                 left = warpgroup_mma_wait(num_outstanding=1, deps=(left,))
-            mbarrier.arrive(empty.index(before), count=1, pred=step > 0)
+            mbarrier.arrive(ring.empty.index(before), count=1, pred=step > 0)
             before = slot
             slot += 1
-            if slot == STAGES:
+            if slot == V.stages:
                 slot = 0
                 phase = phase ^ 1
-        mbarrier.arrive(order.index(1 - NUMBER), count=1)
+        mbarrier.arrive(ring.order.index(1 - NUMBER), count=1)
         if RIGHT > 0:
             left, right = warpgroup_mma_wait(num_outstanding=0, deps=(left, right))
         else:
             left = warpgroup_mma_wait(num_outstanding=0, deps=(left,))
-        mbarrier.arrive(empty.index(before), count=1)
+        mbarrier.arrive(ring.empty.index(before), count=1)
         turn += steps * _GROUPS
-        _finish(
-            left,
-            left_plain,
-            left_active,
-            left_piece,
-            residual_there,
-            residual_phase,
-            stream,
-            time,
-            column,
-            bias,
-            half_turns,
-            amplitude,
-            channels,
-            GELU,
-            HAS_RESIDUAL,
-            HAS_PLAIN,
-            HAS_ACTIVE,
-            WRAPS,
-            ROWS,
-            LEFT,
-            LEFT_LAYOUT,
-        )
+        _finish(left, left_ends, left_piece, residual_there, residual_phase, stream, time, column, channels, V)
         if RIGHT > 0:
-            _finish(
-                right,
-                right_plain,
-                right_active,
-                right_piece,
-                residual_there,
-                residual_phase,
-                stream,
-                time,
-                column + LEFT,
-                bias,
-                half_turns,
-                amplitude,
-                channels,
-                GELU,
-                HAS_RESIDUAL,
-                HAS_PLAIN,
-                HAS_ACTIVE,
-                WRAPS,
-                ROWS,
-                RIGHT,
-                RIGHT_LAYOUT,
-            )
+            first = column + LEFT
+            _finish(right, right_ends, right_piece, residual_there, residual_phase, stream, time, first, channels, V)
         residual_phase = residual_phase ^ 1
     tma.store_wait(0)
 
 
 # Few variants are compiled: sizes come at run time, and nothing depends on their divisibility.
-@gluon.jit(
-    do_not_specialize=[
-        "num_taps",
-        "input_tiles",
-        "dilation",
-        "channels",
-        "column_tiles",
-        "row_tiles",
-        "num_tiles",
-        "wave",
-        "tiles_per_program",
-    ]
-)
+@gluon.jit(do_not_specialize=[*_Sizes._fields, "dilation", "channels"])
 def _hopper_conv(
     x: gl.tensor,
     w_left: gl.tensor,
@@ -453,33 +414,23 @@ def _hopper_conv(
     num_tiles: gl.tensor,
     wave: gl.tensor,
     tiles_per_program: gl.tensor,
-    GELU: gl.constexpr,
-    HAS_RESIDUAL: gl.constexpr,
-    HAS_PLAIN: gl.constexpr,
-    HAS_ACTIVE: gl.constexpr,
-    WRAPS: gl.constexpr,
-    STREAMS: gl.constexpr,
-    BOX_ROWS: gl.constexpr,
-    LEFT: gl.constexpr,
-    RIGHT: gl.constexpr,
-    INPUTS: gl.constexpr,
-    STAGES: gl.constexpr,
-    RESIDENT: gl.constexpr,
+    V: gl.constexpr,
     num_warps: gl.constexpr,
 ) -> None:
-    WEIGHTS: gl.constexpr = RESIDENT if RESIDENT > 0 else STAGES
-    x_ring = gl.allocate_shared_memory(gl.float16, [STAGES, STREAMS, BOX_ROWS, INPUTS], x.layout)
-    left_ring = gl.allocate_shared_memory(gl.float16, [WEIGHTS, INPUTS, LEFT], w_left.layout)
-    left_pieces = gl.allocate_shared_memory(gl.float16, [_GROUPS, STREAMS, BOX_ROWS, LEFT], left_plain.layout)
-    if RIGHT > 0:
-        right_ring = gl.allocate_shared_memory(gl.float16, [WEIGHTS, INPUTS, RIGHT], w_right.layout)
-        right_pieces = gl.allocate_shared_memory(gl.float16, [_GROUPS, STREAMS, BOX_ROWS, RIGHT], right_plain.layout)
+    STAGES: gl.constexpr = V.stages
+    WEIGHTS: gl.constexpr = V.resident if V.resident > 0 else STAGES
+    x_ring = gl.allocate_shared_memory(gl.float16, [STAGES, V.streams, V.box_rows, V.inputs], x.layout)
+    left_ring = gl.allocate_shared_memory(gl.float16, [WEIGHTS, V.inputs, V.left], w_left.layout)
+    left_out = gl.allocate_shared_memory(gl.float16, [_GROUPS, V.streams, V.box_rows, V.left], left_plain.layout)
+    if V.right > 0:
+        right_ring = gl.allocate_shared_memory(gl.float16, [WEIGHTS, V.inputs, V.right], w_right.layout)
+        right_out = gl.allocate_shared_memory(gl.float16, [_GROUPS, V.streams, V.box_rows, V.right], right_plain.layout)
     else:
         right_ring = left_ring
-        right_pieces = left_pieces
+        right_out = left_out
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
-    residual_there = gl.allocate_shared_memory(gl.int64, [_GROUPS, 1], mbarrier.MBarrierLayout())
+    arrived = gl.allocate_shared_memory(gl.int64, [_GROUPS, 1], mbarrier.MBarrierLayout())
     order = gl.allocate_shared_memory(gl.int64, [_GROUPS, 1], mbarrier.MBarrierLayout())
     kept = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
     mbarrier.init(kept, count=1)
@@ -487,132 +438,23 @@ def _hopper_conv(
         mbarrier.init(full.index(stage), count=1)
         mbarrier.init(empty.index(stage), count=1)
     for number in gl.static_range(_GROUPS):
-        mbarrier.init(residual_there.index(number), count=1)
+        mbarrier.init(arrived.index(number), count=1)
         mbarrier.init(order.index(number), count=1)
     fence_async_shared()
     _barrier()
-    # Tuples are written in place: assigned to a name, their constants would turn into run-time values.
+    ring = _Ring(x_ring, left_ring, right_ring, full, empty, kept, order)
+    left_ends = _Ends(left_residual, left_plain, left_active)
+    right_ends = _Ends(right_residual, right_plain, right_active)
+    table = _Channels(bias, half_turns, amplitude, channels)
+    sizes = _Sizes(num_taps, input_tiles, column_tiles, row_tiles, num_tiles, wave, tiles_per_program)
+    first = _Group(arrived.index(0), left_out.index(0), right_out.index(0))
+    second = _Group(arrived.index(1), left_out.index(1), right_out.index(1))
+    # Numbers and V are written in place: assigned to a name, they would turn into run-time values.
     gl.warp_specialize(
         [
-            (
-                _multiply,
-                (
-                    x_ring,
-                    left_ring,
-                    right_ring,
-                    full,
-                    empty,
-                    kept,
-                    order,
-                    left_pieces.index(0),
-                    right_pieces.index(0),
-                    residual_there.index(0),
-                    left_residual,
-                    left_plain,
-                    left_active,
-                    right_residual,
-                    right_plain,
-                    right_active,
-                    bias,
-                    half_turns,
-                    amplitude,
-                    num_taps,
-                    input_tiles,
-                    channels,
-                    column_tiles,
-                    row_tiles,
-                    num_tiles,
-                    wave,
-                    tiles_per_program,
-                    0,
-                    GELU,
-                    HAS_RESIDUAL,
-                    HAS_PLAIN,
-                    HAS_ACTIVE,
-                    WRAPS,
-                    STREAMS,
-                    BOX_ROWS,
-                    LEFT,
-                    RIGHT,
-                    INPUTS,
-                    STAGES,
-                    RESIDENT,
-                ),
-            ),
-            (
-                _multiply,
-                (
-                    x_ring,
-                    left_ring,
-                    right_ring,
-                    full,
-                    empty,
-                    kept,
-                    order,
-                    left_pieces.index(1),
-                    right_pieces.index(1),
-                    residual_there.index(1),
-                    left_residual,
-                    left_plain,
-                    left_active,
-                    right_residual,
-                    right_plain,
-                    right_active,
-                    bias,
-                    half_turns,
-                    amplitude,
-                    num_taps,
-                    input_tiles,
-                    channels,
-                    column_tiles,
-                    row_tiles,
-                    num_tiles,
-                    wave,
-                    tiles_per_program,
-                    1,
-                    GELU,
-                    HAS_RESIDUAL,
-                    HAS_PLAIN,
-                    HAS_ACTIVE,
-                    WRAPS,
-                    STREAMS,
-                    BOX_ROWS,
-                    LEFT,
-                    RIGHT,
-                    INPUTS,
-                    STAGES,
-                    RESIDENT,
-                ),
-            ),
-            (
-                _load,
-                (
-                    x,
-                    w_left,
-                    w_right,
-                    x_ring,
-                    left_ring,
-                    right_ring,
-                    full,
-                    empty,
-                    kept,
-                    num_taps,
-                    input_tiles,
-                    dilation,
-                    column_tiles,
-                    row_tiles,
-                    num_tiles,
-                    wave,
-                    tiles_per_program,
-                    STREAMS,
-                    BOX_ROWS,
-                    LEFT,
-                    RIGHT,
-                    INPUTS,
-                    STAGES,
-                    RESIDENT,
-                ),
-            ),
+            (_multiply, (ring, first, left_ends, right_ends, table, sizes, 0, V)),
+            (_multiply, (ring, second, left_ends, right_ends, table, sizes, 1, V)),
+            (_load, (x, w_left, w_right, ring, sizes, dilation, V)),
         ],
         [4, 1],
         [_GROUP_REGISTERS, _LOADER_REGISTERS],
