@@ -23,7 +23,7 @@ from api.openai.leniency import Wish, ignored_header, named, without_what_cannot
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.media_types import MEDIA_TYPES
 from api.services.container import ApiServices
-from rhapsode.contract.openai import SpeechOrder, SpokenUsage
+from rhapsode.contract.openai import SpokenUsage
 from storage.audio.speech_encoding import SpeechEncoder, costs_time, speech_encoder
 from storage.errors import StoreUnavailable
 from storage.ids import TenantId
@@ -58,7 +58,7 @@ class _Body:
     ignored: tuple[str, ...]
 
 
-async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> StreamingResponse:
+async def stream_speech(services: ApiServices, tenant: TenantId, asked: Wish) -> StreamingResponse:
     """Begins once there is something to hear: whatever is refused before that has a status of its own.
 
     Raises a `HttpProblem` or a `StorageError`.
@@ -68,7 +68,7 @@ async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOr
         return live_order(services, tenant, wish.order, LiveTextMode.WHOLE), wish
 
     is_strict = services.settings.strict_speech
-    wanted, wish = await run_sync(lambda: without_what_cannot_be(order, look_up, is_strict=is_strict))
+    wanted, wish = await run_sync(lambda: without_what_cannot_be(asked, look_up, is_strict=is_strict))
     try:
         stream = await services.live.open(tenant, wanted, caller_key() or "")
         with _ended_by_error(stream):

@@ -39,7 +39,7 @@ FINDINGS_HEADER = "X-Quality-Findings"
 def accept(
     services: ApiServices,
     tenant: TenantId,
-    order: SpeechOrder,
+    wish: Wish,
     key: IdempotencyKey | None,
     api_url: str,
     is_async: bool,  # noqa: FBT001 - what the header says, passed on
@@ -47,8 +47,8 @@ def accept(
     if key and (replayed := find_response(services.jobs, tenant, key)):
         return Accepted(replayed, replayed=True)
     return without_what_cannot_be(
-        order,
-        lambda wish: _accepted(services, tenant, wish, key, api_url, is_async=is_async),
+        wish,
+        lambda possible: _accepted(services, tenant, possible, key, api_url, is_async=is_async),
         is_strict=services.settings.strict_speech,
     )
 
