@@ -44,8 +44,8 @@ def test_a_text_is_narrated_and_its_file_downloaded(page: Page) -> None:
     assert Path(download.value.path()).stat().st_size > 1_000
 
 
-def test_live_speech_is_heard(page: Page) -> None:
-    page.get_by_role("link", name="Live").click()
+def test_live_speech_is_heard(open_at: OpenPage, public_url: str) -> None:
+    page = open_at(public_url, "live")
     page.get_by_label("Text", exact=True).fill("Words behind a proxy, spoken at once, and for some time.")
     page.get_by_role("button", name="Speak").click()
 
