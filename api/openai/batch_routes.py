@@ -15,8 +15,8 @@ from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body, parse_fields
 from api.http.problems.problem import HttpProblem, payload_too_large_for_speech
+from api.openai.headers import MEDIA_TYPES
 from api.openai.leniency import Wish, named
-from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import IGNORED, wish_of
 from api.openai.silence import SILENCE_S, is_silent, spoken_silence
 from api.openai.whole_speech import accept, audio_s, cancel, ended, give_up, unfinished, whole_audio
@@ -37,8 +37,8 @@ _VOICE = frozenset({"voice", "speaker", "ref_audio", "speaker_embedding"})
 
 _OF_A_RECORDING = frozenset({"ref_text", "x_vector_only_mode"})
 
-_Outcome: TypeAlias = JobRecord | HttpProblem | SpokenItem
-"""The job of a text, why there is none, or the silence of a text with nothing to speak in it."""
+_Outcome: TypeAlias = JobRecord | HttpProblem | bytes
+"""The job of a text, why there is none, or the silence that is there for it."""
 
 
 @router.post("", response_model=SpokenBatch, response_model_exclude_none=True, openapi_extra=json_body(SpeechBatch))
@@ -101,7 +101,7 @@ def _all_accepted(
     try:
         for place, wish in enumerate(wishes):
             of_item = None if key is None else IdempotencyKey(f"{key.key}#{place}", key.fingerprint)
-            accepted.append(_accepted(services, tenant, place, wish, of_item, api_url))
+            accepted.append(_accepted(services, tenant, wish, of_item, api_url))
     except (HttpProblem, StorageError):
         for job in accepted:
             if isinstance(job, JobRecord):
@@ -111,19 +111,13 @@ def _all_accepted(
 
 
 def _accepted(
-    services: ApiServices,
-    tenant: TenantId,
-    index: int,
-    wish: Wish | HttpProblem,
-    key: IdempotencyKey | None,
-    api_url: str,
+    services: ApiServices, tenant: TenantId, wish: Wish | HttpProblem, key: IdempotencyKey | None, api_url: str
 ) -> _Outcome:
     if isinstance(wish, HttpProblem):
         return wish
     try:
         if is_silent(wish.order) and not services.settings.strict_speech:
-            audio, _ = spoken_silence(services, tenant, wish.order)
-            return _spoken(index, wish.order, audio, named(("input", *wish.ignored)), SpokenUsage.of(0, SILENCE_S))
+            return spoken_silence(services, tenant, wish.order)[0]
         return accept(services, tenant, wish, key, api_url, False).job  # noqa: FBT003
     except HttpProblem as problem:
         if problem.status >= 500:
@@ -132,19 +126,15 @@ def _accepted(
 
 
 def _result(
-    services: ApiServices,
-    index: int,
-    wish: Wish | HttpProblem,
-    outcome: _Outcome,
-    key: IdempotencyKey | None,
+    services: ApiServices, index: int, wish: Wish | HttpProblem, outcome: _Outcome, key: IdempotencyKey | None
 ) -> SpokenItem:
-    if isinstance(outcome, SpokenItem):
-        return outcome
+    if isinstance(wish, HttpProblem):
+        return _failed(index, wish, None)
     if isinstance(outcome, HttpProblem):
         return _failed(index, outcome, None)
-    if isinstance(wish, HttpProblem):
-        raise TypeError(f"{outcome.id} is of an item that was refused")
     order = wish.order
+    if isinstance(outcome, bytes):
+        return _spoken(index, order, outcome, named(("input", *wish.ignored)), SpokenUsage.of(0, SILENCE_S), None)
     try:
         if not outcome.state.is_terminal:
             raise unfinished(outcome) if key is not None else give_up(services, outcome)
@@ -152,11 +142,12 @@ def _result(
     except HttpProblem as problem:
         return _failed(index, problem, outcome.id)
     usage = SpokenUsage.of(len(order.input), audio_s(outcome, order))
-    spoken = _spoken(index, order, audio, outcome.metadata.get(IGNORED), usage)
-    return spoken.model_copy(update={"job_id": outcome.id})
+    return _spoken(index, order, audio, outcome.metadata.get(IGNORED), usage, outcome.id)
 
 
-def _spoken(index: int, order: SpeechOrder, audio: bytes, ignored: str | None, usage: SpokenUsage) -> SpokenItem:
+def _spoken(
+    index: int, order: SpeechOrder, audio: bytes, ignored: str | None, usage: SpokenUsage, job: str | None
+) -> SpokenItem:
     return SpokenItem(
         index=index,
         status="success",
@@ -164,6 +155,7 @@ def _spoken(index: int, order: SpeechOrder, audio: bytes, ignored: str | None, u
         media_type=MEDIA_TYPES[order.response_format],
         ignored=ignored,
         usage=usage,
+        job_id=job,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid
+from api.services.container import ApiServices
 from rhapsode.contract.jobs.output import MAX_SPEED, MIN_SPEED
 from rhapsode.contract.openai import SpeechOrder
 
@@ -37,9 +38,9 @@ class Wish:
     ignored: tuple[str, ...] = ()
 
 
-def without_what_cannot_be(wish: Wish, make: Callable[[Wish], T], *, is_strict: bool) -> T:
+def without_what_cannot_be(services: ApiServices, wish: Wish, make: Callable[[Wish], T]) -> T:
     """What `make` makes of as much of the order as it takes. Raises the `HttpProblem` of everything else."""
-    if is_strict:
+    if services.settings.strict_speech:
         _refuse_unknown(wish.order)
         return make(wish)
     wish = _at_a_possible_speed(wish)

@@ -19,12 +19,9 @@ _CERTAIN = re.compile(
 )
 """A heading, a fence, two items of a list, the line under the head of a table, emphasis, code, a link."""
 
-_NOTHING = "..."
-"""Of a text that is all code: a silence."""
-
 
 def as_prose(wish: Wish) -> Wish:
-    """What is not read is ignored by its kind, such as `code`. Raises the `HttpProblem` of Markdown out of bounds."""
+    """Parts that are not read are ignored by their kind, such as `code`; code alone is a silence. Raises a `HttpProblem`."""
     order = wish.order
     if order.input_format == "plain" or (order.input_format == "auto" and _CERTAIN.search(order.input) is None):
         return wish
@@ -33,6 +30,6 @@ def as_prose(wish: Wish) -> Wish:
         script = markdown_script(f"\n{order.input}", ())
     except DocumentError as error:
         raise invalid_field("/input", "not_supported", f"{error}; or send `input_format: plain`") from error
-    text = SpokenText(script.text, script.replacements).text.strip() or _NOTHING
+    text = SpokenText(script.text, script.replacements).text.strip() or "..."
     left_out = dict.fromkeys(each.kind for each in script.left_out)
     return Wish(order.model_copy(update={"input": text}), (*wish.ignored, *left_out))

@@ -37,10 +37,10 @@ _INSIDE = ("/sampling", "/output")
 
 async def read_wish(body: bytes) -> Wish:
     """A short one at once, as a thread would take longer than that. Raises a `HttpProblem`."""
-    return _parsed(body) if len(body) <= SHORT_BYTES else await run_sync(_parsed, body)
+    return parse_wish(body) if len(body) <= SHORT_BYTES else await run_sync(parse_wish, body)
 
 
-def _parsed(body: bytes) -> Wish:
+def parse_wish(body: bytes) -> Wish:
     return wish_of(parse_body(SpeechOrder, body))
 
 

@@ -19,8 +19,8 @@ from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.problems.problem import invalid_header
 from api.jobs.answers.answers import accepted_answer
+from api.openai.headers import MEDIA_TYPES
 from api.openai.leniency import ignored_header
-from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import IGNORED, read_wish
 from api.openai.silence import is_silent, silent_answer
 from api.openai.streaming import EVENT_STREAM, stream_speech

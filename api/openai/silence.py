@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from api.openai.headers import spoken_headers
+from api.openai.headers import MEDIA_TYPES, spoken_headers
 from api.openai.leniency import Wish, ignored_header, named
-from api.openai.media_types import MEDIA_TYPES
 from api.openai.spoken_names import spoken_names
 from api.openai.streaming import EVENT_STREAM, delta_event, done_event
 from api.services.container import ApiServices

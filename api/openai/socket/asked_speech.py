@@ -12,7 +12,7 @@ from api.access.authentication import identify_again
 from api.access.caller_key import caller_key
 from api.http.parsing import parse_fields
 from api.live.speech import LiveSpeech
-from api.openai.leniency import Wish, without_what_cannot_be
+from api.openai.leniency import Wish
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.socket.actions import FoundVoice, Message
 from api.openai.socket.utterance import SocketUtterance, SoundFormat, StreamedSound, WholeSound
@@ -89,10 +89,7 @@ def _wish(fields: Message) -> Wish:
 
 
 def _found(services: ApiServices, tenant: TenantId, asked: Wish) -> tuple[LiveOrder, SpeechOrder, FoundVoice]:
-    def look_up(wish: Wish) -> tuple[LiveOrder, Wish]:
-        return live_order(services, tenant, wish.order, LiveTextMode.PER_FRAME), wish
-
-    live, wish = without_what_cannot_be(asked, look_up, is_strict=services.settings.strict_speech)
+    live, wish = live_order(services, tenant, asked, LiveTextMode.PER_FRAME)
     said = live.narration
     card = choose_model(said.model, services.models.list())
     return live, wish.order, FoundVoice(said.model, said.voice, card.sample_rate_hz, wish.ignored)
