@@ -21,7 +21,7 @@ _CERTAIN = re.compile(
 
 
 def as_prose(wish: Wish) -> Wish:
-    """Parts that are not read are ignored by their kind, such as `code`; code alone is a silence. Raises a `HttpProblem`."""
+    """Parts that are not read are ignored by kind, such as `code`; code alone is a silence. Raises a `HttpProblem`."""
     order = wish.order
     if order.input_format == "plain" or (order.input_format == "auto" and _CERTAIN.search(order.input) is None):
         return wish

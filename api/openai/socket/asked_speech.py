@@ -25,7 +25,6 @@ from storage.live.orders import LiveOrder, LiveTextMode
 OF_POST_ALONE = ("input", "input_format", "stream", "stream_format", "reuse")
 """Text comes in messages of its own, and audio while it is made."""
 
-
 ANY_TEXT = "1"
 """Stands for the text while nobody knows it: every model and every language can speak it."""
 

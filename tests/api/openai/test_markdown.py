@@ -10,7 +10,9 @@ from api.http.problems.problem import HttpProblem
 from api.openai.orders import wish_of
 from rhapsode.contract.openai import SpeechOrder
 from tests.api.harness import ServedApi
+from tests.api.live.scripted_worker import ScriptedWorker, expected
 from tests.api.openai.test_routes import ORDER, answered, speak_soon
+from tests.api.openai.test_streaming import served, speak
 
 ANSWER = """# A weekend
 
@@ -100,6 +102,13 @@ def test_the_answer_names_the_code_that_it_leaves_out(api: ServedApi) -> None:
     answer = answered(api, speak_soon, input=ANSWER)
 
     assert (answer.status_code, answer.headers["x-ignored"]) == (200, "code")
+
+
+def test_a_stream_is_read_as_text_too(api: ServedApi) -> None:
+    with served(api, ScriptedWorker("one")):
+        answer = speak(api, input="So **this** is `it`.")
+
+    assert answer.content == expected("So this is it.", seed=3)
 
 
 def test_an_answer_of_code_alone_is_a_silence(api: ServedApi) -> None:
