@@ -12,7 +12,6 @@ from starlette.requests import HTTPConnection
 LONGEST_KEPT = 255
 """Of a Host header, as DNS has it. Clients write what they like: longer ones are read anew each time."""
 
-
 HIGHEST_PORT = 65_535
 
 _PLAIN_HOST = re.compile(rb"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?")

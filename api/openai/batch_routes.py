@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request
@@ -15,8 +15,10 @@ from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body, parse_fields
 from api.http.problems.problem import HttpProblem, payload_too_large_for_speech
-from api.openai.media_types import MEDIA_TYPES
-from api.openai.orders import IGNORED, refuse_long
+from api.openai.headers import MEDIA_TYPES
+from api.openai.leniency import Wish, named
+from api.openai.orders import IGNORED, wish_of
+from api.openai.silence import SILENCE_S, is_silent, spoken_silence
 from api.openai.whole_speech import accept, audio_s, cancel, ended, give_up, unfinished, whole_audio
 from api.services.container import ApiServices
 from rhapsode.contract.openai import BatchedSpeech, SpeechBatch, SpeechOrder, SpokenBatch, SpokenItem, SpokenUsage
@@ -35,6 +37,9 @@ _VOICE = frozenset({"voice", "speaker", "ref_audio", "speaker_embedding"})
 
 _OF_A_RECORDING = frozenset({"ref_text", "x_vector_only_mode"})
 
+_Outcome: TypeAlias = JobRecord | HttpProblem | bytes
+"""The job of a text, why there is none, or the silence that is there for it."""
+
 
 @router.post("", response_model=SpokenBatch, response_model_exclude_none=True, openapi_extra=json_body(SpeechBatch))
 async def speak_batch(
@@ -52,53 +57,51 @@ async def speak_batch(
     answered with the same jobs.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech/batch")
-    orders = await run_sync(_parsed, body)
-    accepted = await run_sync(_all_accepted, services, tenant, orders, key, links.base)
+    wishes = await run_sync(_parsed, body)
+    accepted = await run_sync(_all_accepted, services, tenant, wishes, key, links.base)
     jobs = {place: job for place, job in enumerate(accepted) if isinstance(job, JobRecord)}
     finished = dict(zip(jobs, await ended(services, list(jobs.values()), request.receive), strict=True))
     results = [
-        await run_sync(_result, services, place, order, finished.get(place, outcome), key)
-        for place, (order, outcome) in enumerate(zip(orders, accepted, strict=True))
+        await run_sync(_result, services, place, wish, finished.get(place, outcome), key)
+        for place, (wish, outcome) in enumerate(zip(wishes, accepted, strict=True))
     ]
     return _told(results)
 
 
-def _parsed(body: bytes) -> list[SpeechOrder | HttpProblem]:
+def _parsed(body: bytes) -> list[Wish | HttpProblem]:
     """Raises the `HttpProblem` of the batch itself."""
     batch = parse_body(SpeechBatch, body)
     shared = batch.model_dump(exclude_none=True, exclude={"items"})
-    orders = [_order(shared, item) for item in batch.items]
-    num_chars = sum(len(order.input) for order in orders if isinstance(order, SpeechOrder))
+    wishes = [_wish(shared, item) for item in batch.items]
+    num_chars = sum(len(wish.order.input) for wish in wishes if isinstance(wish, Wish))
     if num_chars > MAX_BATCH_CHARS:
         raise payload_too_large_for_speech(num_chars, MAX_BATCH_CHARS)
-    return orders
+    return wishes
 
 
-def _order(shared: dict[str, Any], item: object) -> SpeechOrder | HttpProblem:
+def _wish(shared: dict[str, Any], item: object) -> Wish | HttpProblem:
     try:
         own = parse_fields(BatchedSpeech, item).model_dump(exclude_none=True)
         if _VOICE & own.keys():
             shared = {name: value for name, value in shared.items() if name not in _VOICE | _OF_A_RECORDING}
-        order = parse_fields(SpeechOrder, shared | own)
-        refuse_long(order.input)
+        return wish_of(parse_fields(SpeechOrder, shared | own))
     except HttpProblem as problem:
         return problem
-    return order
 
 
 def _all_accepted(
     services: ApiServices,
     tenant: TenantId,
-    orders: Sequence[SpeechOrder | HttpProblem],
+    wishes: Sequence[Wish | HttpProblem],
     key: IdempotencyKey | None,
     api_url: str,
-) -> list[JobRecord | HttpProblem]:
+) -> list[_Outcome]:
     """All, or none where the system itself has no room. Raises a `HttpProblem` or a `StorageError`."""
-    accepted: list[JobRecord | HttpProblem] = []
+    accepted: list[_Outcome] = []
     try:
-        for place, order in enumerate(orders):
+        for place, wish in enumerate(wishes):
             of_item = None if key is None else IdempotencyKey(f"{key.key}#{place}", key.fingerprint)
-            accepted.append(_accepted(services, tenant, order, of_item, api_url))
+            accepted.append(_accepted(services, tenant, wish, of_item, api_url))
     except (HttpProblem, StorageError):
         for job in accepted:
             if isinstance(job, JobRecord):
@@ -108,12 +111,14 @@ def _all_accepted(
 
 
 def _accepted(
-    services: ApiServices, tenant: TenantId, order: SpeechOrder | HttpProblem, key: IdempotencyKey | None, api_url: str
-) -> JobRecord | HttpProblem:
-    if isinstance(order, HttpProblem):
-        return order
+    services: ApiServices, tenant: TenantId, wish: Wish | HttpProblem, key: IdempotencyKey | None, api_url: str
+) -> _Outcome:
+    if isinstance(wish, HttpProblem):
+        return wish
     try:
-        return accept(services, tenant, order, key, api_url, False).job  # noqa: FBT003
+        if is_silent(wish.order) and not services.settings.strict_speech:
+            return spoken_silence(services, tenant, wish.order)[0]
+        return accept(services, tenant, wish, key, api_url, False).job  # noqa: FBT003
     except HttpProblem as problem:
         if problem.status >= 500:
             raise
@@ -121,30 +126,36 @@ def _accepted(
 
 
 def _result(
-    services: ApiServices,
-    index: int,
-    order: SpeechOrder | HttpProblem,
-    outcome: JobRecord | HttpProblem,
-    key: IdempotencyKey | None,
+    services: ApiServices, index: int, wish: Wish | HttpProblem, outcome: _Outcome, key: IdempotencyKey | None
 ) -> SpokenItem:
+    if isinstance(wish, HttpProblem):
+        return _failed(index, wish, None)
     if isinstance(outcome, HttpProblem):
         return _failed(index, outcome, None)
-    if isinstance(order, HttpProblem):
-        raise TypeError(f"{outcome.id} is of an item that was refused")
+    order = wish.order
+    if isinstance(outcome, bytes):
+        return _spoken(index, order, outcome, named(("input", *wish.ignored)), SpokenUsage.of(0, SILENCE_S), None)
     try:
         if not outcome.state.is_terminal:
             raise unfinished(outcome) if key is not None else give_up(services, outcome)
         audio = whole_audio(services, outcome, order)
     except HttpProblem as problem:
         return _failed(index, problem, outcome.id)
+    usage = SpokenUsage.of(len(order.input), audio_s(outcome, order))
+    return _spoken(index, order, audio, outcome.metadata.get(IGNORED), usage, outcome.id)
+
+
+def _spoken(
+    index: int, order: SpeechOrder, audio: bytes, ignored: str | None, usage: SpokenUsage, job: str | None
+) -> SpokenItem:
     return SpokenItem(
         index=index,
         status="success",
         audio_data=base64.b64encode(audio).decode(),
         media_type=MEDIA_TYPES[order.response_format],
-        ignored=outcome.metadata.get(IGNORED),
-        usage=SpokenUsage.of(len(order.input), audio_s(outcome, order)),
-        job_id=outcome.id,
+        ignored=ignored,
+        usage=usage,
+        job_id=job,
     )
 
 

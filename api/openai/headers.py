@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from rhapsode.contract.openai import SpeechFormat
+
+MEDIA_TYPES: dict[SpeechFormat, str] = {
+    "mp3": "audio/mpeg",
+    "opus": "audio/ogg",
+    "aac": "audio/aac",
+    "flac": "audio/flac",
+    "wav": "audio/wav",
+    "pcm": "audio/pcm",
+}
+
 DESIGNED = "design"
 """The name of a voice that a model makes."""
 

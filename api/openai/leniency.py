@@ -11,6 +11,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid
+from api.services.container import ApiServices
 from rhapsode.contract.jobs.output import MAX_SPEED, MIN_SPEED
 from rhapsode.contract.openai import SpeechOrder
 
@@ -37,12 +38,12 @@ class Wish:
     ignored: tuple[str, ...] = ()
 
 
-def without_what_cannot_be(order: SpeechOrder, make: Callable[[Wish], T], *, is_strict: bool) -> T:
+def without_what_cannot_be(services: ApiServices, wish: Wish, make: Callable[[Wish], T]) -> T:
     """What `make` makes of as much of the order as it takes. Raises the `HttpProblem` of everything else."""
-    if is_strict:
-        refuse_unknown(order)
-        return make(Wish(order))
-    wish = _at_a_possible_speed(Wish(order, tuple(order.model_extra or ())))
+    if services.settings.strict_speech:
+        _refuse_unknown(wish.order)
+        return make(wish)
+    wish = _at_a_possible_speed(wish)
     while True:
         try:
             return make(wish)
@@ -53,7 +54,7 @@ def without_what_cannot_be(order: SpeechOrder, make: Callable[[Wish], T], *, is_
             wish = less
 
 
-def refuse_unknown(order: SpeechOrder) -> None:
+def _refuse_unknown(order: SpeechOrder) -> None:
     if order.model_extra:
         detail = "there is no such field"
         raise invalid([FieldViolation("unknown_field", detail, pointer=f"/{name[:200]}") for name in order.model_extra])

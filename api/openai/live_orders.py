@@ -8,6 +8,7 @@ from api.http.problems.problem import HttpProblem
 from api.jobs.submission.decision import decide
 from api.jobs.submission.facts import look_up
 from api.jobs.submission.storing import prepare_voice
+from api.openai.leniency import Wish, without_what_cannot_be
 from api.openai.orders import job_request, said_otherwise
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
@@ -20,13 +21,19 @@ from storage.queue.model_registry import ModelCard
 _TEXT_MODES = {True: LiveTextMode.WHOLE, False: LiveTextMode.PER_FRAME}
 
 
-def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usual: LiveTextMode) -> LiveOrder:
-    """In a thread of a request. A voice that comes along is stored: `forget_brought` afterwards.
+def live_order(services: ApiServices, tenant: TenantId, asked: Wish, usual: LiveTextMode) -> tuple[LiveOrder, Wish]:
+    """And what it came to. In a thread of a request. A voice that comes along is stored: `forget_brought` afterwards.
 
     usual: the mode where the order does not say which.
 
     Raises a `HttpProblem` or a `StorageError`, as a job's submission does.
     """
+    return without_what_cannot_be(
+        services, asked, lambda wish: (_live_order(services, tenant, wish.order, usual), wish)
+    )
+
+
+def _live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usual: LiveTextMode) -> LiveOrder:
     services.live.speech.refuse_newcomers()
     cards = _cards(services, order)
     request = with_consent(services.settings, job_request(order, spoken_names(services, tenant, order, cards)))

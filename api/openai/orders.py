@@ -10,6 +10,8 @@ from pydantic import ValidationError
 
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid, invalid_field, payload_too_large_for_speech
+from api.openai.leniency import Wish
+from api.openai.markdown import as_prose
 from api.openai.spoken_names import SpokenNames
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechFormat, SpeechOrder
@@ -33,21 +35,20 @@ _PLACES = {
 _INSIDE = ("/sampling", "/output")
 
 
-def parse_order(body: bytes) -> SpeechOrder:
+async def read_wish(body: bytes) -> Wish:
+    """A short one at once, as a thread would take longer than that. Raises a `HttpProblem`."""
+    return parse_wish(body) if len(body) <= SHORT_BYTES else await run_sync(parse_wish, body)
+
+
+def parse_wish(body: bytes) -> Wish:
+    return wish_of(parse_body(SpeechOrder, body))
+
+
+def wish_of(order: SpeechOrder) -> Wish:
     """Raises a `HttpProblem`."""
-    order = parse_body(SpeechOrder, body)
-    refuse_long(order.input)
-    return order
-
-
-async def read_order(body: bytes) -> SpeechOrder:
-    """As `parse_order`; a short one at once, as a thread would take longer than that."""
-    return parse_order(body) if len(body) <= SHORT_BYTES else await run_sync(parse_order, body)
-
-
-def refuse_long(text: str) -> None:
-    if len(text) > MAX_INPUT_CHARS:
-        raise payload_too_large_for_speech(len(text), MAX_INPUT_CHARS)
+    if len(order.input) > MAX_INPUT_CHARS:
+        raise payload_too_large_for_speech(len(order.input), MAX_INPUT_CHARS)
+    return as_prose(Wish(order, tuple(order.model_extra or ())))
 
 
 def stored_as(form: SpeechFormat) -> str:

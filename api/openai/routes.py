@@ -19,9 +19,9 @@ from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.problems.problem import invalid_header
 from api.jobs.answers.answers import accepted_answer
+from api.openai.headers import MEDIA_TYPES
 from api.openai.leniency import ignored_header
-from api.openai.media_types import MEDIA_TYPES
-from api.openai.orders import IGNORED, read_order
+from api.openai.orders import IGNORED, read_wish
 from api.openai.silence import is_silent, silent_answer
 from api.openai.streaming import EVENT_STREAM, stream_speech
 from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
@@ -65,15 +65,16 @@ async def speak(
     beyond the model. Longer texts and other outputs are `/v1/jobs`.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
-    order = await read_order(body)
+    wish = await read_wish(body)
+    order = wish.order
     is_async = _ASYNC.search(prefer or "") is not None
     if order.is_streamed:
         _refuse_kept(key, is_async=is_async)
-    if is_silent(order) and not is_async and not services.settings.strict_speech:
-        return await run_sync(silent_answer, services, tenant, order)
+    if is_silent(order) and not services.settings.strict_speech:
+        return await run_sync(silent_answer, services, tenant, wish)
     if order.is_streamed or (order.is_played_at_once and key is None and not is_async):
-        return await stream_speech(services, tenant, order)
-    accepted = await run_sync(accept, services, tenant, order, key, links.base, is_async)
+        return await stream_speech(services, tenant, wish)
+    accepted = await run_sync(accept, services, tenant, wish, key, links.base, is_async)
     if is_async:
         answer = await run_sync(accepted_answer, services, links, accepted)
         answer.headers["Preference-Applied"] = "respond-async"

@@ -18,12 +18,11 @@ from starlette.types import Receive, Scope, Send
 from api.access.caller_key import caller_key
 from api.http.problems.problem import HttpProblem, openai_error
 from api.live.stream import HeardStream, LiveChunk
-from api.openai.headers import spoken_headers
-from api.openai.leniency import Wish, ignored_header, named, without_what_cannot_be
+from api.openai.headers import MEDIA_TYPES, spoken_headers
+from api.openai.leniency import Wish, ignored_header, named
 from api.openai.live_orders import forget_brought, live_order
-from api.openai.media_types import MEDIA_TYPES
 from api.services.container import ApiServices
-from rhapsode.contract.openai import SpeechOrder, SpokenUsage
+from rhapsode.contract.openai import SpokenUsage
 from storage.audio.speech_encoding import SpeechEncoder, costs_time, speech_encoder
 from storage.errors import StoreUnavailable
 from storage.ids import TenantId
@@ -58,17 +57,12 @@ class _Body:
     ignored: tuple[str, ...]
 
 
-async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> StreamingResponse:
+async def stream_speech(services: ApiServices, tenant: TenantId, asked: Wish) -> StreamingResponse:
     """Begins once there is something to hear: whatever is refused before that has a status of its own.
 
     Raises a `HttpProblem` or a `StorageError`.
     """
-
-    def look_up(wish: Wish) -> tuple[LiveOrder, Wish]:
-        return live_order(services, tenant, wish.order, LiveTextMode.WHOLE), wish
-
-    is_strict = services.settings.strict_speech
-    wanted, wish = await run_sync(lambda: without_what_cannot_be(order, look_up, is_strict=is_strict))
+    wanted, wish = await run_sync(live_order, services, tenant, asked, LiveTextMode.WHOLE)
     try:
         stream = await services.live.speech.open(tenant, wanted, caller_key() or "")
         with _ended_by_error(stream):

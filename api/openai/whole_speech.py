@@ -15,9 +15,8 @@ from api.jobs.answers.failure_view import failure_status
 from api.jobs.answers.waiting import wait_until_ended
 from api.jobs.segments.planned_job import narration_of
 from api.jobs.submission.submission import accept_narration
-from api.openai.headers import spoken_headers
+from api.openai.headers import MEDIA_TYPES, spoken_headers
 from api.openai.leniency import Wish, ignored_header, named, without_what_cannot_be
-from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import IGNORED, job_request, said_otherwise, stored_as
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
@@ -39,7 +38,7 @@ FINDINGS_HEADER = "X-Quality-Findings"
 def accept(
     services: ApiServices,
     tenant: TenantId,
-    order: SpeechOrder,
+    wish: Wish,
     key: IdempotencyKey | None,
     api_url: str,
     is_async: bool,  # noqa: FBT001 - what the header says, passed on
@@ -47,9 +46,7 @@ def accept(
     if key and (replayed := find_response(services.jobs.store, tenant, key)):
         return Accepted(replayed, replayed=True)
     return without_what_cannot_be(
-        order,
-        lambda wish: _accepted(services, tenant, wish, key, api_url, is_async=is_async),
-        is_strict=services.settings.strict_speech,
+        services, wish, lambda possible: _accepted(services, tenant, possible, key, api_url, is_async=is_async)
     )
 
 

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from api.dependencies import Services
 from api.http.bodies import SCHEMAS, refer
 from api.openapi.answers import add_answers
 from api.openapi.examples import add_examples
@@ -52,9 +53,10 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/openapi.json")
-def get_description(request: Request) -> Response:
+def get_description(request: Request, services: Services) -> Response:
     """In a thread of its own: the first time takes a second, in which others are to be answered."""
-    return JSONResponse(request.app.openapi())
+    public = services.settings.public_url
+    return JSONResponse(request.app.openapi() | ({"servers": [{"url": public}]} if public else {}))
 
 
 def complete_openapi(app: FastAPI) -> None:

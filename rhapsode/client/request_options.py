@@ -372,6 +372,7 @@ class StreamOptions(TypedDict, total=False):
     consent: with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees
     language: a language of the model, by name or tag; absent: `auto`
     instructions: how to speak, in your words; for a voice design model: who speaks
+    input_format: `auto`: Markdown is read as such where it is certain
     speed: speed factor at constant pitch; spoken from 0.5 to 2
     non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; `false`: as it
         speaks. Absent: whole, as all speech, but on a socket, where text is still being written
@@ -398,6 +399,7 @@ class StreamOptions(TypedDict, total=False):
     consent: str | None
     language: str | None
     instructions: str | None
+    input_format: Literal["auto", "markdown", "plain"] | None
     speed: float | None
     non_streaming_mode: bool | None
     seed: int | None

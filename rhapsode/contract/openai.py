@@ -20,6 +20,10 @@ OpenAiSpeed = Annotated[float, Field(ge=0.25, le=4, description="speed factor at
 
 SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 
+InputFormat = Annotated[
+    Literal["auto", "markdown", "plain"], Field(description="`auto`: Markdown is read as such where it is certain")
+]
+
 DESIGNED_VOICES = ("design", "auto")
 """What stands for the voice that a model makes itself, or that comes along: OpenAI's client always sends one."""
 
@@ -97,6 +101,7 @@ class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
     model_config = ConfigDict(extra="allow")
 
     input: str
+    input_format: InputFormat = "auto"
     response_format: SpeechFormat = "mp3"
     speed: OpenAiSpeed = 1.0
     stream: bool | None = Field(default=None, description="send audio while it is made")
@@ -155,6 +160,7 @@ class BatchedSpeech(VoiceOfCall, Sampling):
     model_config = ConfigDict(extra="allow")
 
     input: str
+    input_format: InputFormat | None = None
     response_format: SpeechFormat | None = None
     speed: OpenAiSpeed | None = None
     non_streaming_mode: bool | None = None
@@ -168,6 +174,7 @@ class SpeechBatch(VoiceOfCall, Sampling):
     model_config = ConfigDict(extra="allow")
 
     items: Annotated[list[SkipValidation[BatchedSpeech]], Field(min_length=1, max_length=MAX_BATCH_ITEMS)]
+    input_format: InputFormat = "auto"
     response_format: SpeechFormat = "wav"
     speed: OpenAiSpeed = 1.0
     non_streaming_mode: bool | None = None

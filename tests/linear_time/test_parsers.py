@@ -19,7 +19,7 @@ from api.http.problems.problem import HttpProblem
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.answers.waiting import requested_wait_s
 from api.jobs.submission.submission import parse_job_request
-from api.openai.orders import parse_order
+from api.openai.orders import parse_wish
 from api.openai.socket.incoming_text import IncomingText
 from reading.cleaning.cleaning import find_litter
 from reading.cleaning.hyphens import find_divided
@@ -157,7 +157,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.jobs.submission.submission.parse_job_request": lambda text: parse_job_request(
         f'{JOB_HEAD}{text}"}}}}'.encode(), 10**9
     ),
-    "api.openai.orders.parse_order": lambda text: parse_order(f'{{"input": "{text}"}}'.encode()),
+    "api.openai.orders.parse_wish": lambda text: parse_wish(f'{{"input": "{text}"}}'.encode()),
     "rhapsode.contract.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
     "storage.jobs.batch_lines.decode_shard": lambda text: decode_shard(text.encode()),

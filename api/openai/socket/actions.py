@@ -77,11 +77,16 @@ class AwaitedMessage(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class FoundVoice:
-    """What was found for the fields of a request: who speaks."""
+    """What was found for the fields of a request: who speaks. ignored: fields that are unknown, or beyond the model."""
 
     model: str
     voice: str
     sample_rate_hz: int
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> Message:
+        return {"ignored": [*self.ignored]} if self.ignored else {}
 
 
 @dataclass(frozen=True, slots=True)

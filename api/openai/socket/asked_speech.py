@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from anyio.to_thread import run_sync
-from pydantic import JsonValue
 from starlette.requests import HTTPConnection
 
 from api.access.authentication import identify_again
 from api.access.caller_key import caller_key
 from api.http.parsing import parse_fields
-from api.http.problems.problem import FieldViolation, invalid
 from api.live.speech import LiveSpeech
-from api.openai.leniency import refuse_unknown
+from api.openai.leniency import Wish
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.socket.actions import FoundVoice, Message
 from api.openai.socket.utterance import SocketUtterance, SoundFormat, StreamedSound, WholeSound
@@ -24,9 +22,8 @@ from rhapsode.contract.openai import SpeechOrder
 from storage.ids import TenantId
 from storage.live.orders import LiveOrder, LiveTextMode
 
-OF_POST_ALONE = ("input", "stream", "stream_format", "reuse")
+OF_POST_ALONE = ("input", "input_format", "stream", "stream_format", "reuse")
 """Text comes in messages of its own, and audio while it is made."""
-
 
 ANY_TEXT = "1"
 """Stands for the text while nobody knows it: every model and every language can speak it."""
@@ -62,9 +59,9 @@ class Orders:
         if not self._is_first:
             await identify_again(self.connection, self.services)
         self._is_first = False
-        order = parse_order(fields)
+        asked = _wish(fields)
         await self.forget()
-        live, voice = await run_sync(_found, self.services, self.tenant, order)
+        live, order, voice = await run_sync(_found, self.services, self.tenant, asked)
         self._order = live
 
         def make_sound() -> SoundFormat:
@@ -80,19 +77,18 @@ class Orders:
             await run_sync(forget_brought, self.services, order)
 
 
-def parse_order(fields: Message) -> SpeechOrder:
+def _wish(fields: Message) -> Wish:
     """Raises a `Problem`."""
-    strange = [FieldViolation("unknown_field", "there is no such field", pointer=f"/{name}") for name in OF_POST_ALONE]
-    if found := [each for each in strange if (each.pointer or "")[1:] in fields]:
-        raise invalid(found)
-    given: dict[str, JsonValue] = {**fields, "input": ANY_TEXT, "stream": True}
-    order = parse_fields(SpeechOrder, given)
-    refuse_unknown(order)
-    return order
+    strange = {name: value for name, value in fields.items() if name in OF_POST_ALONE}
+    given = {name: value for name, value in fields.items() if name not in strange}
+    order = parse_fields(SpeechOrder, {**given, "input": ANY_TEXT, "stream": True})
+    extra = order.model_extra or {}
+    extra.update(strange)
+    return Wish(order, tuple(extra))
 
 
-def _found(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> tuple[LiveOrder, FoundVoice]:
-    live = live_order(services, tenant, order, LiveTextMode.PER_FRAME)
+def _found(services: ApiServices, tenant: TenantId, asked: Wish) -> tuple[LiveOrder, SpeechOrder, FoundVoice]:
+    live, wish = live_order(services, tenant, asked, LiveTextMode.PER_FRAME)
     said = live.narration
     card = choose_model(said.model, services.models.list())
-    return live, FoundVoice(said.model, said.voice, card.sample_rate_hz)
+    return live, wish.order, FoundVoice(said.model, said.voice, card.sample_rate_hz, wish.ignored)

@@ -89,7 +89,7 @@ class NariMachine:
     def configured(self, voice: FoundVoice) -> list[Action]:
         self._state = _State.TAKING
         self._rate_hz = voice.sample_rate_hz
-        return [Send({"type": "request.configured", "model": voice.model, "voice": voice.voice})]
+        return [Send({"type": "request.configured", "model": voice.model, "voice": voice.voice, **voice.told})]
 
     def refused(self, problem: HttpProblem) -> list[Action]:
         return [self._error(problem), *self._ended(goodbye(problem))]

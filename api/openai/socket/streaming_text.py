@@ -64,6 +64,7 @@ class StreamingTextMachine:
         self._asked = (self._manner, self._format)
         self._utterance = 0
         self._rate_hz = 0
+        self._told: Message = {}
         self._retired: HttpProblem | None = None
         self._forget_utterance()
 
@@ -95,7 +96,7 @@ class StreamingTextMachine:
             return self._fault(problem)
 
     def configured(self, voice: FoundVoice) -> list[Action]:
-        self._rate_hz = voice.sample_rate_hz
+        self._rate_hz, self._told = voice.sample_rate_hz, voice.told
         self._manner, self._format = self._asked
         self._is_configured = True
         self._state = _State.READY
@@ -249,8 +250,8 @@ class StreamingTextMachine:
             return []
         self._is_audible = True
         shape: Message = {"sample_rate": self._rate_hz, "channels": 1} if self._format == "pcm" else {}
-        text = "".join(self._spoken)
-        return [Send({"type": "audio.start", **self._place(), "sentence_text": text, "format": self._format, **shape})]
+        said: Message = {"sentence_text": "".join(self._spoken), "format": self._format, **shape, **self._told}
+        return [Send({"type": "audio.start", **self._place(), **said})]
 
     def _audio_done(self, *, is_error: bool) -> Send:
         return Send({"type": "audio.done", **self._place(), "total_bytes": self._num_bytes, "error": is_error})

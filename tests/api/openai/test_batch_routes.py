@@ -77,6 +77,33 @@ def test_each_text_has_its_own_answer(api: ServedApi) -> None:
     assert [request["sampling"]["temperature"] for request in spoken] == [None, 0.5]
 
 
+def test_a_text_without_a_letter_is_a_silence_among_the_others(api: ServedApi) -> None:
+    items = [{"input": "..."}, {"input": "🙂", "response_format": "pcm", "né": 1}]
+
+    answer = api.http.post("/v1/audio/speech/batch", json={"model": "tts-1", "voice": "alice", "items": items})
+
+    results = answer.json()["results"]
+    assert [(each["status"], each["ignored"]) for each in results] == [
+        ("success", "input"),
+        ("success", "input, n%C3%A9"),
+    ]
+    assert base64.b64decode(results[1]["audio_data"]) == bytes(2 * 24_000 // 5)
+    assert (results[1]["media_type"], results[1]["usage"]["input_chars"]) == ("audio/pcm", 0)
+    assert api.http.get("/v1/jobs").json()["data"] == []
+
+
+def test_markdown_is_read_in_a_batch_as_in_a_call(api: ServedApi) -> None:
+    items = [{"input": "# One"}, {"input": "# Two", "input_format": "plain"}, {"input": "- Three"}]
+    worker = threading.Thread(target=_work, args=(api, 3, 3))
+    worker.start()
+
+    body = {"voice": "alice", "input_format": "markdown", "items": items}
+    results = api.http.post("/v1/audio/speech/batch", json=body).json()["results"]
+    join_in_time(worker)
+
+    assert [each["usage"]["input_chars"] for each in results] == [len("One"), len("# Two"), len("Three")]
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import threading
 from collections.abc import Callable
@@ -11,10 +12,14 @@ import pytest
 from openai import OpenAI
 
 from tests.api.harness import SMALL, ServedApi
+from tests.api.live.scripted_worker import ScriptedWorker
 from tests.api.openai.test_routes import speak_soon, the_job
+from tests.api.openai.test_streaming import events, served
 from tests.threads import join_in_time
 
 T = TypeVar("T")
+
+HEADERS = {"Content-Type": "application/json", "Authorization": "Bearer sk-none"}
 
 BODIES = {
     # open-webui/open-webui: backend/open_webui/routers/audio.py, `speech`; the page adds model and voice.
@@ -25,8 +30,23 @@ BODIES = {
     "Home Assistant": b'{"model": "tts-1", "input": "Hi.", "voice": "shimmer", "response_format": "wav", "speed": 4}',
     # n8n-io/n8n: packages/@n8n/nodes-langchain/nodes/vendors/OpenAi/actions/audio/generate.operation.ts, `execute`.
     "n8n": b'{"model":"tts-1-hd","input":"Hello there.","voice":"onyx","response_format":"opus","speed":1}',
+    # What each of these really sent to a server: litellm 1.110.2, `litellm.speech` and `litellm.aspeech`.
+    "litellm": b'{"model":"tts-1","input":"Hello there, this is litellm.","voice":"alloy"}',
+    "litellm with options": b'{"model":"gpt-4o-mini-tts","input":"# Hello\\n\\nThis is **litellm**.","voice":"coral",'
+    b'"instructions":"Cheerful","response_format":"wav","speed":1.5}',
 }
-IGNORED = {"SillyTavern": "speed", "Home Assistant": "speed"}
+IGNORED = {"SillyTavern": "speed", "Home Assistant": "speed", "litellm with options": "instructions"}
+
+STREAMED = {
+    # livekit-plugins-openai 1.8.9, `TTS.synthesize`: events or audio, by the model.
+    "LiveKit": b'{"model":"gpt-4o-mini-tts","input":"Hello there.","voice":"ash","instructions":"Calm.",'
+    b'"response_format":"mp3","speed":1.0,"stream_format":"sse"}',
+    "LiveKit with tts-1": b'{"model":"tts-1","input":"Hello there.","voice":"ash","instructions":"Calm.",'
+    b'"response_format":"mp3","speed":1.0,"stream_format":"audio"}',
+    # pipecat-ai 1.14.0, `OpenAITTSService.run_tts`.
+    "Pipecat": b'{"model":"gpt-4o-mini-tts","input":"Hello there.","voice":"alloy","instructions":"Calm.",'
+    b'"response_format":"pcm"}',
+}
 
 
 @pytest.fixture
@@ -51,13 +71,25 @@ def while_spoken(api: ServedApi, ask: Callable[[], T]) -> T:
 
 @pytest.mark.parametrize("program", BODIES)
 def test_a_program_is_answered_with_audio(plain: ServedApi, program: str) -> None:
-    headers = {"Content-Type": "application/json", "Authorization": "Bearer sk-none"}
-
-    answer = while_spoken(plain, lambda: plain.http.post("/v1/audio/speech", content=BODIES[program], headers=headers))
+    answer = while_spoken(plain, lambda: plain.http.post("/v1/audio/speech", content=BODIES[program], headers=HEADERS))
 
     assert answer.status_code == 200, answer.text
     assert int(answer.headers["content-length"]) == len(answer.content) > 0
     assert answer.headers.get("x-ignored") == IGNORED.get(program)
+
+
+@pytest.mark.parametrize("program", STREAMED)
+def test_a_program_that_plays_at_once_is_answered_with_a_stream(api: ServedApi, program: str) -> None:
+    with served(api, ScriptedWorker("one")):
+        answer = api.http.post("/v1/audio/speech", content=STREAMED[program], headers=HEADERS)
+
+    assert (answer.status_code, answer.headers["x-ignored"]) == (200, "instructions")
+    assert "x-job-id" not in answer.headers
+    if program == "LiveKit":
+        deltas = [event["audio"] for event in events(answer) if event["type"] == "speech.audio.delta"]
+        assert b"".join(map(base64.b64decode, deltas))[:2] in (b"ID", b"\xff\xf3", b"\xff\xfb")
+    else:
+        assert answer.content
 
 
 def test_openais_client_speaks_with_instructions_and_any_speed(plain: ServedApi) -> None:

@@ -213,6 +213,18 @@ def test_a_text_without_a_letter_is_a_short_silence(
     assert 0.19 < seconds < 0.4
 
 
+def test_a_text_without_a_letter_is_no_job_whatever_is_preferred(api: ServedApi, worker: ScriptedWorker) -> None:
+    order = ORDER | {"input": "...", "stream": False}
+
+    waited, preferred = (
+        api.http.post("/v1/audio/speech", json=order, headers={"Prefer": each}) for each in ("wait=1", "respond-async")
+    )
+
+    assert (preferred.status_code, preferred.headers["x-ignored"]) == (200, "input")
+    assert "preference-applied" not in preferred.headers
+    assert preferred.content == waited.content
+
+
 def test_a_silence_is_sent_as_events_too(api: ServedApi, worker: ScriptedWorker) -> None:
     delta, done = events(speak(api, input="...", stream=None, stream_format="sse"))
 

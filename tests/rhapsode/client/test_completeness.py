@@ -59,6 +59,7 @@ RESULT = {
 
 WITHOUT_A_CALL = {
     "list_audio_voices": "another system's shape; `voices.list`",
+    "list_audio_models": "another system's shape; `models`",
     "post_audio_voice": "another system's shape; `voices.add`",
     "delete_audio_voice": "another system's shape; `voices.delete`",
     "get_audio_voice": "another system's shape; `voices.get`",

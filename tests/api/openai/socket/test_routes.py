@@ -134,8 +134,8 @@ def test_the_first_message_says_which_protocol_it_is_where_none_was_offered(api:
         client.send(json.dumps({"type": "request.start", "voice": "Nobody"}))
         assert [event(client)["type"] for _ in range(2)] == ["session.created", "error"]
     with open_socket(api, path=path) as client:
-        client.send(json.dumps({"type": "session.config", "input": "one"}))
-        assert event(client)["error"]["param"] == "input"
+        client.send(json.dumps({"type": "session.config", "speed": 9}))
+        assert event(client)["error"]["param"] == "speed"
 
 
 @pytest.mark.parametrize("path", [SOCKET_PATH, STREAMING_TEXT_PATH])

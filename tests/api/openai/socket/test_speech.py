@@ -59,6 +59,10 @@ def worker() -> ScriptedWorker:
     return ScriptedWorker("w", slots=2)
 
 
+UNKNOWN = {"lang_code": "a", "stream": True, "speed": 4}
+"""What other servers have, what only a POST has, and what is beyond every model."""
+
+
 @pytest.fixture
 def speaking(api_settings: ApiSettings, worker: ScriptedWorker) -> Iterator[ServedApi]:
     with working(worker), connect_redis(api_settings) as client:
@@ -98,6 +102,34 @@ def until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < give_up_s
         time.sleep(0.01)
+
+
+def test_what_is_unknown_or_beyond_the_model_is_named_and_the_text_is_spoken(speaking: ServedApi) -> None:
+    with open_socket(speaking, NARI) as client:
+        say(client, START | UNKNOWN, *words(TEXT))
+        audio, [_, configured, *_] = heard(client, "response.done")
+
+    assert audio
+    assert configured["ignored"] == ["lang_code", "stream", "speed"]
+
+
+def test_vllm_omnis_clients_find_it_in_the_first_event(speaking: ServedApi) -> None:
+    with open_socket(speaking) as client:
+        say(client, {"type": "session.config", "voice": "ada", **UNKNOWN})
+        say(client, {"type": "input.text", "text": TEXT}, {"type": "input.done"})
+        _, [first, *_] = heard(client, "session.done")
+
+    assert (first["type"], first["ignored"]) == ("audio.start", ["lang_code", "stream", "speed"])
+
+
+def test_one_setting_refuses_them(api_settings: ApiSettings) -> None:
+    with serve(api_settings.model_copy(update={"strict_speech": True})) as api:
+        api.models.publish(FAKE)
+        with open_socket(api, NARI) as client:
+            say(client, START | UNKNOWN)
+            _, events = heard(client, "error")
+
+    assert (events[-1]["error"]["code"], events[-1]["error"]["param"]) == ("invalid_request", "lang_code")
 
 
 def test_a_text_word_by_word_is_heard_as_the_same_text_whole(speaking: ServedApi, worker: ScriptedWorker) -> None:
@@ -210,8 +242,6 @@ def test_full_is_said_at_once_and_when_to_come_again(speaking: ServedApi, worker
 
 def test_a_field_that_cannot_be_is_refused_before_any_text(speaking: ServedApi) -> None:
     for fields, param in (
-        ({"voices": "x"}, "voices"),
-        ({"input": "x"}, "input"),
         ({"temperature": 3}, "temperature"),
         ({"speed": 9}, "speed"),
         ({"model": "nobody"}, "model"),
