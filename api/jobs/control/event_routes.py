@@ -6,18 +6,16 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from api.dependencies import KnownJobId, Links, Services, Tenant
 from api.http.caller_presence import PresentCaller
-from api.http.middleware.held_requests import hold
+from api.http.event_stream import KEEP_ALIVE, EventStream
 from api.http.problems.problem import invalid_header
 from api.jobs.answers.waiting import LAST_EVENTS, SILENCE_S
 from api.jobs.control.event_messages import EventMessages, ProgressPace
@@ -26,10 +24,6 @@ from storage.errors import JobGone, JobNotFound, StoreUnavailable
 from storage.job_store.following.event import LoggedEvent
 from storage.job_store.following.feeds import Follower
 from storage.jobs.record import JobRecord
-
-KEEP_ALIVE = b": ping\n\n"
-"""A comment, which clients pass over; proxies see that the connection is in use."""
-
 
 logger = logging.getLogger(__name__)
 
@@ -160,40 +154,3 @@ def _has_ended(services: ApiServices, record: JobRecord) -> bool:
         return services.jobs.get(record.tenant, record.id).state.is_terminal
     except (JobGone, JobNotFound):
         return True
-
-
-class MessageSource(Protocol):
-    def messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
-        """Ends soon once the caller has gone, with whom it sleeps."""
-        ...
-
-
-class EventStream(Response):
-    """A client that reads slowly holds up its own messages alone: the next is made when one was taken."""
-
-    media_type = "text/event-stream"
-
-    def __init__(self, source: MessageSource) -> None:
-        # For Nginx, which would wait for more than one message.
-        super().__init__(headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
-        del self.headers["Content-Length"]
-        self._source = source
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        hold(scope, _Messages(self._source))
-
-
-class _Messages:
-    """What follows the beginning of a stream."""
-
-    __slots__ = ("_source",)
-
-    def __init__(self, source: MessageSource) -> None:
-        self._source = source
-
-    async def go_on(self, receive: Receive, send: Send) -> None:
-        async with aclosing(self._source.messages(PresentCaller(receive))) as messages:
-            async for message in messages:
-                await send({"type": "http.response.body", "body": message, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
