@@ -18,9 +18,9 @@ SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 KOKORO = ROOT / "worker/engine/kokoro"
 """A second engine, which replaces nothing: it has its own limit."""
 
-MOST_LINES = 111_368
+MOST_LINES = 110_969
 MOST_KOKORO_LINES = 1_300
-MOST_SMALL_FILES = 51
+MOST_SMALL_FILES = 33
 SMALL_LINES = 45
 MOST_ENTRIES = 15
 MOST_LARGE_FOLDERS = 18

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -13,9 +16,15 @@ from prometheus_client.registry import Collector
 
 from api.access.authentication import identify, is_from_this_machine
 from api.dependencies import Services
-from api.operators.fleet_metrics import FleetMetrics
-from api.settings import MetricsAccess
-from storage.runtime.observability.metrics import SnapshotCollector, collect
+from api.operators.fleet_view import lane_of
+from api.settings import DEFAULT_CLASS, MetricsAccess
+from storage.errors import StoreUnavailable
+from storage.queue.overview import Overview, QueueOverview, QueueOverviews
+from storage.queue.worker_registry import WorkerRegistry
+from storage.runtime.observability.metrics import Snapshot, SnapshotCollector, collect
+
+logger = logging.getLogger(__name__)
+
 
 router = APIRouter(tags=["health"])
 
@@ -54,3 +63,73 @@ class _Both(Collector):
 
     def collect(self) -> Iterable[Metric]:
         return itertools.chain(collect(), self._fleet.collect())
+
+
+class FleetMetrics:
+    """tenant_classes: tenant -> the class that operators put it in; one in none is in `default`."""
+
+    def __init__(
+        self, overviews: QueueOverviews, worker_registry: WorkerRegistry, tenant_classes: Mapping[str, str]
+    ) -> None:
+        self._overviews = overviews
+        self._worker_registry = worker_registry
+        self._tenant_classes = tenant_classes
+
+    def measure(self, snapshot: Snapshot) -> None:
+        """Without Redis `rhapsode_fleet_up` alone, which is 0 then."""
+        try:
+            overview, workers = self._overviews.read(), self._worker_registry.list()
+        except StoreUnavailable as error:
+            logger.warning("no metrics of the fleet", extra={"error": str(error)})
+            snapshot.add("rhapsode_fleet_up", 0)
+            return
+        snapshot.add("rhapsode_fleet_up", 1)
+        for queue in overview.queues:
+            self._add_queue(snapshot, queue)
+        self._add_tenant_classes(snapshot, overview)
+        for (role, state), number in sorted(Counter((w.report.role.value, w.state.value) for w in workers).items()):
+            snapshot.add("rhapsode_workers", number, role=role, state=state)
+        _add_totals(snapshot, overview)
+
+    def _add_queue(self, snapshot: Snapshot, queue: QueueOverview) -> None:
+        lane = lane_of(queue.name)
+        snapshot.add("rhapsode_queue_ready_items", queue.ready_items, queue=queue.name, lane=lane)
+        snapshot.add("rhapsode_queue_pace_ratio", queue.pace, queue=queue.name, lane=lane)
+        snapshot.add("rhapsode_worker_slots", queue.slots, queue=queue.name, lane=lane)
+        for rank, seen in queue.classes.items():
+            labels = {"queue": queue.name, "lane": lane, "class_": rank.value}
+            snapshot.add("rhapsode_backlog_audio_seconds", seen.backlog_ms / 1000, **labels)
+            snapshot.add("rhapsode_queue_waiting_jobs", seen.jobs, **labels)
+            # Of an empty queue too: a series that comes and goes cannot be scaled on.
+            snapshot.add("rhapsode_queue_oldest_wait_seconds", (seen.oldest_wait_ms or 0) / 1000, **labels)
+            waits: dict[str, int] = defaultdict(int)
+            for tenant, wait_ms in seen.wait_ms_by_tenant.items():
+                name = self._class_of(tenant)
+                waits[name] = max(waits[name], wait_ms)
+            for name, wait_ms in sorted(waits.items()):
+                snapshot.add("rhapsode_tenant_class_oldest_wait_seconds", wait_ms / 1000, **labels, tenant_class=name)
+
+    def _add_tenant_classes(self, snapshot: Snapshot, overview: Overview) -> None:
+        jobs = Counter(dict.fromkeys((DEFAULT_CLASS, *self._tenant_classes.values()), 0))
+        backlog_ms = Counter(jobs)
+        for tenant, held in overview.tenants.items():
+            jobs[self._class_of(tenant)] += held.jobs
+            backlog_ms[self._class_of(tenant)] += held.backlog_ms
+        for name in sorted(jobs):
+            snapshot.add("rhapsode_tenant_class_jobs", jobs[name], tenant_class=name)
+            snapshot.add("rhapsode_tenant_class_backlog_audio_seconds", backlog_ms[name] / 1000, tenant_class=name)
+
+    def _class_of(self, tenant: str) -> str:
+        return self._tenant_classes.get(tenant, DEFAULT_CLASS)
+
+
+def _add_totals(snapshot: Snapshot, overview: Overview) -> None:
+    snapshot.add("rhapsode_leases", overview.leases)
+    snapshot.add("rhapsode_retries_waiting", overview.retries_waiting)
+    snapshot.add("rhapsode_unfinished_jobs", overview.unfinished_jobs)
+    snapshot.add("rhapsode_scheduled_jobs", overview.scheduled_jobs)
+    snapshot.add("rhapsode_dead_letters", overview.dead_letters)
+    snapshot.add("rhapsode_claims_held", int(overview.claims_held is not None))
+    if overview.audited is not None:
+        snapshot.add("rhapsode_counter_drift", len(overview.audited.differences))
+        snapshot.add("rhapsode_audit_age_seconds", max(0.0, time.time() - overview.audited.at_ms / 1000))

@@ -10,9 +10,9 @@ import pytest
 from worker.engine.interface import Pcm
 from worker.engine.random_checkpoint.codec_weights import codec_weights
 from worker.engine.random_checkpoint.configuration import codec_config, model_config
+from worker.engine.random_checkpoint.directory import speaker_encoder_weights
 from worker.engine.random_checkpoint.json_file import write_json
 from worker.engine.random_checkpoint.shapes import shape_of
-from worker.engine.random_checkpoint.talker_weights import speaker_encoder_weights
 from worker.engine.random_checkpoint.text_tokenizer import write_text_tokenizer
 from worker.engine.random_checkpoint.weights import RepeatableDraws, Weights
 from worker.engine.stages.codec import CodecStage

@@ -13,8 +13,7 @@ import pytest
 from api.http.audio_negotiation import choose_format
 from api.http.cursors import decode_cursor
 from api.http.idempotency_key import idempotency_key
-from api.http.json_body import parse_json
-from api.http.json_bounds import check_bounds
+from api.http.json_body import check_bounds, parse_json
 from api.http.problems.problem import HttpProblem
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.answers.waiting import requested_wait_s
@@ -138,7 +137,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.http.audio_negotiation.choose_format": choose_format,
     "api.http.cursors.decode_cursor": lambda text: decode_cursor(text, JOB_ID),
     "api.http.idempotency_key.idempotency_key": lambda text: idempotency_key(text, text.encode(), "/"),
-    "api.http.json_bounds.check_bounds": check_bounds,
+    "api.http.json_body.check_bounds": check_bounds,
     "api.http.json_body.parse_json": lambda text: parse_json(text.encode()),
     "api.jobs.answers.waiting.requested_wait_s": requested_wait_s,
     "api.openai.socket.incoming_text.IncomingText": lambda text: taken([text]),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.judging.mel import HOP, SAMPLE_RATE_HZ, Floats, mel_power, resampled
+from worker.speech.judging.judges import HOP, SAMPLE_RATE_HZ, Floats, mel_power, resampled
 
 NUM_BANDS = 24
 

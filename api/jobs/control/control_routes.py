@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from api.acceptance.deadlines import future_ms, start_ms
 from api.access.idempotent_route import IdempotentRoute
@@ -20,7 +20,7 @@ from api.http.problems.problem import invalid, invalid_field
 from api.jobs.answers.answers import shown_job
 from api.jobs.answers.view import retry_after_s
 from api.jobs.segments.planned_job import narration_of
-from api.jobs.submission.output_change import resolve_changed_output
+from api.jobs.submission.output import resolve_output
 from api.jobs.submission.quality import refuse_quality
 from api.jobs.submission.storing import copy_cover
 from api.services.container import ApiServices
@@ -28,10 +28,13 @@ from rhapsode.contract.base import RequestBody
 from rhapsode.contract.jobs.answer import Job
 from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequest
 from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.output import Output, OutputChange, OutputFormat
+from rhapsode.contract.jobs.presets import PRESETS
 from rhapsode.contract.jobs.quality import Quality
 from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobUpdate
 from storage.jobs.record import JobSpec
+from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
 
@@ -185,3 +188,43 @@ def _sampling(order: RetryRequest, spec: NarrationSpec) -> Sampling:
 def _named(part: RequestBody) -> dict[str, object]:
     """The fields that the caller sent."""
     return part.model_dump(exclude_unset=True)
+
+
+def resolve_changed_output(change: OutputChange, old: Output, model_rate_hz: int) -> Output:
+    """Raises a `Problem` for what no file can be, and for another place: finished files stay where they are."""
+    stays = _as_asked(old, model_rate_hz)
+    if change.preset is not None:
+        stays = {name: value for name, value in stays.items() if name not in PRESETS[change.preset].output}
+    merged = merge_patch(stays, change.model_dump(mode="json", exclude_unset=True))
+    new = resolve_output(Output.model_validate(merged), model_rate_hz)
+    if new.destination != old.destination:
+        raise invalid_field("/output/destination", "not_supported", "a job stays with the destination that it has")
+    return new
+
+
+def merge_patch(old: JsonValue, change: JsonValue) -> JsonValue:
+    """RFC 7396."""
+    if not isinstance(change, dict):
+        return change
+    merged = dict(old) if isinstance(old, dict) else {}
+    for name, value in change.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge_patch(merged.get(name), value)
+    return merged
+
+
+def _as_asked(output: Output, model_rate_hz: int) -> dict[str, JsonValue]:
+    """The request that comes to this output; what is as it is by default is left out, unless a preset would fill it."""
+    rate_hz = output.sample_rate or model_rate_hz
+    governed = set(PRESETS[output.preset].output) if output.preset else set[str]()
+    said = output.model_dump(mode="json")
+    asked = {name: value for name, value in said.items() if value is not None or name in governed}
+    return asked | {"formats": [_format(form, rate_hz) for form in output.formats]}
+
+
+def _format(form: OutputFormat, rate_hz: int) -> JsonValue:
+    """Without a bitrate that was not chosen, for another sample rate has another."""
+    is_chosen = form.bitrate_kbps != default_bitrate_kbps(form.type, rate_hz)
+    return form.model_dump(mode="json", exclude=None if is_chosen else {"bitrate_kbps"})

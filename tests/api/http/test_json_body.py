@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from api.http.json_body import MAX_DIGITS, parse_json
-from api.http.json_bounds import MAX_DEPTH, MAX_KEYS, MAX_VALUES
+from api.http.json_body import MAX_DEPTH, MAX_DIGITS, MAX_KEYS, MAX_VALUES, parse_json
 from api.http.parsing import MAX_POINTER_PART, parse_body
 from api.http.problems.problem import HttpProblem
 from rhapsode.contract.jobs.request import JobRequest

@@ -9,18 +9,28 @@ frame, short windows.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 
 from worker.engine.random_checkpoint.codec_weights import codec_weights
-from worker.engine.random_checkpoint.configuration import codec_config, model_config
+from worker.engine.random_checkpoint.configuration import CODEC_IDS, codec_config, model_config
 from worker.engine.random_checkpoint.json_file import write_json
-from worker.engine.random_checkpoint.shapes import SAMPLE_RATE_HZ, Shape, shape_of
-from worker.engine.random_checkpoint.talker_weights import talker_weights
+from worker.engine.random_checkpoint.layers import attention_layers
+from worker.engine.random_checkpoint.shapes import (
+    CODEBOOKS,
+    CONTROL_IDS,
+    MEL_BINS,
+    SAMPLE_RATE_HZ,
+    Shape,
+    SpeakerShape,
+    StackShape,
+    shape_of,
+)
 from worker.engine.random_checkpoint.text_tokenizer import write_text_tokenizer
-from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, RepeatableDraws
+from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, RepeatableDraws, Weights
 
 GENERATION = {
     "do_sample": True,
@@ -97,3 +107,58 @@ def digest_of(*groups: Tensors) -> str:
             digest.update(name.encode())
             digest.update(group[name].contiguous().view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def query_key_norms(w: Weights, prefix: str, stack: StackShape) -> None:
+    for layer in (f"{prefix}.{i}" for i in range(stack.layers)):
+        w.norm(f"{layer}.self_attn.q_norm", stack.head_dim)
+        w.norm(f"{layer}.self_attn.k_norm", stack.head_dim)
+
+
+def talker_weights(shape: Shape, variant: str, draws: Draws, eos_gain: float) -> Weights:
+    w = Weights(draws, shape.dtype)
+    hidden, codec_rows = shape.talker.hidden, shape.codebook_size + CONTROL_IDS
+    attention_layers(w, "talker.model.layers", shape.talker)
+    query_key_norms(w, "talker.model.layers", shape.talker)
+    w.norm("talker.model.norm", hidden)
+    w.spread("talker.model.codec_embedding.weight", codec_rows, hidden, std=0.5)
+    w.spread("talker.model.text_embedding.weight", shape.text_vocab, shape.text_hidden)
+    w.affine("talker.text_projection.linear_fc1", shape.text_hidden, shape.text_hidden)
+    w.affine("talker.text_projection.linear_fc2", hidden, shape.text_hidden)
+    # A gain of 3 spreads the logits further than rounding can reorder them.
+    w.linear("talker.codec_head", codec_rows, hidden, gain=3.0)
+    w.tensors["talker.codec_head.weight"][shape.codebook_size + CODEC_IDS["codec_eos_token_id"]] *= eos_gain
+    predictor_weights(w, shape)
+    if variant == "base":
+        speaker_encoder_weights(w, shape.speaker, hidden)
+    return w
+
+
+def predictor_weights(w: Weights, shape: Shape) -> None:
+    predictor, prefix = shape.predictor, "talker.code_predictor"
+    attention_layers(w, f"{prefix}.model.layers", predictor)
+    query_key_norms(w, f"{prefix}.model.layers", predictor)
+    w.norm(f"{prefix}.model.norm", predictor.hidden)
+    for i in range(CODEBOOKS - 1):
+        w.spread(f"{prefix}.model.codec_embedding.{i}.weight", shape.codebook_size, shape.talker.hidden, std=0.5)
+        w.linear(f"{prefix}.lm_head.{i}", shape.codebook_size, predictor.hidden, gain=3.0)
+    if predictor.hidden != shape.talker.hidden:
+        w.affine(f"{prefix}.small_to_mtp_projection", predictor.hidden, shape.talker.hidden)
+
+
+def speaker_encoder_weights(w: Weights, speaker: SpeakerShape, outputs: int) -> None:
+    channels, scale, relu = speaker.channels, speaker.res2net_scale, math.sqrt(2)
+    w.affine("speaker_encoder.blocks.0.conv", channels[0], MEL_BINS, 5, gain=relu / 4)  # log mel is about 4 wide
+    for i in (1, 2, 3):
+        block, part = f"speaker_encoder.blocks.{i}", channels[i] // scale
+        w.affine(f"{block}.tdnn1.conv", channels[i], channels[i - 1], 1, gain=relu)
+        for j in range(scale - 1):
+            w.affine(f"{block}.res2net_block.blocks.{j}.conv", part, part, 3)
+        w.affine(f"{block}.tdnn2.conv", channels[i], channels[i], 1, gain=relu)
+        w.affine(f"{block}.se_block.conv1", speaker.se_channels, channels[i], 1, gain=relu)
+        w.affine(f"{block}.se_block.conv2", channels[i], speaker.se_channels, 1)
+    pooled = channels[4]
+    w.affine("speaker_encoder.mfa.conv", pooled, pooled, 1, gain=relu)
+    w.affine("speaker_encoder.asp.tdnn.conv", speaker.attention_channels, 3 * pooled, 1)
+    w.affine("speaker_encoder.asp.conv", pooled, speaker.attention_channels, 1)
+    w.affine("speaker_encoder.fc", outputs, 2 * pooled, 1, gain=0.5)

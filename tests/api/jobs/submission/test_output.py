@@ -8,8 +8,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from api.http.problems.problem import HttpProblem
+from api.jobs.control.control_routes import resolve_changed_output
 from api.jobs.submission.output import resolve_output
-from api.jobs.submission.output_change import resolve_changed_output
 from rhapsode.contract.jobs.output import (
     AudioFormat,
     Files,

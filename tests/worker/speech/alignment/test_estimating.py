@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worker.speech.alignment.estimating import character_times
+from worker.speech.alignment.aligner import character_times
 
 RATE_HZ = 16_000
 

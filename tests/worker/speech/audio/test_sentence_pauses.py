@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from worker.speech.audio.sentence_pauses import LEAST_S, with_pauses
+from worker.speech.postprocessing.sentence_ends import LEAST_S, with_pauses
 
 RATE_HZ = 24_000
 

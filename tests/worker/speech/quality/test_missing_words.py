@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.speech.quality.listening import compared, word_findings
-from worker.speech.quality.words.missing_words import ENOUGH
+from worker.speech.quality.listening import ENOUGH, compared, word_findings
 
 TEXT = "We did not open the old gate for seven men from Dublin that morning."
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.property_tests import examples
 from tests.worker.engine.cuda.codec.decoder_layers import PUBLISHED
 from worker.engine.cuda.codec.codec_pass import pasts_of
-from worker.engine.cuda.codec.memory import CodecMemory
 from worker.engine.cuda.codec.pass_runner import DevicePasses
 from worker.engine.cuda.codec.plan import PassShape, serving_plan
+from worker.engine.cuda.codec.start import CodecMemory
 from worker.engine.cuda.codec.stream_state import Past
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.model.codec_decoder import CodecDecoder
