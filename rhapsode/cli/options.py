@@ -27,7 +27,10 @@ DataDirOption = Annotated[
 ]
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint. Default: the included small voice.")
+    Path | None,
+    typer.Option(
+        metavar="DIR|NAME", help="Qwen3-TTS 12 Hz checkpoint, or a pulled model. Default: the included small voice."
+    ),
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -79,12 +82,17 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
     return () if option is None else parse_devices(DEVICE_OPTION, option)
 
 
-def choose_checkpoint(option: Path | None) -> Path | None:
-    """The folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
+def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
+    """The folder, also of a pulled model's name, as an absolute path. Raises `Misuse` if it is no checkpoint, and
+    `ModelNotPulled`; whether it is a good one, its loader says.
+    """
+    from rhapsode.stack.models import checkpoint_named
+
     if option is None:
         return None
-    if not option.is_dir():
+    folder = Path(checkpoint_named(str(option), data_dir))
+    if not folder.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
-    if not (option / "config.json").is_file():
+    if not (folder / "config.json").is_file():
         raise Misuse(f"--checkpoint: {option} lacks config.json; it is not a checkpoint in the published layout")
-    return option.resolve()
+    return folder.resolve()
