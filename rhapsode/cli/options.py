@@ -92,7 +92,7 @@ def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
         return None
     folder = Path(checkpoint_named(str(option), data_dir))
     if not folder.is_dir():
-        raise Misuse(f"--checkpoint: {option} is not a folder")
+        raise Misuse(f"{option} is not a folder")
     if not (folder / "config.json").is_file():
-        raise Misuse(f"--checkpoint: {option} lacks config.json; it is not a checkpoint in the published layout")
+        raise Misuse(f"{option} lacks config.json; it is not a checkpoint in the published layout")
     return folder.resolve()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli.failures import Misuse
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.options import DataDirOption, JsonOption, choose_data_dir, read_settings
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
@@ -52,7 +52,12 @@ def pull(
     require_packages("worker")
     from rhapsode.cli.local.pulling import pull_model
 
-    pull_model(name, chosen.models / name, revision)
+    try:
+        with terminated_like_interrupted():
+            pull_model(name, chosen.models / name, revision)
+    except KeyboardInterrupt as interrupt:
+        echo(f"rhapsode: interrupted; `rhapsode models pull {name}` continues", err=True)
+        raise typer.Exit(status_of(interrupt)) from None
     echo(f"{chosen.models / name} is whole; use it with RHAPSODE_CHECKPOINT={name}")
 
 

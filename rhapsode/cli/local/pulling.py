@@ -1,30 +1,35 @@
-"""A published checkpoint from its hub to this machine. What moves the bytes is huggingface_hub: it resumes, shows the
-progress and knows tokens, mirrors (HF_ENDPOINT) and HF_HUB_OFFLINE. Here is what it leaves open: room, licence, record.
+"""A published checkpoint from its hub to this machine.
+
+huggingface_hub asks and moves the bytes: it knows tokens, mirrors (HF_ENDPOINT), proxies, retries and progress. Its
+`snapshot_download` begins a file again after an interruption (its issue 4196), and one file here has 3.8 GB. So each
+file is fetched by its `http_get`, which continues.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from httpx2 import HTTPError
-from huggingface_hub import HfApi, ModelInfo, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
-from huggingface_hub.utils import disable_progress_bars, logging
+from huggingface_hub import HfApi, ModelInfo, hf_hub_url
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.file_download import http_get
+from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils import WeakFileLock, build_hf_headers, disable_progress_bars, logging
+from huggingface_hub.utils.sha import git_hash
 
-from rhapsode.cli.failures import termination_signals
 from rhapsode.cli.visible import echo
 from rhapsode.stack.errors import ModelUnfit
 from rhapsode.stack.models import PUBLISHED
 from worker.engine.errors import CheckpointError
-from worker.engine.model.pulled import RECORD, PulledModel, read_pulled, write_pulled
+from worker.engine.model.pulled import RECORD, PulledModel, read_pulled, sha256_of, write_pulled
+
+PARTS = ".parts"
+"""Files under way, by their digests: no other file's part is continued."""
 
 ANSWERS = {
     401: "refuses access (401): HF_TOKEN is wrong, or the repository needs one",
@@ -52,16 +57,46 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
         licence = str(info.card_data.license) if info.card_data else "unknown"
         echo(f"{repository} at {info.sha}, licence {licence}", err=True)
         _require_room(info, folder)
-        # Without the record the folder is used by no worker until it is whole again.
-        (folder / RECORD).unlink(missing_ok=True)
-        with _ended_by_signals(name):
-            snapshot_download(repository, revision=info.sha, local_dir=folder)
-        found = api.verify_repo_checksums(repository, revision=info.sha, local_dir=folder)
-    for mismatch in found.mismatches:
-        (folder / mismatch["path"]).unlink()
-    if wrong := [mismatch["path"] for mismatch in found.mismatches] + found.missing_paths:
-        raise ModelUnfit(f"{', '.join(wrong)}: not as {api.endpoint} lists it; run the command again")
-    write_pulled(folder, name, repository, str(info.sha), licence, [each.rfilename for each in info.siblings or ()])
+        (folder / PARTS).mkdir(parents=True, exist_ok=True)
+        with WeakFileLock(folder / PARTS / "lock"):
+            # Without the record no worker uses the folder until it is whole again.
+            (folder / RECORD).unlink(missing_ok=True)
+            for file in info.siblings or ():
+                _fetch(file, info, folder)
+            write_pulled(
+                folder, name, repository, str(info.sha), licence, [each.rfilename for each in info.siblings or ()]
+            )
+    shutil.rmtree(folder / PARTS)
+
+
+def _fetch(file: RepoSibling, info: ModelInfo, folder: Path) -> None:
+    """What is there and right stays. Raises `ModelUnfit`, and what `http_get` does."""
+    place, digest = folder / file.rfilename, file.lfs.sha256 if file.lfs else file.blob_id
+    if digest is None or not place.resolve().is_relative_to(folder.resolve()):
+        raise ModelUnfit(f"{file.rfilename}: the hub lists no digest of it, or it leads out of the folder")
+    if place.is_file() and _digest(place, file) == digest:
+        return
+    part = folder / PARTS / digest
+    with part.open("ab") as stream:
+        url = hf_hub_url(info.id, file.rfilename, revision=info.sha)
+        # Compressed, a file could not be continued.
+        headers = build_hf_headers() | {"Accept-Encoding": "identity"}
+        begun = stream.tell()
+        http_get(
+            url, stream, resume_size=begun, headers=headers, expected_size=file.size, displayed_filename=file.rfilename
+        )
+        stream.flush()
+        os.fsync(stream.fileno())
+    if _digest(part, file) != digest:
+        part.unlink()
+        raise ModelUnfit(f"{file.rfilename} has not the digest that the hub lists; run the command again")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part.replace(place)
+
+
+def _digest(path: Path, file: RepoSibling) -> str:
+    """As the hub lists it: sha256 of large files, git's own of small ones."""
+    return sha256_of(path) if file.lfs else git_hash(path.read_bytes())
 
 
 def _is_whole(pulled: PulledModel, folder: Path) -> bool:
@@ -72,7 +107,7 @@ def _require_room(info: ModelInfo, folder: Path) -> None:
     """Raises `ModelUnfit`. What is there in full or in part need not be fetched."""
     sizes = {folder / each.rfilename: each.size or 0 for each in info.siblings or ()}
     absent = sum(size for file, size in sizes.items() if not file.is_file() or file.stat().st_size != size)
-    begun = sum(part.stat().st_size for part in folder.rglob("*.incomplete"))
+    begun = sum(part.stat().st_size for part in (folder / PARTS).glob("*"))
     wanted = max(0, absent - begun)
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     free = shutil.disk_usage(existing).free
@@ -91,24 +126,7 @@ def _told_in_one_line(wanted: str, hub: str) -> Generator[None]:
     except HfHubHTTPError as error:
         status = error.response.status_code
         raise ModelUnfit(f"{wanted}: {hub} {ANSWERS.get(status, f'answers {status}')}") from error
-    except (HTTPError, LocalEntryNotFoundError) as error:
+    except HTTPError as error:
         raise ModelUnfit(f"{wanted}: {hub} cannot be reached; run the command again to continue ({error})") from error
     except OSError as error:
         raise ModelUnfit(f"{wanted}: {error.strerror or error}; run the command again to continue") from error
-
-
-@contextmanager
-def _ended_by_signals(name: str) -> Generator[None]:
-    """At once: huggingface_hub would wait for the files under way, which may be gigabytes."""
-
-    def end(signum: int, frame: FrameType | None) -> NoReturn:
-        sys.stderr.write(f"\nrhapsode: interrupted; `rhapsode models pull {name}` continues\n")
-        sys.stderr.flush()
-        os._exit(128 + signum)
-
-    before = {signum: signal.signal(signum, end) for signum in (signal.SIGINT, *termination_signals())}
-    try:
-        yield
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
