@@ -25,9 +25,20 @@ PUBLISHED = {
 BYTES_OF_SIZE = {"0.6b": 2_520_000_000, "1.7b": 4_530_000_000}
 """On the disk, and about as much on a GPU."""
 
+BYTES_OF_SLOT = 1024 * 114_692
+"""Keys and values of 82 s of speech: both sizes have 28 layers of 8 heads."""
+
 
 def num_bytes(name: str) -> int:
     return next(size for part, size in BYTES_OF_SIZE.items() if f"-{part}-" in name)
+
+
+def slots_on(memory_bytes: int, size: str) -> int:
+    """About how many segments such a GPU speaks at the same time. A worker plans with what is really free, as
+    `worker.engine.cuda.memory_plan` says; 0: not one.
+    """
+    free = memory_bytes * 7 / 8 - BYTES_OF_SIZE[size] - 1e9  # the codec's part, the weights, CUDA's own
+    return max(0, int(free * 0.7 / BYTES_OF_SLOT))
 
 
 def checkpoint_named(value: str, data_dir: DataDir) -> str:

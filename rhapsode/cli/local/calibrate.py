@@ -37,8 +37,8 @@ def calibrate(
     segments that are cut short or run on. Without these figures it only compares the segments of a job, and adds a
     warning. Workers read the file at their start.
     """
-    folder = choose_checkpoint(checkpoint, choose_data_dir(None, read_settings()))
     require_packages("worker")
+    folder = choose_checkpoint(checkpoint, choose_data_dir(None, read_settings()))
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--language", language]
     command += ["--rounds", str(rounds)]
     for option, value in (("--text", text), ("--device", device), ("--slots", slots)):

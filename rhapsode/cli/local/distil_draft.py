@@ -34,8 +34,8 @@ def distil_draft(
     checkpoint's own speech. The heads go beside the weights. Workers read them at their start, and ignore them if
     the weights change.
     """
-    folder = choose_checkpoint(checkpoint, choose_data_dir(None, read_settings()))
     require_packages("worker")
+    folder = choose_checkpoint(checkpoint, choose_data_dir(None, read_settings()))
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--text", str(text)]
     command += ["--rank", str(rank), "--epochs", str(epochs)]
     for option, value in (("--temperature", temperature), ("--device", device), ("--slots", slots)):

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from rhapsode.cli.local.doctor import models_that_fit
 from rhapsode.stack.errors import ModelNotPulled
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.models import PUBLISHED, with_checkpoints
+from rhapsode.stack.models import BYTES_OF_SIZE, PUBLISHED, slots_on, with_checkpoints
+from rhapsode.stack.planning.gpus import TorchGpu
 from tests.rhapsode.cli.local.local_hub import LFS_FROM, LocalHub, serving
 from tests.rhapsode.conftest import RunCli, StartCli
+from worker.engine.cuda.memory_plan import plan_slots_of_card
 from worker.engine.errors import CheckpointError
 from worker.engine.loading import describe_checkpoint
 from worker.engine.model.pulled import RECORD
 from worker.engine.random_checkpoint.directory import make_checkpoint
+from worker.engine.serving.parts import DeviceMemory, SlotMemory
 
 NAME = "qwen3-tts-0.6b-customvoice"
 WEIGHTS = "model.safetensors"
@@ -92,8 +97,10 @@ def test_an_interrupted_download_continues(
     hub: LocalHub, files: Mapping[str, bytes], environment: dict[str, str], folder: Path,
     start_cli: StartCli, run_cli: RunCli, signum: int,
 ) -> None:  # fmt: skip
-    hub.stall_after = 200_000
-    begun = start_cli("models", "pull", NAME, env=environment)
+    # huggingface_hub writes pieces of 10 MiB.
+    hub.files = {PUBLISHED[NAME]: {"large.bin": os.urandom(12 << 20), **files}}
+    hub.stall_after = 11 << 20
+    begun = start_cli("models", "pull", NAME, env=environment | {"HF_HUB_DOWNLOAD_TIMEOUT": "600"})
     assert hub.stalled.wait(60)
     while not (sizes := [part.stat().st_size for part in (folder / PARTS).glob("?" * 64)]) or not sizes[0]:
         assert begun.poll() is None
@@ -114,8 +121,8 @@ def test_an_interrupted_download_continues(
     again = run_cli("models", "pull", NAME, env=environment)
 
     assert again.returncode == 0, again.stderr
-    assert pulled_files(folder) == files
-    assert hub.sent[0][1] > 0
+    assert pulled_files(folder) == hub.files[PUBLISHED[NAME]]
+    assert hub.sent[0] == ("large.bin", 10 << 20)
 
 
 @pytest.mark.parametrize("damage", ["changed", "truncated", "removed"])
@@ -241,6 +248,23 @@ def test_who_names_a_model_that_is_not_here_reads_the_command_that_fetches_it(
         assert outcome.returncode == 1
         assert f"the model {NAME} is not on this machine: rhapsode models pull {NAME}" in outcome.stderr
     assert f"-> rhapsode models pull {NAME}" in doctor.stdout
+
+
+@pytest.mark.parametrize("gib", [12, 16, 24, 48, 80, 141])
+@pytest.mark.parametrize("size", ["0.6b", "1.7b"])
+def test_doctor_knows_as_many_slots_as_a_worker_plans_from_the_same_memory(gib: int, size: str) -> None:
+    beside = BYTES_OF_SIZE[size] + 10**9
+    here = DeviceMemory(SlotMemory(80 << 30, (80 << 30) - beside - (10 << 30), 2048, 114_692), lambda total: total // 8)
+
+    assert abs(slots_on(gib << 30, size) - plan_slots_of_card(gib << 30, 1024, here).num_slots) <= 1
+
+
+def test_doctor_says_which_size_fits_a_gpu() -> None:
+    (small,) = models_that_fit(TorchGpu(name="T400", memory_bytes=4 << 30))
+    (large,) = models_that_fit(TorchGpu(name="H100", memory_bytes=80 << 30))
+
+    assert "1.7b does not fit" in small.detail
+    assert re.search(r"on H100: 0\.6b fits with about \d{3} slots, 1\.7b fits with about \d{3} slots", large.detail)
 
 
 def test_a_checkpoint_of_another_family_is_refused_in_one_line(tmp_path: Path) -> None:
