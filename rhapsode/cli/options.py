@@ -83,16 +83,20 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
 
 
 def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
-    """The folder, also of a pulled model's name, as an absolute path. Raises `Misuse` if it is no checkpoint, and
-    `ModelNotPulled`; whether it is a good one, its loader says.
-    """
-    from rhapsode.stack.models import checkpoint_named
-
+    """As `choose_folder`. Raises `Misuse` also if it is no checkpoint; whether a good one, its loader says."""
     if option is None:
         return None
-    folder = Path(checkpoint_named(str(option), data_dir))
-    if not folder.is_dir():
-        raise Misuse(f"{option} is not a folder")
+    folder = choose_folder(option, data_dir)
     if not (folder / "config.json").is_file():
         raise Misuse(f"{option} lacks config.json; it is not a checkpoint in the published layout")
+    return folder
+
+
+def choose_folder(given: Path, data_dir: DataDir) -> Path:
+    """The folder, or that of the pulled model of this name, as an absolute path. Raises `Misuse`, `ModelNotPulled`."""
+    from rhapsode.stack.models import checkpoint_named
+
+    folder = Path(checkpoint_named(str(given), data_dir))
+    if not folder.is_dir():
+        raise Misuse(f"{given} is not a folder")
     return folder.resolve()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from rhapsode.stack.errors import ModelNotPulled
 from rhapsode.stack.layout import DataDir
-from worker.engine.model.pulled import RECORD
 
 CHECKPOINT, CHECKPOINTS = "RHAPSODE_CHECKPOINT", "RHAPSODE_CHECKPOINTS"
 
@@ -45,6 +44,8 @@ def checkpoint_named(value: str, data_dir: DataDir) -> str:
     """The folder of a published checkpoint; what is no name of one stays. Raises `ModelNotPulled`."""
     if value not in PUBLISHED:
         return value
+    from worker.engine.model.pulled import RECORD
+
     if not (data_dir.models / value / RECORD).is_file():
         raise ModelNotPulled(value)
     return str(data_dir.models / value)

@@ -12,7 +12,7 @@ import typer
 
 from rhapsode import system_packages
 from rhapsode.cli.local.requirements import require_packages
-from rhapsode.cli.options import DeviceOption, SlotsOption, choose_checkpoint, choose_data_dir, read_settings
+from rhapsode.cli.options import DeviceOption, SlotsOption, choose_data_dir, choose_folder, read_settings
 
 MODULE = "worker.speech.quality.calibration.calibrate"
 
@@ -38,7 +38,7 @@ def calibrate(
     warning. Workers read the file at their start.
     """
     require_packages("worker")
-    folder = choose_checkpoint(checkpoint, choose_data_dir(None, read_settings()))
+    folder = choose_folder(checkpoint, choose_data_dir(None, read_settings()))
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--language", language]
     command += ["--rounds", str(rounds)]
     for option, value in (("--text", text), ("--device", device), ("--slots", slots)):

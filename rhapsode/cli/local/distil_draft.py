@@ -12,7 +12,7 @@ import typer
 
 from rhapsode import system_packages
 from rhapsode.cli.local.requirements import require_packages
-from rhapsode.cli.options import DeviceOption, SlotsOption, choose_checkpoint, choose_data_dir, read_settings
+from rhapsode.cli.options import DeviceOption, SlotsOption, choose_data_dir, choose_folder, read_settings
 
 MODULE = "worker.engine.distil.distil_draft"
 
@@ -35,7 +35,7 @@ def distil_draft(
     the weights change.
     """
     require_packages("worker")
-    folder = choose_checkpoint(checkpoint, choose_data_dir(None, read_settings()))
+    folder = choose_folder(checkpoint, choose_data_dir(None, read_settings()))
     command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--text", str(text)]
     command += ["--rank", str(rank), "--epochs", str(epochs)]
     for option, value in (("--temperature", temperature), ("--device", device), ("--slots", slots)):
