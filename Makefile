@@ -56,13 +56,13 @@ $(SYNC_CLIENT): generators/sync_client.py $(wildcard rhapsode/client/aio/*.py) |
 
 $(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python $(SYNC_CLIENT)
 	@echo "Installing Rhapsode into $(VENV) (once; PyTorch is the large part) ..."
-	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt
+	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/kokoro.txt
 	$(PIP) -e '.[all]'
 	@touch $@
 
 $(VENV)/.dev-installed: pyproject.toml constraints.txt $(JUDGES) | $(BIN)/python $(SYNC_CLIENT)
 	@echo "Installing Rhapsode with its development tools into $(VENV) (once; PyTorch is the large part) ..."
-	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/listening.txt
+	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/kokoro.txt -r $(PINS)/listening.txt
 	$(PIP) -e '.[dev,bench]'
 	$(PIP_HASHED) -r $(JUDGES)
 	@touch $@ $(VENV)/.run-installed

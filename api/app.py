@@ -94,7 +94,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         async with open_services(settings) as services:
             app.state.services = services
             process_started(socket.gethostname())
-            yield {STOP_WAITING: services.events.stop, BEFORE_STOP: services.drain}
+            yield {STOP_WAITING: services.jobs.events.stop, BEFORE_STOP: services.drain}
         end_tracing()
 
     # The framework's own pages load their scripts from another host, which this API never asks a browser to do; ours

@@ -42,7 +42,7 @@ Tenant = Annotated[TenantId, Depends(_tenant)]
 
 
 async def _tenant_name(tenant_name: str) -> TenantId:
-    """A tenant that an operator names: whoever can have a key, as tenants exist by what belongs to them."""
+    """A tenant that an operator names. It need not exist: a tenant exists while it owns something."""
     if not TENANT_NAME.fullmatch(tenant_name):
         raise problem("not_found", f"{tenant_name[:64]!r} is no tenant's name")
     return TenantId(tenant_name)

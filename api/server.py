@@ -1,6 +1,6 @@
 """The API as a server: `python -m api.server --port 8765`.
 
-One process, which serves until it is told to stop. Behind it is uvicorn, with connections that end
+One process, which serves until SIGTERM. Behind it is uvicorn, with connections that end
 (`api.http.middleware.connections`); another server could run `api.app:app_from_environment` as well, without that.
 """
 

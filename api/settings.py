@@ -57,7 +57,7 @@ class ApiSettings(StorageSettings):
     live_whole_text_s: for which the end of such a text is waited for. live_connection_s: after which a WebSocket begins
         no request any more.
     live_resume_s: how long the listener of a live stream whose worker was lost may hear nothing before it ends.
-    live_drain_s: how long live streams may go on once the process is told to stop.
+    live_drain_s: how long live streams may go on after the process received SIGTERM.
     live_lateness_s: of the event loop, on average, beyond which no live stream and no WebSocket is taken.
     live_slowest_pace: seconds of speech that a listener takes in a second, else the stream ends; 0 is any.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.

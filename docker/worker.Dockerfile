@@ -1,7 +1,7 @@
-# Workers of every lane and the janitor, with the small voice. Build arguments choose the device and the engines:
+# Workers of every lane and the janitor, with Kokoro and the small voice. Build arguments choose the device and the engines:
 #   docker build --file docker/worker.Dockerfile --tag rhapsode-worker:cpu .
 #   docker build --file docker/worker.Dockerfile --build-arg VARIANT=cuda --tag rhapsode-worker:cuda .
-#   ... --build-arg EXTRAS=worker,listening        with a recogniser for the quality gate `asr`
+#   ... --build-arg EXTRAS=worker,kokoro,listening with a recogniser for the quality gate `asr`
 ARG BASE=debian:bookworm-slim
 ARG VARIANT=cpu
 
@@ -31,15 +31,17 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends python3-venv \
     && rm -rf /var/lib/apt/lists/*
 ARG VARIANT
-ARG EXTRAS=worker
+ARG EXTRAS=worker,kokoro
 ARG CPU_WHEELS=https://download.pytorch.org/whl/cpu
 WORKDIR /src
 RUN python3 -m venv --without-pip /opt/rhapsode && python3 -m venv /opt/pip
-COPY constraints.txt pyproject.toml docker/requirements.py docker/pins/storage.txt ./
+COPY constraints.txt pyproject.toml docker/requirements.py docker/pins/storage.txt docker/pins/kokoro.txt ./
 # A wheel for the CPU has a higher version (+cpu) than the one with CUDA, so naming its index chooses it.
 RUN if [ "${VARIANT}" = cpu ]; then set -- --extra-index-url "${CPU_WHEELS}"; fi \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps \
         --require-hashes --requirement storage.txt \
+    && case ",${EXTRAS}," in *,kokoro,*) /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir \
+        --no-compile --no-deps --require-hashes --requirement kokoro.txt;; esac \
     && python3 requirements.py pyproject.toml "${EXTRAS}" > needed.txt \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile "$@" \
         --constraint constraints.txt --requirement needed.txt

@@ -1,6 +1,6 @@
 """The worker as Celery starts it: `celery -A worker.app worker --pool threads`, with RHAPSODE_LANE in its environment.
 
-Which queue it takes from follows from its lane and its model, so Celery is told none.
+Its queue follows from its lane and its model, so Celery gets none.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pydantic_settings import NoDecode
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.cores import usable_cores
-from worker.engine.kokoro.files import is_kokoro
+from worker.engine.kokoro.files import PACKAGED, is_kokoro, obstacle, unnamed_checkpoint
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,
@@ -25,9 +25,6 @@ from worker.engine.settings import (
 )
 from worker.process.metrics_settings import MeasuredSettings
 from worker.speech.quality.recognisers.choice import RecogniserChoice
-
-PACKAGED = {name: Path(__file__).parent / name for name in ("kokoro", "small_voice")}
-"""The checkpoints that come with the project, which `checkpoint` may name."""
 
 SMALL_VOICE = PACKAGED["small_voice"]
 
@@ -50,7 +47,9 @@ class WorkerSettings(ItemSettings):
     lane: `gpu` speaks and starts an engine, `cpu` plans and assembles.
     engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
         everything around it.
-    checkpoint: directory of the model in its published layout, or `kokoro` or `small_voice`, which come along.
+    device: cpu, mps, cuda or cuda:N.
+    checkpoint: directory of the model in its published layout, or `kokoro` or `small_voice`, which come along. Unset,
+        `kokoro` on a CPU where its packages are installed, else `small_voice`.
     checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
         of them to begin with, and another one when that is needed more; each model has its directory's name.
     swap_idle_s: how long nothing has waited for the model that is loaded, and something has for another that nobody
@@ -61,7 +60,6 @@ class WorkerSettings(ItemSettings):
     slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
     postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
         enough for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
-    device: cpu, mps, cuda or cuda:N.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
     engine_reproducibility: `strict` gives a request the same codes in any company on a GPU, at the cost of speed.
@@ -89,7 +87,8 @@ class WorkerSettings(ItemSettings):
 
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
-    checkpoint: Path = SMALL_VOICE
+    device: str = "cpu"
+    checkpoint: Path = Field(default_factory=lambda given: unnamed_checkpoint(given["engine"], given["device"]))
     checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
     swap_backlog_s: float = Field(default=300.0, gt=0)
@@ -98,7 +97,6 @@ class WorkerSettings(ItemSettings):
     slots: int = Field(default=16, ge=1, le=1024)
     live_slots: int = Field(default=4, ge=1, le=512)
     postprocessors: int | None = Field(default=None, ge=0, le=64)
-    device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
     engine_profile: ServingProfile = ServingProfile.BALANCED
     engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
@@ -176,6 +174,13 @@ class WorkerSettings(ItemSettings):
         if self.model or self.checkpoints:
             return self.model or _name_of(self.checkpoint)
         return "fake" if self.engine == "fake" else _name_of(self.checkpoint)
+
+    @property
+    def notice(self) -> str:
+        """What who named no checkpoint must know of the voice."""
+        is_named = self.checkpoints or "checkpoint" in self.model_fields_set
+        is_left = self.engine == "native" and self.device == "cpu" and not is_named and bool(obstacle())
+        return f"The small voice speaks: {obstacle()}" if is_left else ""
 
     @property
     def other_checkpoints(self) -> dict[str, Path]:

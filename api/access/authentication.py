@@ -108,15 +108,15 @@ async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
         if services.settings.knows_callers:
             raise unauthorized("send your API key as `Authorization: Bearer KEY`")
         return _own_user(request, services)
-    if services.identities is not None and is_token(secret):
-        return await _caller_of_token(request, services, services.identities, secret)
+    if services.access.identities is not None and is_token(secret):
+        return await _caller_of_token(request, services, services.access.identities, secret)
     digest = hashlib.sha256(secret).hexdigest()
     tenant = services.settings.api_keys.get(digest)
     if tenant is not None:
         scopes = ALL_SCOPES if tenant == services.settings.operator else TENANT_SCOPES
-        admit(request, await services.callers.count(TenantId(tenant)))
+        admit(request, await services.access.callers.count(TenantId(tenant)))
         return Caller(TenantId(tenant), scopes)
-    known = await services.callers.identify(digest)
+    known = await services.access.callers.identify(digest)
     if known is None:
         # Programs that were written for OpenAI's API send some key, also where none is asked for. One that looks like
         # ours was given to somebody once, who is not to be taken for this machine's user.
@@ -140,7 +140,7 @@ async def _caller_of_token(
         raise problem("forbidden", str(error)) from error
     except KeysUnavailable as error:
         raise problem("identity_unavailable", str(error), retry_after_s=30) from error
-    admit(request, await services.callers.count(identity.tenant))
+    admit(request, await services.access.callers.count(identity.tenant))
     return Caller(identity.tenant, identity.scopes)
 
 

@@ -60,19 +60,19 @@ async def _once(
     services: ApiServices, tenant: TenantId, key: IdempotencyKey, carry_out: Callable[[], Coroutine[Any, Any, Response]]
 ) -> Response:
     token = uuid4().hex
-    kept = await services.idempotent_responses.take(tenant, key, token)
+    kept = await services.access.idempotent_responses.take(tenant, key, token)
     if kept is not None:
         return Response(kept.body, kept.status, {**kept.headers, REPLAYED: "true"})
     try:
         response = await carry_out()
     except BaseException:
         # A refusal, which does nothing and may be mended; or a failure, of which it is not known what it did.
-        await services.idempotent_responses.free(tenant, key, token)
+        await services.access.idempotent_responses.free(tenant, key, token)
         raise
     if _is_final(response):
-        await services.idempotent_responses.keep(tenant, key, token, _kept(response))
+        await services.access.idempotent_responses.keep(tenant, key, token, _kept(response))
     else:
-        await services.idempotent_responses.free(tenant, key, token)
+        await services.access.idempotent_responses.free(tenant, key, token)
     return response
 
 
@@ -110,7 +110,7 @@ def _kept(response: Response) -> KeptAnswer:
 
 
 def _without_secrets(body: str) -> str:
-    """What is told once is not told again to whoever learns the key of the request."""
+    """A secret that is shown once is not shown again to others who know the request's key."""
     if not body:
         return body
     document = json.loads(body)

@@ -103,14 +103,14 @@ def list_batches(
 ) -> BatchList:
     """The tenant's batches, newest first."""
     after = decode_cursor(parameters.cursor, BATCH_ID)
-    page = services.jobs.list_batches(tenant, JobId(after) if after else None, parameters.limit)
+    page = services.jobs.store.list_batches(tenant, JobId(after) if after else None, parameters.limit)
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
     return BatchList(data=tuple(_shown(each, links) for each in page.jobs), next_cursor=cursor, has_more=page.has_more)
 
 
 @router.get("/{batch_id}", response_model=Batch)
 def get_batch(tenant: Tenant, services: Services, links: Links, batch_id: KnownBatchId) -> Batch:
-    return _shown(services.jobs.get(tenant, batch_id), links)
+    return _shown(services.jobs.store.get(tenant, batch_id), links)
 
 
 @router.post("/{batch_id}/cancel", status_code=202, response_model=Batch)
@@ -119,16 +119,16 @@ def cancel_batch(tenant: Tenant, services: Services, links: Links, batch_id: Kno
 
     It is answered at once: a batch is `cancelling` until the last of its jobs has ended; `counts` says how many have.
     """
-    services.tickets.send(services.jobs.cancel(tenant, batch_id).tickets)
+    services.tickets.send(services.jobs.store.cancel(tenant, batch_id).tickets)
     # A small one is done with that; the janitor goes on with the others.
-    services.tickets.send(services.jobs.recall(batch_id).tickets)
-    return _shown(services.jobs.get(tenant, batch_id), links)
+    services.tickets.send(services.jobs.store.recall(batch_id).tickets)
+    return _shown(services.jobs.store.get(tenant, batch_id), links)
 
 
 @router.delete("/{batch_id}", status_code=204)
 def delete_batch(tenant: Tenant, services: Services, batch_id: KnownBatchId) -> None:
     """Forget a batch that has ended; its jobs stay until their own retention is over. Repeating it is no error."""
-    services.jobs.delete(tenant, batch_id)
+    services.jobs.store.delete(tenant, batch_id)
     services.artifacts.delete_prefix(keys.job_prefix(tenant, batch_id))
 
 
@@ -144,7 +144,7 @@ def get_results(
 
     `offset` and `limit` choose a part: a client that was cut off goes on where it was.
     """
-    record = services.jobs.get(tenant, batch_id)
+    record = services.jobs.store.get(tenant, batch_id)
     headers = {"Content-Disposition": f'attachment; filename="{batch_id}.jsonl"'}
     wanted = range(parameters.offset, min(parameters.offset + parameters.limit, _spec(record).num_lines))
     return StreamingResponse(_results(services, links, record, wanted), media_type=LINE_TYPES[0], headers=headers)
@@ -159,7 +159,7 @@ def _accept(
     idempotency_header: str | None,
 ) -> Response:
     key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
-    if key and (replayed := find_response(services.jobs, tenant, key)):
+    if key and (replayed := find_response(services.jobs.store, tenant, key)):
         return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
     order, pieces = _file(services, tenant, media_type, body)
     batch = new_batch_id()
@@ -178,7 +178,7 @@ def _accept(
         key_id=caller_key(),
     )
     try:
-        submitted = services.jobs.submit(submission)
+        submitted = services.jobs.store.submit(submission)
     except (AdmissionRefused, IdempotencyMismatch):
         services.artifacts.delete_prefix(keys.job_prefix(tenant, batch))
         raise
@@ -285,7 +285,7 @@ def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted
     for index in range(wanted.start // SHARD_LINES, num_shards(wanted.stop) if wanted else 0):
         first = index * SHARD_LINES
         lines = _shard(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
-        jobs = services.jobs.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
+        jobs = services.jobs.store.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
         for line, record in zip(lines, jobs, strict=True):
             yield _result(line, record, viewer).model_dump_json().encode() + b"\n"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 class IdentityError(Exception):
-    """A token opens nothing. The message is for whoever sent it."""
+    """A token opens nothing. The message is for its sender."""
 
 
 class TokenRefused(IdentityError):

@@ -1,7 +1,7 @@
 """The public keys of the issuer, as it publishes them (JWKS), read through the client that reaches no private network.
 
 A key that is not known is looked for at once, so that an issuer may change its keys at any time; but no more often than
-every half minute, whoever sends what. What was read stays good for a day if the issuer does not answer, and is renewed
+twice a minute for all callers. What was read stays good for a day if the issuer does not answer, and is renewed
 every ten minutes behind the requests, which do not wait for it.
 """
 
@@ -61,7 +61,7 @@ class SigningKeys:
         if known is not None and self._age_s() <= GOOD_S:
             return known
         if reading is not None:
-            # One reading for all that wait for it, whoever of them goes.
+            # One request for all that wait for it, also if some of them leave.
             await asyncio.shield(reading)
         if self._age_s() > GOOD_S:
             raise KeysUnavailable("the issuer of tokens does not tell its keys at the moment")

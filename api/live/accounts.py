@@ -34,7 +34,7 @@ class Account:
     is_over: bool = False
 
     def statement(self) -> StreamReport:
-        """What is to be told; fractions of a millisecond are told next time."""
+        """What to report; fractions of a millisecond are reported next time."""
         audio_ms, engine_ms = _whole_ms(self.audio_s), _whole_ms(self.engine_s)
         made = MadeSpeech(self.segments, self.characters, audio_ms, engine_ms)
         self.segments = self.characters = 0
@@ -65,7 +65,7 @@ class Accounts:
     _told: int = 0
 
     async def open(self, account: Account) -> None:
-        """Raises `QuotaExceeded` or `StoreUnavailable`. One that is over by then is told of as any other."""
+        """Raises `QuotaExceeded` or `StoreUnavailable`. A stream that has ended by then is reported as any other."""
         await self.ledger.open(account.tenant, account.stream)
         self._open[account.stream] = account
 

@@ -103,7 +103,7 @@ class WorkerLink:
         self._post(message)
 
     def leave(self, wire_id: str, *, is_over: bool) -> None:
-        """Nothing more of this stream is taken; unless it is over, the worker is told to stop."""
+        """Drops the rest of this stream; the worker gets an order to stop unless the stream has ended."""
         if self._passengers.pop(wire_id, None) is not None and not is_over:
             self.say(CancelStream(stream=wire_id))
 

@@ -289,7 +289,7 @@ class LiveSpeech:
         try:
             await self._resume(stream, reason)
         except Exception:
-            # Without this its reader would wait for ever.
+            # Without this its reader would never return.
             logger.exception("a live stream could not go on", extra={"stream": stream.id})
             stream.fail(WORKER_LOST, "the stream could not go on with another worker: an internal error")
 

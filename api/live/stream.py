@@ -123,7 +123,7 @@ class HeardStream:
     """Leaving it as a context manager ends it, wherever it is. For the event loop and one reader.
 
     outcome: "" while it goes on, then `done`, `cancelled` or the code with which it broke. `attempts` without a sample:
-    places at which it was tried in vain.
+    workers that had no room.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class HeardStream:
         self._end("cancelled")
 
     def fail(self, code: str, detail: str) -> None:
-        """It breaks: its reader is told behind what is there already."""
+        """It breaks: its reader gets the error after the audio that is already there."""
         if not self.is_over:
             self._problem = LiveBroken(code, detail)
             self._end(code)

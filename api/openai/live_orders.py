@@ -27,7 +27,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
 
     Raises a `HttpProblem` or a `StorageError`, as a job's submission does.
     """
-    services.live.refuse_newcomers()
+    services.live.speech.refuse_newcomers()
     cards = _cards(services, order)
     request = with_consent(services.settings, job_request(order, spoken_names(services, tenant, order, cards)))
     try:
@@ -49,7 +49,7 @@ def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usua
 def _cards(services: ApiServices, order: SpeechOrder) -> Sequence[ModelCard]:
     """The models are those that the workers of live speech were last seen with, and Redis is not asked for them; but
     for a name that was not there then."""
-    recent = services.recent_models.list()
+    recent = services.live.recent_models.list()
     known = {card.name for card in recent}
     name = order.model if order.model is None or order.model in known else services.settings.aliases.model(order.model)
     is_known = bool(known) if name is None else name in known

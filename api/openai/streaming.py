@@ -70,7 +70,7 @@ async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOr
     is_strict = services.settings.strict_speech
     wanted, wish = await run_sync(lambda: without_what_cannot_be(order, look_up, is_strict=is_strict))
     try:
-        stream = await services.live.open(tenant, wanted, caller_key() or "")
+        stream = await services.live.speech.open(tenant, wanted, caller_key() or "")
         with _ended_by_error(stream):
             chunks = stream.chunks()
             first = await anext(chunks, None)
@@ -134,7 +134,7 @@ async def _pieces(
 async def _encoded(services: ApiServices, encoder: SpeechEncoder, pcm: bytes, *, is_heavy: bool) -> bytes:
     if not is_heavy:
         return encoder.add(pcm)
-    return await run_sync(encoder.add, pcm, limiter=services.live_encoders)
+    return await run_sync(encoder.add, pcm, limiter=services.live.encoders)
 
 
 async def _events(wish: Wish, stream: HeardStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:

@@ -44,7 +44,7 @@ def accept(
     api_url: str,
     is_async: bool,  # noqa: FBT001 - what the header says, passed on
 ) -> Accepted:
-    if key and (replayed := find_response(services.jobs, tenant, key)):
+    if key and (replayed := find_response(services.jobs.store, tenant, key)):
         return Accepted(replayed, replayed=True)
     return without_what_cannot_be(
         order,
@@ -101,7 +101,7 @@ async def ended(services: ApiServices, records: Sequence[JobRecord], receive: Re
 
 def cancel(services: ApiServices, record: JobRecord) -> None:
     try:
-        services.tickets.send(services.jobs.cancel(record.tenant, record.id).tickets)
+        services.tickets.send(services.jobs.store.cancel(record.tenant, record.id).tickets)
     except StateConflict:
         # It ended by itself meanwhile, and the client has gone.
         return
@@ -139,7 +139,7 @@ def _findings(services: ApiServices, record: JobRecord) -> list[str]:
     """Names of what was found in segments that were kept all the same, each once."""
     if not record.segments.flagged:
         return []
-    results = services.jobs.segment_results(record.tenant, record.id)
+    results = services.jobs.store.segment_results(record.tenant, record.id)
     return list(dict.fromkeys(flag for result in results for flag in result.flags))
 
 

@@ -109,7 +109,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
 """What does not follow from an operation's path, method and body, by its operationId."""
 
 _FORGETTING = ("/v1/jobs/{", "/v1/batches/{", "/v1/voices/{", "/v1/webhook-endpoints/{")
-"""Below these something can have been deleted, which is told for a while."""
+"""Paths where a deleted resource answers 410 for a while."""
 
 
 def refusals(path: str, method: str, operation: Mapping[str, Any]) -> Refusals:

@@ -41,7 +41,7 @@ WorkerName = Annotated[str, Depends(_worker_name)]
 @router.get("/workers", response_model=WorkerList)
 def list_workers(tenant: Tenant, services: Services) -> WorkerList:
     """Every worker process that was heard of in the last minute."""
-    return WorkerList(data=tuple(worker_view(each) for each in services.worker_registry.list()))
+    return WorkerList(data=tuple(worker_view(each) for each in services.operators.worker_registry.list()))
 
 
 @router.post("/workers/{name}/drain", status_code=202, response_model=WorkerView)
@@ -59,7 +59,7 @@ def undrain_worker(tenant: Tenant, services: Services, name: WorkerName) -> Work
 @router.get("/queues", response_model=QueueList)
 def list_queues(tenant: Tenant, services: Services) -> QueueList:
     """What waits for which workers, and for how long."""
-    overview, workers = services.queue_overviews.read(), services.worker_registry.list()
+    overview, workers = services.operators.queue_overviews.read(), services.operators.worker_registry.list()
     queues = [*overview.queues, *_queues_of_idle(overview, workers)]
     return QueueList(
         data=tuple(queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues),
@@ -72,18 +72,18 @@ def get_fleet_history(
     tenant: Tenant, services: Services, minutes: Annotated[int, Query(ge=1, le=MOST_MINUTES)] = MOST_MINUTES
 ) -> FleetHistory:
     """How the fleet was, minute by minute, over the last day."""
-    return FleetHistory(data=services.fleet_history.read(minutes))
+    return FleetHistory(data=services.operators.fleet_history.read(minutes))
 
 
 def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerView:
     try:
         if is_draining:
-            services.worker_registry.drain(name)
+            services.operators.worker_registry.drain(name)
         else:
-            services.worker_registry.undrain(name)
+            services.operators.worker_registry.undrain(name)
     except WorkerUnknown as error:
         raise problem("not_found", str(error)) from error
-    listed = next((each for each in services.worker_registry.list() if each.report.name == name), None)
+    listed = next((each for each in services.operators.worker_registry.list() if each.report.name == name), None)
     if listed is None:
         raise problem("not_found", f"worker {name!r} is not here; the wish is forgotten only after a week")
     return worker_view(listed)

@@ -41,7 +41,7 @@ def post_key(tenant: Tenant, services: Services, body: JsonBytes) -> NewApiKey:
     """A new key for a tenant, who need not exist before. Its secret is in this answer and nowhere else."""
     order = parse_body(KeyOrder, body)
     scopes = frozenset(Scope(scope) for scope in order.scopes)
-    made = services.api_keys.create(TenantId(order.tenant), order.name, scopes, _future_ms(order.expires_at))
+    made = services.access.api_keys.create(TenantId(order.tenant), order.name, scopes, _future_ms(order.expires_at))
     return NewApiKey(**_view(made.record).model_dump(), secret=made.secret)
 
 
@@ -49,13 +49,13 @@ def post_key(tenant: Tenant, services: Services, body: JsonBytes) -> NewApiKey:
 def list_keys(tenant: Tenant, services: Services, parameters: Annotated[KeyListQuery, Query()]) -> ApiKeyList:
     """Every key, the oldest first; those that are over too."""
     wanted = None if parameters.tenant is None else TenantId(parameters.tenant)
-    return ApiKeyList(data=tuple(_view(record) for record in services.api_keys.list(wanted)))
+    return ApiKeyList(data=tuple(_view(record) for record in services.access.api_keys.list(wanted)))
 
 
 @router.delete("/{key_id}", status_code=204)
 def revoke_key(tenant: Tenant, services: Services, key_id: Annotated[KeyId, Depends(_key_id)]) -> None:
     """From this answer on the key opens nothing."""
-    services.api_keys.revoke(key_id)
+    services.access.api_keys.revoke(key_id)
 
 
 def _view(record: ApiKey) -> ApiKeyView:

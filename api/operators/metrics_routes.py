@@ -40,7 +40,9 @@ async def _may_scrape(request: Request, services: Services) -> None:
 )
 def metrics(services: Services, allowed: Annotated[None, Depends(_may_scrape)]) -> Response:
     """Prometheus' text format, version 0.0.4. Names and units: docker/prometheus/METRICS.md."""
-    fleet = FleetMetrics(services.queue_overviews, services.worker_registry, services.settings.tenant_classes)
+    fleet = FleetMetrics(
+        services.operators.queue_overviews, services.operators.worker_registry, services.settings.tenant_classes
+    )
     return Response(generate_latest(_Both(SnapshotCollector(fleet.measure))), media_type=CONTENT_TYPE)
 
 

@@ -33,19 +33,19 @@ def put_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTe
     order = parse_body(QuotaOrder, body)
     audio_ms = None if order.audio_s is None else order.audio_s * 1000
     own = OwnQuotas(jobs=order.jobs, audio_ms=audio_ms, voices=order.voices)
-    services.quotas.set_own(tenant_name, own)
+    services.operators.quotas.set_own(tenant_name, own)
     return _view(services, tenant_name)
 
 
 @router.delete("/v1/admin/tenants/{tenant_name}/quotas", status_code=204)
 def delete_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant) -> None:
     """From now on the tenant has the limits of all. Repeating it is no error."""
-    services.quotas.set_own(tenant_name, OwnQuotas())
+    services.operators.quotas.set_own(tenant_name, OwnQuotas())
 
 
 def _view(services: ApiServices, tenant: TenantId) -> QuotaView:
-    own = services.quotas.own(tenant)
-    in_force, held = services.quotas.in_force(own), services.quotas.held(tenant)
+    own = services.operators.quotas.own(tenant)
+    in_force, held = services.operators.quotas.in_force(own), services.operators.quotas.held(tenant)
     return QuotaView(tenant=tenant, limits=_amounts(in_force), own=_amounts(own), held=_amounts(held))
 
 

@@ -47,7 +47,7 @@ def list_dead_letters(
     """Items that were given up, the newest first: the last ten thousand or so."""
     if parameters.cursor is not None and not _ENTRY.fullmatch(parameters.cursor):
         raise invalid_field("/cursor", "not_a_cursor", "must be a next_cursor of this list")
-    found = services.dead_letters.list(parameters.cursor, parameters.limit + 1)
+    found = services.operators.dead_letters.list(parameters.cursor, parameters.limit + 1)
     shown, has_more = found[: parameters.limit], len(found) > parameters.limit
     return DeadLetterList(
         data=tuple(_dead_letter(each) for each in shown),
@@ -60,7 +60,7 @@ def list_dead_letters(
 def forget_dead_letter(tenant: Tenant, services: Services, entry: Annotated[str, Depends(_entry)]) -> None:
     """Somebody has seen to it: the entry goes; its job stays as it is."""
     try:
-        services.dead_letters.forget(entry)
+        services.operators.dead_letters.forget(entry)
     except DeadLetterUnknown as error:
         raise problem("not_found", str(error)) from error
 
@@ -72,7 +72,7 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
     Takes about a millisecond for 40 unfinished jobs.
     """
     try:
-        return _audit(services.audit_log.note(services.jobs.audit_counters()))
+        return _audit(services.operators.audit_log.note(services.jobs.store.audit_counters()))
     except AuditOvertaken as error:
         raise problem("state_conflict", "another audit began meanwhile; its result counts") from error
 

@@ -45,7 +45,7 @@ def get_tenant_usage(
 
 def _answer(services: ApiServices, tenant: TenantId, parameters: UsageQuery) -> UsageReport | Response:
     first, last = _days(parameters)
-    found = services.usage.read(tenant, first, last)
+    found = services.operators.usage.read(tenant, first, last)
     rows = _rows(found, parameters.group_by)
     if parameters.format == "csv":
         return Response(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import redis
 from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
+from redis.asyncio import Redis as AsyncRedis
 
 from api.http.connection_shares import ConnectionShares
 from api.http.open_sockets import OpenSockets
@@ -38,7 +39,6 @@ from storage.queue.model_registry import ModelRegistry
 from storage.queue.overview import QueueOverviews
 from storage.queue.recent_models import RecentModels
 from storage.queue.worker_registry import WorkerRegistry
-from storage.queue.worker_slots import WorkerSlots
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import Journal
 from storage.recovery.state_guard import StateGuard
@@ -78,48 +78,75 @@ REQUEST_THREADS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class ApiServices:
-    settings: ApiSettings
-    redis: redis.Redis
-    jobs: JobStore
+class JobServices:
+    """Jobs after they were accepted: read, followed, listened to, changed."""
+
+    store: JobStore
     control: JobControl
     segments: SegmentReader
     plans: PlanCache
     chapter_files: ChapterFileCache
     events: EventFeeds
-    jobs_together: JobsTogether
+    together: JobsTogether
+    encoders: CapacityLimiter
+
+
+@dataclass(frozen=True, slots=True)
+class LiveServices:
+    """Live speech, and the connections that stay open."""
+
+    speech: LiveSpeech
+    encoders: CapacityLimiter
+    recent_models: RecentModels
+    shares: ConnectionShares
+    sockets: OpenSockets
+
+
+@dataclass(frozen=True, slots=True)
+class AccessServices:
+    """Who may ask, how often, and what was answered to the same request before."""
+
     callers: CallerGate
     api_keys: ApiKeyStore
     identities: Identities | None
     idempotent_responses: IdempotentResponses
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorServices:
+    """Workers, queues, quotas, repairs and readiness."""
+
     quotas: QuotaStore
     usage: UsageLedger
-    artifacts: ArtifactStore
-    tickets: TicketQueue
-    models: ModelRegistry
-    recent_models: RecentModels
-    worker_slots: WorkerSlots
     worker_registry: WorkerRegistry
     queue_overviews: QueueOverviews
     fleet_history: FleetHistoryStore
     guard: StateGuard
     dead_letters: DeadLetters
     audit_log: AuditLog
-    intake: JobIntake
+    probes: CapacityLimiter
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServices:
+    settings: ApiSettings
+    redis: redis.Redis
+    artifacts: ArtifactStore
+    tickets: TicketQueue
+    models: ModelRegistry
     voices: VoiceStore
     webhooks: WebhookServices
-    encoders: CapacityLimiter
-    live_encoders: CapacityLimiter
-    probes: CapacityLimiter
-    live: LiveSpeech
-    shares: ConnectionShares
-    sockets: OpenSockets
+    intake: JobIntake
+    jobs: JobServices
+    live: LiveServices
+    access: AccessServices
+    operators: OperatorServices
 
     async def drain(self, is_hurried: Callable[[], bool]) -> None:
-        """Before the server stops: no speech begins any more, what is spoken is heard, and sockets are told goodbye."""
-        self.sockets.stop()
-        await self.live.drain(is_hurried)
-        await self.sockets.emptied(GOODBYES_S)
+        """Before the server stops: accept no new speech, let streams end, and close WebSockets."""
+        self.live.sockets.stop()
+        await self.live.speech.drain(is_hurried)
+        await self.live.sockets.emptied(GOODBYES_S)
 
 
 @asynccontextmanager
@@ -131,78 +158,101 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     artifacts = open_artifacts(settings, FOR_REQUESTS)
     current_default_thread_limiter().total_tokens = REQUEST_THREADS + FOR_REQUESTS.places
     journal = Journal(artifacts, settings.key_prefix)
-    worker_registry = WorkerRegistry(client, settings.key_prefix)
-    recent_models = RecentModels(client, settings.key_prefix)
-    streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
+    workers = WorkerRegistry(client, settings.key_prefix)
     try:
-        patience = LivePatience(
-            resume_s=settings.live_resume_s,
-            drain_s=settings.live_drain_s,
-            lateness_s=settings.live_lateness_s,
-            slowest_pace=settings.live_slowest_pace,
-        )
-        live_speech = open_live(
-            worker_registry, recent_models, streams, settings.tls_files, patience, settings.class_of
-        )
-        async with live_speech as live, open_event_feeds(event_client, settings.key_prefix) as events:
-            jobs = JobStore(
-                client, settings.key_prefix, admission_limits(settings), accept_replicas=settings.accept_replicas
-            )
-            intake = JobIntake(
-                settings=settings,
-                models=ModelRegistry(client, settings.key_prefix),
-                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices),
-                pronunciations=PronunciationStore(client, settings.key_prefix),
-                webhooks=open_webhooks(
-                    WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
-                ),
-                recordings=Recordings(safe_client()),
-                artifacts=artifacts,
-                jobs=jobs,
-                queue_positions=QueuePositions(client, settings.key_prefix, accept_replicas=settings.accept_replicas),
-                journal=journal,
-                tickets=tickets,
-            )
-            shares = ConnectionShares(settings.max_connections)
+        async with (
+            _open_live(settings, client, event_client, workers) as live,
+            open_event_feeds(event_client, settings.key_prefix) as events,
+        ):
+            intake = _intake(settings, client, artifacts, journal, tickets)
             yield ApiServices(
                 settings=settings,
                 redis=client,
-                jobs=jobs,
-                control=JobControl(client, settings.key_prefix, admission_limits(settings)),
-                segments=SegmentReader(client, settings.key_prefix),
-                plans=PlanCache(artifacts),
-                chapter_files=ChapterFileCache(artifacts),
-                events=events,
-                jobs_together=JobsTogether(jobs, intake.queue_positions),
-                callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
-                api_keys=ApiKeyStore(client, settings.key_prefix),
-                identities=open_identities(settings.token_rules, safe_client(settings.oidc_allow_private)),
-                idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
-                quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
-                usage=UsageLedger(client, settings.key_prefix),
                 artifacts=artifacts,
                 tickets=tickets,
                 models=intake.models,
-                recent_models=recent_models,
-                worker_slots=WorkerSlots(client, settings.key_prefix),
-                worker_registry=worker_registry,
-                queue_overviews=QueueOverviews(client, settings.key_prefix),
-                fleet_history=FleetHistoryStore(client, settings.key_prefix),
-                guard=StateGuard(client, artifacts, settings.key_prefix),
-                dead_letters=DeadLetters(client, settings.key_prefix),
-                audit_log=AuditLog(client, settings.key_prefix),
-                intake=intake,
                 voices=intake.voices,
                 webhooks=intake.webhooks,
-                encoders=CapacityLimiter(MAX_ENCODERS),
-                live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),
-                probes=CapacityLimiter(MAX_PROBES),
+                intake=intake,
+                jobs=_jobs(settings, client, intake, events),
                 live=live,
-                shares=shares,
-                sockets=OpenSockets(shares),
+                access=AccessServices(
+                    callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
+                    api_keys=ApiKeyStore(client, settings.key_prefix),
+                    identities=open_identities(settings.token_rules, safe_client(settings.oidc_allow_private)),
+                    idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
+                ),
+                operators=_operators(settings, client, artifacts, workers),
             )
     finally:
         await to_thread.run_sync(journal.close)
         tickets.close()
         await event_client.aclose()
         client.close()
+
+
+@asynccontextmanager
+async def _open_live(
+    settings: ApiSettings, client: redis.Redis, event_client: AsyncRedis, workers: WorkerRegistry
+) -> AsyncGenerator[LiveServices]:
+    recent_models = RecentModels(client, settings.key_prefix)
+    streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
+    patience = LivePatience(
+        resume_s=settings.live_resume_s,
+        drain_s=settings.live_drain_s,
+        lateness_s=settings.live_lateness_s,
+        slowest_pace=settings.live_slowest_pace,
+    )
+    shares = ConnectionShares(settings.max_connections)
+    async with open_live(workers, recent_models, streams, settings.tls_files, patience, settings.class_of) as speech:
+        yield LiveServices(speech, CapacityLimiter(MAX_LIVE_ENCODERS), recent_models, shares, OpenSockets(shares))
+
+
+def _intake(
+    settings: ApiSettings, client: redis.Redis, artifacts: ArtifactStore, journal: Journal, tickets: TicketQueue
+) -> JobIntake:
+    prefix = settings.key_prefix
+    replicas = settings.accept_replicas
+    return JobIntake(
+        settings=settings,
+        models=ModelRegistry(client, prefix),
+        voices=VoiceStore(client, prefix, settings.quota_voices),
+        pronunciations=PronunciationStore(client, prefix),
+        webhooks=open_webhooks(WebhookStore(client, prefix), WebhookQueue(client, prefix), settings),
+        recordings=Recordings(safe_client()),
+        artifacts=artifacts,
+        jobs=JobStore(client, prefix, admission_limits(settings), accept_replicas=replicas),
+        queue_positions=QueuePositions(client, prefix, accept_replicas=replicas),
+        journal=journal,
+        tickets=tickets,
+    )
+
+
+def _jobs(settings: ApiSettings, client: redis.Redis, intake: JobIntake, events: EventFeeds) -> JobServices:
+    return JobServices(
+        store=intake.jobs,
+        control=JobControl(client, settings.key_prefix, admission_limits(settings)),
+        segments=SegmentReader(client, settings.key_prefix),
+        plans=PlanCache(intake.artifacts),
+        chapter_files=ChapterFileCache(intake.artifacts),
+        events=events,
+        together=JobsTogether(intake.jobs, intake.queue_positions),
+        encoders=CapacityLimiter(MAX_ENCODERS),
+    )
+
+
+def _operators(
+    settings: ApiSettings, client: redis.Redis, artifacts: ArtifactStore, workers: WorkerRegistry
+) -> OperatorServices:
+    prefix = settings.key_prefix
+    return OperatorServices(
+        quotas=QuotaStore(client, quotas_of(settings), prefix),
+        usage=UsageLedger(client, prefix),
+        worker_registry=workers,
+        queue_overviews=QueueOverviews(client, prefix),
+        fleet_history=FleetHistoryStore(client, prefix),
+        guard=StateGuard(client, artifacts, prefix),
+        dead_letters=DeadLetters(client, prefix),
+        audit_log=AuditLog(client, prefix),
+        probes=CapacityLimiter(MAX_PROBES),
+    )

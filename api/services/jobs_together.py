@@ -63,7 +63,7 @@ class JobsTogether:
             batch = {asked: self._asked.pop(asked) for asked in tuple(self._asked)[:BATCH]}
             try:
                 found = await run_sync(self._read, tuple(batch))
-            except Exception as error:  # noqa: BLE001 - the askers' own: one that is told nothing waits for ever
+            except Exception as error:  # noqa: BLE001 - passed to the callers, which would wait without end
                 for answer in batch.values():
                     answer.set_exception(error)
                     # Its asker may have gone.

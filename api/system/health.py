@@ -45,12 +45,12 @@ async def is_ready(services: Services, response: Response) -> schemas.Readiness:
 
     A model is not needed, but its name is listed.
 
-    503 too once the process is told to stop, while live streams go on.
+    503 also after SIGTERM, while live streams continue.
     """
     threads = await _threads()
     store = await _store(services)
     # In threads that are kept for this: the others may be what is missing.
-    readiness = await run_sync(_readiness, services, threads, store, limiter=services.probes)
+    readiness = await run_sync(_readiness, services, threads, store, limiter=services.operators.probes)
     response.status_code = 200 if readiness.status == "ready" else 503
     return readiness
 
@@ -66,7 +66,7 @@ async def _threads() -> Literal["ok", "busy"]:
 
 async def _store(services: ApiServices) -> Literal["ok", "unavailable"]:
     with move_on_after(STORE_WAIT_S):
-        return await run_sync(_checked, services, limiter=services.probes, abandon_on_cancel=True)
+        return await run_sync(_checked, services, limiter=services.operators.probes, abandon_on_cancel=True)
     logger.warning("the store is unavailable", extra={"error": f"no answer within {STORE_WAIT_S:.0f} s"})
     return "unavailable"
 
@@ -76,7 +76,9 @@ def _readiness(
 ) -> schemas.Readiness:
     models = _models(services)
     down = tasks_down()
-    is_whole = models is not None and store == "ok" and threads == "ok" and not down and not services.live.is_stopping
+    is_whole = (
+        models is not None and store == "ok" and threads == "ok" and not down and not services.live.speech.is_stopping
+    )
     return schemas.Readiness(
         status="ready" if is_whole else "unavailable",
         redis="unavailable" if models is None else "ok",
@@ -100,7 +102,7 @@ def _models(services: ApiServices) -> list[str] | None:
 def _claims(services: ApiServices) -> Literal["open", "held"] | None:
     """What is held is no reason to refuse jobs: they wait as they do for a worker."""
     try:
-        return "open" if services.guard.held() is None else "held"
+        return "open" if services.operators.guard.held() is None else "held"
     except StoreUnavailable as error:
         logger.warning("redis is unavailable", extra={"error": str(error)})
         return None

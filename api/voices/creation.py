@@ -168,7 +168,7 @@ def _missing_source() -> HttpProblem:
 
 
 def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> None:
-    """Before a recording is decoded in vain; the store decides."""
+    """Saves decoding a recording that the store would reject."""
     if speaker := built_in_speaker(name, services.models.list()):
         raise name_taken(f"{speaker!r} is a built-in voice")
     if found := services.voices.find(tenant, name):

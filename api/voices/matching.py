@@ -102,7 +102,7 @@ def _cloning_model(name: str, cards: Sequence[ModelCard], cloning: Sequence[Mode
 def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     """The model of this name; without one, the model that a worker announced last. Raises a `HttpProblem`.
 
-    A model whose workers are gone while others serve is refused: its queue may wait for ever.
+    A model whose workers are gone while others serve is refused: its queue may never be served.
     """
     if not cards:
         raise no_model()

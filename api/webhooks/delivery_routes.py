@@ -95,7 +95,7 @@ def list_job_deliveries(tenant: Tenant, services: Services, job_id: KnownJobId) 
     data = [shown_delivery(each) for each in services.webhooks.store.job_deliveries(tenant, job_id)]
     if not data:
         # No webhook was sent, or there is no such job.
-        services.jobs.get(tenant, job_id)
+        services.jobs.store.get(tenant, job_id)
     return schemas.WebhookDeliveryList(data=tuple(data), next_cursor=None, has_more=False)
 
 

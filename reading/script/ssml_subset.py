@@ -108,7 +108,7 @@ SSML_SUBSET = (
     _refused("desc", Lenient.SILENT, "it belongs to <audio>, which is refused"),
     _refused("meta", Lenient.SILENT, "use `metadata` of the job"),
     _refused("mstts:backgroundaudio", Lenient.SKIPPED, "recordings are not mixed in"),
-    _refused("mstts:viseme", Lenient.SKIPPED, "nothing is told of a mouth"),
+    _refused("mstts:viseme", Lenient.SKIPPED, "visemes are not supported"),
 )
 
 SSML_ELEMENTS = {element.name: element for element in SSML_SUBSET}

@@ -2,7 +2,7 @@
 
 Paragraphs end at blank lines and where a block of the script ends. A sentence is a segment, or sentences are packed
 towards a target length, never across paragraphs, voices or explicit pauses; headings stay by themselves. How sentences
-are found is in `sentences`, how those that are too long are cut in `cutting`, and what becomes of a paragraph
+are found is in `sentences`, how those that are too long are cut in `cutting`, and what happens to a paragraph
 of a word or two in `stretches`.
 """
 

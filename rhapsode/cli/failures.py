@@ -88,7 +88,7 @@ def status_of(interrupt: KeyboardInterrupt) -> int:
 
 
 def _leave_standard_output() -> None:
-    """Who is told no file's name could not write there. The interpreter would try once more on its way out."""
+    """Without a file name, standard output cannot be written. The interpreter would try once more on its way out."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -30,7 +30,7 @@ class JobField:
     """What an option is in a job, beside typer's own words in its annotation.
 
     path: its names, `sampling.top_k`. is_time: a time in this machine's zone, unless it has one. is_by_hand: the
-    command says it itself, and only what is wrong with it is told under the option's name. wanted: what a value has to
+    command says it itself, and an error names the option. wanted: what a value has to
     be, "between 1 and 1000".
     """
 

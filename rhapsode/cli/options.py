@@ -28,9 +28,7 @@ DataDirOption = Annotated[
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR|NAME", help="Qwen3-TTS 12 Hz checkpoint, or a pulled model. Default: the included small voice."
-    ),
+    typer.Option(metavar="DIR|NAME", help="Qwen3-TTS 12 Hz checkpoint, pulled model, small_voice or kokoro (default)."),
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -93,10 +91,11 @@ def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
 
 
 def choose_folder(given: Path, data_dir: DataDir) -> Path:
-    """The folder, or that of the pulled model of this name, as an absolute path. Raises `Misuse`, `ModelNotPulled`."""
+    """The folder, or that of the model of this name, as an absolute path. Raises `Misuse`, `ModelNotPulled`."""
     from rhapsode.stack.models import checkpoint_named
+    from worker.engine.kokoro.files import PACKAGED
 
-    folder = Path(checkpoint_named(str(given), data_dir))
+    folder = PACKAGED.get(str(given)) or Path(checkpoint_named(str(given), data_dir))
     if not folder.is_dir():
         raise Misuse(f"{given} is not a folder")
     return folder.resolve()

@@ -32,6 +32,6 @@ def begin(part: PartFile, response: httpx.Response) -> bool:
 
 
 def continues(part: PartFile, response: httpx.Response) -> bool:
-    """Whether the body goes on where the file ends, so that a connection that breaks was not in vain."""
+    """Whether the body goes on where the file ends, so that a broken connection costs nothing."""
     given = response.headers.get("content-range", "")
     return response.status_code == _PARTIAL_CONTENT and given.startswith(f"bytes {part.num_bytes}-")

@@ -44,7 +44,7 @@ class RequestBody(BaseModel):
 
 
 FIRST_FAULT_ALONE = True
-"""`fail_fast` of a list of thousands of objects: the faults of the first that has any are told, and no other is looked
+"""`fail_fast` of a list of thousands of objects: the faults of the first invalid one are reported; no other is looked
 at. With the faults of all, a refusal of 6 MB took a gigabyte and a quarter of a minute."""
 
 

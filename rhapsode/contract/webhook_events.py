@@ -25,7 +25,7 @@ FINAL_JOB_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired
 """What a receiver gets that chose nothing."""
 
 BATCH_EVENTS = ("batch.completed",)
-"""Of a batch nothing else is told: its jobs tell of themselves."""
+"""A batch sends no other event; its jobs send their own."""
 
 OTHER_EVENTS = (
     "voice.created",

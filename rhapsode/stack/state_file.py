@@ -20,7 +20,7 @@ from rhapsode.stack.process_identity import start_mark
 
 
 class Lifetime(enum.StrEnum):
-    """How long a stack stays: until it is told to stop, or as long as the command that started it."""
+    """How long a stack runs: until it is stopped, or as long as the command that started it."""
 
     SERVER = "server"
     COMMAND = "command"

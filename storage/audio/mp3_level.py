@@ -16,7 +16,7 @@ _QUIETER_BELOW_KBPS = ((192, 0.95), (224, 0.97), (256, 0.98))
 
 
 def lame_scale(bitrate_kbps: int) -> float:
-    """What LAME multiplies samples by at this bitrate, if it is told nothing."""
+    """LAME's default scale of samples at this bitrate."""
     return next((scale for below, scale in _QUIETER_BELOW_KBPS if bitrate_kbps < below), 1.0)
 
 

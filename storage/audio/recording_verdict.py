@@ -49,7 +49,7 @@ class RefusalCode(enum.StrEnum):
 
 
 class RecordingRefused(Exception):
-    """The recording cannot become a voice; `detail` is a sentence for whoever sent it."""
+    """The recording cannot become a voice; `detail` is a sentence for its sender."""
 
     def __init__(self, code: RefusalCode, detail: str) -> None:
         super().__init__(f"{code}: {detail}")

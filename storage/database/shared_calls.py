@@ -65,7 +65,7 @@ class SharedCalls:
             together += self._taken(len(self._waiting))
             answers = [error] * len(together)
         finally:
-            # Should this thread be ended by something else, the others are told that their calls may be lost.
+            # If something else ends this thread, the others get an error: their calls may be lost.
             lost = [RedisConnectionError("broken off")] * (len(together) - len(answers))
             for each, answer in zip(together, [*answers, *lost], strict=True):
                 each.tell(answer)

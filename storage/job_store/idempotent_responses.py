@@ -2,7 +2,7 @@
 
 For requests whose effect is not one function in Redis; jobs keep theirs in the one that makes them. A key belongs to a
 tenant.
-It is first taken by the request that carries it out, under a token; a repeat that comes meanwhile is told to wait.
+It is first taken by the request that carries it out, under a token; a repeat meanwhile gets 409 with Retry-After.
 Should its process die, the key is free again after `TAKEN_S`.
 """
 

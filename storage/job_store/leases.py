@@ -50,7 +50,7 @@ class ItemClaim:
 class Look:
     """One look of a worker for items. room: how many it can take, at least one. is_woken: whether a ticket sent it.
 
-    is_last: whether it looks no more if this is in vain; else it does soon, unless it has no room left.
+    is_last: whether it stops polling if this finds nothing; else it polls again soon, unless it has no room left.
     """
 
     queue: WorkQueue

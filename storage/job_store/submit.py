@@ -52,7 +52,7 @@ class JobSubmits(JobCalls):
         return submitted if submitted.replayed else replace(submitted, place=place)
 
     def find_response(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
-        """The job this key was used for, if any; `submit` decides, this only saves storing the text in vain."""
+        """The job this key was used for, if any; `submit` decides, this only saves storing the text."""
         with redis_errors_named():
             known = cast("str | None", self._redis.get(self._keys.idempotency(tenant, key_sha256(idempotency))))
         if known is None:

@@ -17,7 +17,7 @@ PIECE_BYTES = 16 * 1024
 def paced(read: Callable[[int], bytes], grace_s: float) -> Iterator[bytes]:
     """All there is to read, in pieces. Raises `StoreUnavailable` once `grace_s` more than the bytes may take is over.
 
-    Only the reading counts: whoever takes the pieces has time.
+    Only reading counts: the consumer may be slow.
     """
     num_bytes = 0
     spent_s = 0.0

@@ -156,7 +156,7 @@ class TicketQueue:
             return self._client
 
     def _reach_broker(self) -> redis.Redis:
-        """A thread that waited while another tried in vain does not try again."""
+        """A thread that waited while another one failed does not try again."""
         if time.monotonic() < self._rest_until:
             raise OperationalError("the broker was away a moment ago")
         try:

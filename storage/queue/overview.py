@@ -14,7 +14,7 @@ from storage.database.redis_errors import redis_errors_named
 from storage.recovery.audit_log import AuditRecord, decode_audit
 
 LOOKED_AT = 100
-"""Jobs of each queue and class, those that have waited longest, whose tenants are told."""
+"""Jobs of each queue and class, those that have waited longest, with their tenants."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What was refused, told once a second however much it is: whoever writes into the broker writes no log."""
+"""Rejected messages, logged once a second at most: a flood of the broker must not flood the log."""
 
 from __future__ import annotations
 

@@ -2,16 +2,16 @@
 
 A ticket tells nothing but that it is there. So none is handed on as it came: Celery gets a copy of the one that it
 composed itself. Nothing that a stranger put into the list is decoded further, run, or able to end the worker, which
-Celery would on messages with the wrong number of arguments, and then again on the same one, given back, for ever.
+Celery would on messages with the wrong number of arguments, and then again on the same one, given back, without end.
 
-What does not look like a ticket is thrown away where it lies, hundreds in one call: whoever fills a list holds nobody
+What does not look like a ticket is thrown away where it lies, hundreds in one call: a flooded list delays nobody
 up, and the janitor replaces what was a ticket after all.
 
 A broker that is there and refuses to write (its disk or its memory is full) is waited for. Celery takes such an answer
 for a fault of its own and ends the worker.
 
 A broker that is away, or whose host stands still, costs a worker no place: Celery leaves a ticket that it cannot
-acknowledge in its taker's hands for ever, and once all are so it reads no more, also from the broker that follows.
+acknowledge in its taker's hands without end, and once all are so it reads no more, also from the broker that follows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What every worker process says of itself every few seconds, and who of them shall claim nothing.
 
-For operators alone: nothing in the queue rests on it. A worker that is told to drain finishes what it holds, claims
+For operators alone: nothing in the queue rests on it. A draining worker finishes what it holds, claims
 nothing more and stays; the wish outlives its restarts, under its name.
 """
 

@@ -82,7 +82,7 @@ def _kept_running_in_thread(name: str, run: Callable[[], None], stop: threading.
         if stop.is_set():
             return
         with _down(name):
-            # Where it is told to stop meanwhile, it runs once more: it may have something to finish.
+            # After an order to stop it runs once more: it may have something to finish.
             stop.wait(RESTART_PAUSE_S)
 
 

@@ -54,7 +54,7 @@ class VoiceRecord:
     """A voice as Redis holds it.
 
     revision: 1 at first, one more with every new recording. ref_text: what the recording says, "" if unknown.
-    consent: of whoever is heard; None where nobody's recording was cloned (blends of consented voices carry theirs).
+    consent: of the speaker; None where no recording was cloned (blends of consented voices carry theirs).
     """
 
     id: VoiceId

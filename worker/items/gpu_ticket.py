@@ -37,7 +37,7 @@ MOST_CLAIMED = 16
 """Items of one look: a millisecond or two of the server's time, and a share that leaves others theirs."""
 
 PAUSE_S = 0.005
-"""From one look to the next; twice as long after each in vain. What becomes ready meanwhile is claimed together."""
+"""From one poll to the next; twice as long after each empty one. What becomes ready meanwhile is claimed together."""
 
 VAIN_LOOKS = 3
 """One behind the other, after which the worker waits for a ticket."""
@@ -68,7 +68,7 @@ class GpuTickets:
         self._threads.close()
 
     def _look_on(self, until_s: float) -> None:
-        # The first look is the last one if it is in vain: the ticket was one too many.
+        # The first poll is the last one if it finds nothing: the ticket was not needed.
         is_woken, in_vain = True, VAIN_LOOKS - 1
         while room := self._room(until_s):
             found = self._found(Look(self._services.queue, room, is_woken, is_last=in_vain + 1 == VAIN_LOOKS))

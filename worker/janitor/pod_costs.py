@@ -2,7 +2,7 @@
 
 Without it a ReplicaSet ends the youngest, however busy. A pod loses no item then (it drains, and hands back what is
 left) but time: up to `drainSeconds` in which a GPU finishes a few segments, and live streams that go on elsewhere. So
-who holds nothing goes first, and costs are told in tenths of a worker's slots, so that pods are not written every
+who holds nothing goes first, and costs are tenths of a worker's slots, so that pods are not written every
 second.
 """
 
@@ -118,7 +118,7 @@ class PodCosts:
             try:
                 self._pods.annotate(name, {ANNOTATION: str(cost)})
             except httpx.HTTPError as error:
-                # The others would wait for the same server; what was not told is told at the next round.
+                # The others would wait for the same server; the rest is written in the next round.
                 logger.warning("pods are not told what they cost", extra={"pod": name, "error": str(error)})
                 return
             self._told[name] = cost

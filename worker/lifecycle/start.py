@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
@@ -283,6 +284,7 @@ class WorkerProcess:
         registry = ModelRegistry(self._redis, self._settings.key_prefix)
         quality = self._quality_gate(engine.info, postprocessor)
         card = model_card(model, engine.info, quality.recognised_languages)
+        card = replace(card, notice=card.notice or self._settings.notice)
         if card.notice:
             logger.warning(card.notice)
         embeddings = engine.info.speaker_embeddings

@@ -96,8 +96,9 @@ def pause(pause_s: float, sample_rate_hz: int, behind: TrailingSilence) -> Pcm:
 
 
 def audible_windows(pcm: Pcm, window: int) -> np.typing.NDArray[np.bool_]:
-    """Of samples (n * window,), whether each window is."""
-    energy = np.square(pcm.reshape(-1, window), dtype=np.float64).mean(axis=1)
+    """Whether each window is; what does not fill the last one does not count."""
+    whole = pcm[: len(pcm) // window * window]
+    energy = np.square(whole.reshape(-1, window), dtype=np.float64).mean(axis=1)
     return energy >= AUDIBLE_RMS**2
 
 

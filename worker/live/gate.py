@@ -34,7 +34,7 @@ ENDLESS_SHARE, ENDLESS_S = 2.0, 4.0
 """Speech that lasts so many times as long as its text takes at most, and these seconds more, does not end."""
 
 UNKNOWN_VOICE_SHARE = 1.5
-"""A voice that was not measured, or that is told how to speak, may take so many times as long as others do."""
+"""A voice that was not measured, or that has an instruction, may take so many times as long as others do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ async def _hear_out(spoken: LiveSegment, heard: Heard) -> Heard:
 
 
 async def _take(spoken: LiveSegment, heard: Heard) -> tuple[Verdict, Heard]:
-    """In one piece, so that whoever hears some of it has all of it. Raises what the engine does."""
+    """In one piece, so that no listener gets only a part of it. Raises what the engine does."""
     end = heard[-1]
     assert isinstance(end, Future)  # noqa: S101  (`_hear_out` has waited for it)
     speech = end.result()

@@ -1,6 +1,6 @@
 """Let the worker of this container finish before it is stopped: `python -m worker.process.drain --wait 120`.
 
-For a supervisor that stops containers and may run a command in them beforehand. The worker is told to claim nothing
+For a supervisor that stops containers and may run a command in them beforehand. The worker is asked to claim nothing
 more; this returns when it holds nothing, with status 0, or when the time is over, with status 1. What it still holds
 then is handed back as with any stop.
 """

@@ -1,4 +1,4 @@
-"""A worker process tells the worker registry every two seconds what it does, and is told whether it shall claim
+"""A worker process tells the worker registry every two seconds what it does, and learns whether it shall claim
 nothing.
 """
 

@@ -1,6 +1,6 @@
 """A process that goes on as another: in its place, with its number, its log and its cores, and a fresh memory.
 
-For whoever watches it, it has not ended. So a worker that needs another model leaves as it always does, hands back what
+For its supervisor, it has not ended. So a worker that needs another model leaves as it always does, hands back what
 it holds, and becomes a worker of that model; no second way of starting one is needed, and nothing of the first is left.
 """
 

@@ -172,7 +172,7 @@ class Deliverer:
         try:
             return made_body(claimed.record)
         except Exception as error:
-            # A fault of ours must not be tried again every half minute for ever.
+            # A fault of ours must not be retried every half minute without end.
             logger.exception("delivery failed unexpectedly", extra={"delivery": claimed.record.id})
             return error
 

@@ -156,7 +156,7 @@ class HttpProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if not self._is_over and self._is_body_arriving():
-            # It was answered before it was whole. What still comes is thrown away, but not for ever.
+            # It was answered before it was complete. The rest is read and dropped, up to a limit.
             self._arrival = _Arrival(is_body=True, allowed_s=LINGER_S)
             self._keep_time()
 

@@ -11,7 +11,7 @@ from storage.runtime.observability.tracing import is_traced, span
 _HEADER = b"traceparent"
 _LONGEST = 128
 _QUIET = frozenset({"/livez", "/readyz", "/health", "/metrics"})
-"""Asked for every few seconds, and no part of anybody's story."""
+"""Polled every few seconds, so not worth a trace."""
 
 
 class RequestTraces:

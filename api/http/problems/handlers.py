@@ -53,7 +53,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 async def answered_error(request: Request, error: Exception) -> Response:
-    """Raises it again if it is of no kind that a caller is told of."""
+    """Raises it again if no problem describes it."""
     request_id = request_id_of(request.scope)
     problem = _problem(request, error)
     if problem is None:

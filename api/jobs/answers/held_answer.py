@@ -35,7 +35,7 @@ async def answer_at_its_end(
     stops. A client that goes meanwhile is answered nothing. A tenant that holds its share of the connections is
     answered at once.
     """
-    if record.state.is_terminal or not services.shares.has_room(record.tenant):
+    if record.state.is_terminal or not services.live.shares.has_room(record.tenant):
         return await run_sync(answer, lambda: JobNow(record, None))
     return _HeldAnswer(_Wait(services, record.tenant, record.id, wait_s, answer))
 
@@ -69,8 +69,8 @@ class _Wait:
         caller = PresentCaller(receive)
         try:
             with (
-                self._services.shares.held(self._tenant),
-                self._services.events.following(self._job_id, caller) as follower,
+                self._services.live.shares.held(self._tenant),
+                self._services.jobs.events.following(self._job_id, caller) as follower,
             ):
                 now = await followed_to_its_end(
                     self._services, follower, self._tenant, self._job_id, self._wait_s, caller

@@ -32,7 +32,7 @@ def requested_wait_s(prefer: str | None) -> int | None:
 
 async def wait_until_ended(services: ApiServices, record: JobRecord, wait_s: float) -> JobRecord:
     """The job once it has ended, or as it is when the time is over or the server stops."""
-    with services.events.following(record.id) as follower:
+    with services.jobs.events.following(record.id) as follower:
         seen = await followed_to_its_end(services, follower, record.tenant, record.id, wait_s)
     if seen is None:
         raise RuntimeError("a caller who is not watched has gone")
@@ -49,14 +49,16 @@ async def followed_to_its_end(
 ) -> JobNow | None:
     """As `wait_until_ended`; None once the caller has gone, with whom the follower sleeps."""
     deadline_s, is_silent = time.monotonic() + wait_s, False
-    while (left_s := deadline_s - time.monotonic()) > 0 and not services.events.is_stopping and not _has_gone(caller):
+    while (
+        (left_s := deadline_s - time.monotonic()) > 0 and not services.jobs.events.is_stopping and not _has_gone(caller)
+    ):
         if is_silent or await _is_told_to_have_ended(follower):
-            seen = await services.jobs_together.now(tenant, job_id)
+            seen = await services.jobs.together.now(tenant, job_id)
             # It may have been reopened since.
             if seen.record.state.is_terminal:
                 return seen
         is_silent = not await follower.wait(min(left_s, SILENCE_S))
-    return None if _has_gone(caller) else await services.jobs_together.now(tenant, job_id)
+    return None if _has_gone(caller) else await services.jobs.together.now(tenant, job_id)
 
 
 def _has_gone(caller: PresentCaller | None) -> bool:

@@ -47,7 +47,7 @@ def list_artifacts(
     parameters: Annotated[ArtifactListQuery, Query()],
 ) -> schemas.ArtifactList:
     """Empty until the job has succeeded. Files of chapters come behind those that the job itself shows."""
-    record = services.jobs.get(tenant, job_id)
+    record = services.jobs.store.get(tenant, job_id)
     viewer = JobViewer(services.artifacts, links, time.time())
     after = decode_cursor(parameters.cursor, _CURSOR)
     first = int(after.removeprefix("file ")) + 1 if after else 0
@@ -64,7 +64,7 @@ def list_artifacts(
 def get_artifact(asked: KnownAsked, job_id: KnownJobId, name: str) -> Response:
     """Leads to the object itself, by a link that needs no credentials for fifteen minutes."""
     services = asked.services
-    record = services.jobs.get(asked.tenant, job_id)
+    record = services.jobs.store.get(asked.tenant, job_id)
     artifact = find_file(services, record, name)
     viewer = JobViewer(services.artifacts, asked.links, time.time())
     location = viewer.download_url(record, artifact, URL_TTL_S)
@@ -86,7 +86,7 @@ def _listed(services: ApiServices, record: JobRecord) -> Iterator[ListedFile]:
     for listing in record.artifacts:
         if listing.type == CHAPTERS:
             try:
-                files = services.chapter_files.get(listing.key)
+                files = services.jobs.chapter_files.get(listing.key)
             except ArtifactMissing:
                 raise problem("not_found", f"{listing.name} of job {record.id} is not in the store any more") from None
             yield from ((file, as_artifact(file, listing)) for file in files)

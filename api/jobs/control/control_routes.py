@@ -46,20 +46,20 @@ def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJo
     change = parse_body(JobChange, body)
     if not change.model_fields_set:
         raise invalid_field("", "missing", "nothing is said that could be changed")
-    outcome = services.control.patch(tenant, job_id, _changes(change))
+    outcome = services.jobs.control.patch(tenant, job_id, _changes(change))
     return shown_job(services, links, outcome.job)
 
 
 @router.post("/{job_id}/pause", response_model=Job)
 def pause_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> Job:
     """Nothing more of the job is begun; what is being spoken is finished and kept. Repeating it is no error."""
-    return shown_job(services, links, services.jobs.pause(tenant, job_id).job)
+    return shown_job(services, links, services.jobs.store.pause(tenant, job_id).job)
 
 
 @router.post("/{job_id}/resume", response_model=Job)
 def resume_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> Job:
     """Go on with a paused job. Repeating it is no error."""
-    outcome = services.jobs.resume(tenant, job_id)
+    outcome = services.jobs.store.resume(tenant, job_id)
     services.tickets.send(outcome.tickets)
     return shown_job(services, links, outcome.job)
 
@@ -75,7 +75,7 @@ def retry_job(
     Repeating it is no error, and a job under way stays as it is. 409 for a job that has succeeded.
     """
     order = parse_body(RetryRequest, body) if body else RetryRequest()
-    outcome = services.control.retry(tenant, job_id, _overriding(order, services))
+    outcome = services.jobs.control.retry(tenant, job_id, _overriding(order, services))
     return _started(services, links, outcome, response)
 
 
@@ -102,7 +102,7 @@ def assemble_job(
     """
     order = parse_body(AssembleRequest, body) if body else AssembleRequest()
     idempotency = idempotency_key(idempotency_header, body, f"/v1/jobs/{job_id}/assemble")
-    record = services.jobs.get(tenant, job_id)
+    record = services.jobs.store.get(tenant, job_id)
     narration_of(record)
 
     def change(spec: NarrationSpec) -> NarrationSpec:
@@ -113,7 +113,7 @@ def assemble_job(
     cover = order.output.cover if order.output else None
     if cover is not None:
         copy_cover(services.artifacts, tenant, job_id, cover)
-    outcome = services.control.assemble(tenant, job_id, change, idempotency)
+    outcome = services.jobs.control.assemble(tenant, job_id, change, idempotency)
     return _started(services, links, outcome, response)
 
 

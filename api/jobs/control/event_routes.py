@@ -69,9 +69,9 @@ async def _following(
     """Whatever can be refused is refused here, while there is still a status to refuse it with."""
     if last_event_id and not _EVENT_ID.fullmatch(last_event_id):
         raise invalid_header("Last-Event-ID", "invalid_event_id", "is not an id of this stream")
-    record = await run_sync(services.jobs.get, tenant, job_id)
+    record = await run_sync(services.jobs.store.get, tenant, job_id)
     after = last_event_id or "0"
-    return Following(record, after, await services.events.begins_behind(record.id, after))
+    return Following(record, after, await services.jobs.events.begins_behind(record.id, after))
 
 
 @router.get("/{job_id}/events", response_class=Response, responses={200: {"content": _STREAMED}})
@@ -84,8 +84,8 @@ async def follow_job(
     `job.progress` that sums up what is missing (`detail.events_lost`). A job that was reopened after its end has a
     story with several ends; the stream ends with the last.
     """
-    if not services.shares.has_room(following.record.tenant):
-        raise services.shares.refusal()
+    if not services.live.shares.has_room(following.record.tenant):
+        raise services.live.shares.refusal()
     return EventStream(JobStream(services, EventMessages(following.record.id, links), following))
 
 
@@ -104,8 +104,8 @@ class JobStream:
         try:
             if self._following.has_lost:
                 yield self._shown.summary(record, self._following.after)
-            shares = self._services.shares
-            with shares.held(record.tenant), self._services.events.following(record.id, caller) as follower:
+            shares = self._services.live.shares
+            with shares.held(record.tenant), self._services.jobs.events.following(record.id, caller) as follower:
                 async for message in self._followed(follower, caller):
                     yield message
         except StoreUnavailable as error:
@@ -114,7 +114,7 @@ class JobStream:
 
     async def _followed(self, follower: Follower, caller: PresentCaller) -> AsyncGenerator[bytes]:
         after, read_s = self._following.after, time.monotonic()
-        while not (caller.has_gone or self._services.events.is_stopping):
+        while not (caller.has_gone or self._services.jobs.events.is_stopping):
             events = await follower.events(after)
             if events:
                 read_s = time.monotonic()
@@ -136,7 +136,7 @@ class JobStream:
 
     async def _logged(self, after: str) -> list[LoggedEvent]:
         """From the log itself, for the case that nothing tells of its events. A deleted job has no log."""
-        feeds, job_id = self._services.events, self._following.record.id
+        feeds, job_id = self._services.jobs.events, self._following.record.id
         events = await feeds.logged(job_id, after)
         self._has_ended = self._has_ended or (not events and await feeds.newest(job_id) is None)
         return events
@@ -151,6 +151,6 @@ class JobStream:
 
 def _has_ended(services: ApiServices, record: JobRecord) -> bool:
     try:
-        return services.jobs.get(record.tenant, record.id).state.is_terminal
+        return services.jobs.store.get(record.tenant, record.id).state.is_terminal
     except (JobGone, JobNotFound):
         return True

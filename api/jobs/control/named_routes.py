@@ -43,23 +43,23 @@ async def put_job(
     key = IdempotencyKey(f"PUT {job_id}", hashlib.sha256(body).hexdigest())
     token = uuid4().hex
     try:
-        created = await services.idempotent_responses.take(tenant, key, token)
+        created = await services.access.idempotent_responses.take(tenant, key, token)
     except IdempotencyMismatch:
         raise problem("state_conflict", f"{job_id} was created with another body") from None
     if created is not None:
-        record = await run_sync(services.jobs.get, tenant, job_id)
+        record = await run_sync(services.jobs.store.get, tenant, job_id)
         return job_answer(await run_sync(shown_job, services, links, record), 200, {"Location": links.job(job_id)})
     try:
         await run_sync(_clear, services, tenant, job_id)
         call = SubmissionCall(tenant, body, None, links.base, job_id)
         accepted = await run_sync(submit_narration, services.intake, call)
     except BaseException as error:
-        await services.idempotent_responses.free(tenant, key, token)
+        await services.access.idempotent_responses.free(tenant, key, token)
         if isinstance(error, IdempotencyMismatch):
             # Of another tenant, which is nobody's business.
             raise _taken(job_id) from None
         raise
-    await services.idempotent_responses.keep(tenant, key, token, KeptAnswer(202))
+    await services.access.idempotent_responses.keep(tenant, key, token, KeptAnswer(202))
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted)
     return await run_sync(accepted_answer, services, links, accepted)
@@ -74,7 +74,7 @@ def _check_time(job: JobId) -> None:
 def _clear(services: ApiServices, tenant: TenantId, job: JobId) -> None:
     """Refuse an id that is taken; remove what a creation left that died. Raises a `HttpProblem`, or `JobGone`."""
     try:
-        services.jobs.get(tenant, job)
+        services.jobs.store.get(tenant, job)
     except JobNotFound:
         services.artifacts.delete_prefix(job_prefix(tenant, job))
         return

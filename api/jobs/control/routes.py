@@ -76,8 +76,8 @@ def list_jobs(
     """The tenant's jobs, newest first unless asked otherwise; `metadata[name]=value` filters, too."""
     if parameters.batch_id is not None:
         # Of this tenant, or there is none.
-        services.jobs.get(tenant, JobId(parameters.batch_id))
-    page = services.jobs.list(tenant, job_query(parameters))
+        services.jobs.store.get(tenant, JobId(parameters.batch_id))
+    page = services.jobs.store.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
     waiting = waiting_of_each(services, page.jobs)
@@ -97,7 +97,7 @@ async def get_job(
     if wait_s is None:
         return await run_sync(_present_answer, asked, job_id, if_none_match)
     services = asked.services
-    record = await run_sync(services.jobs.get, asked.tenant, job_id)
+    record = await run_sync(services.jobs.store.get, asked.tenant, job_id)
     answer = partial(_waited_answer, services, asked.links, wait_s, if_none_match)
     return await answer_at_its_end(services, record, wait_s, answer)
 
@@ -105,7 +105,7 @@ async def get_job(
 @router.post("/{job_id}/cancel", response_model=schemas.Job)
 def cancel_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, response: Response) -> schemas.Job:
     """Stop a job; segments that are being spoken are dropped. Repeating it is no error."""
-    outcome = services.jobs.cancel(tenant, job_id)
+    outcome = services.jobs.store.cancel(tenant, job_id)
     services.tickets.send(outcome.tickets)
     # 202 while workers are still being told.
     response.status_code = 202 if outcome.job.state is JobState.CANCELLING else 200
@@ -117,8 +117,8 @@ def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
     """Forget a job that has ended, with everything it made. Repeating it is no error."""
     # The record first, so that nothing points at objects that are gone. If the store fails then, the caller's repeat
     # comes to the job's own folder again; where its destination was nobody knows any more but the sweep of orphans.
-    folders = folders_of(services.jobs, tenant, job_id)
-    services.jobs.delete(tenant, job_id)
+    folders = folders_of(services.jobs.store, tenant, job_id)
+    services.jobs.store.delete(tenant, job_id)
     for folder in folders:
         services.artifacts.delete_prefix(folder)
 
@@ -138,7 +138,7 @@ async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: Subm
 
 def _present_answer(asked: RequestContext, job: JobId, if_none_match: str | None) -> Response:
     """As the job is now: read and shown by one thread."""
-    record = asked.services.jobs.get(asked.tenant, job)
+    record = asked.services.jobs.store.get(asked.tenant, job)
     return _read_answer(asked.services, asked.links, JobNow(record, None), {}, if_none_match)
 
 

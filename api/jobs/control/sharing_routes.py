@@ -34,7 +34,7 @@ def share_artifact(
     Nothing is kept of it: deleting the job is what ends it sooner.
     """
     order = parse_body(ShareOrder, body) if body else ShareOrder()
-    record = services.jobs.get(tenant, job_id)
+    record = services.jobs.store.get(tenant, job_id)
     artifact = find_file(services, record, name)
     now_s = int(time.time())
     expires_s = now_s + order.expires_in_s

@@ -62,7 +62,7 @@ async def _hearing(
 ) -> Hearing:
     """Whatever can be refused is refused here, while there is still a status to refuse it with."""
     form = choose_format(accept)
-    record = await run_sync(services.jobs.get, tenant, job_id)
+    record = await run_sync(services.jobs.store.get, tenant, job_id)
     if not isinstance(record.spec, NarrationSpec) or record.spec.request.validate_only:
         raise problem("state_conflict", "this job makes no speech")
     pacing = Pacing.of(record.spec.request.output)
@@ -77,7 +77,7 @@ async def _hearing(
 
 def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, pacing: Pacing) -> Hearing:
     """What is known of the end: a WAV of known length says so."""
-    there = {result.index: result for result in services.jobs.segment_results(record.tenant, record.id)}
+    there = {result.index: result for result in services.jobs.store.segment_results(record.tenant, record.id)}
     segments = planned_segments(services, record)
     missing = [planned.index for planned in segments if planned.index not in there]
     first = min(there.values(), key=lambda result: result.index)
@@ -174,7 +174,7 @@ async def _encoded(
             rate_hz = segment.sample_rate_hz
             wanted = OutputFormat(type=form, bitrate_kbps=default_bitrate_kbps(form, rate_hz))
             encoder = live_encoder(wanted, rate_hz, outbox)
-        await run_sync(_encode, encoder, segment, limiter=services.encoders)
+        await run_sync(_encode, encoder, segment, limiter=services.jobs.encoders)
         yield outbox.take()
     if encoder is not None:
         encoder.finish()

@@ -43,7 +43,7 @@ def change_segment(
         seed=change.seed,
     )
     recast = None if member is None else _recasting(member)
-    return services.control.edit(tenant, viewer.record.id, index, edit, recast)
+    return services.jobs.control.edit(tenant, viewer.record.id, index, edit, recast)
 
 
 def change_sentence(
@@ -57,7 +57,7 @@ def change_sentence(
     edit = SegmentEdit(sentences=((number, change.text),))
     whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
     _text(whole.text, _card(services, viewer.spec), viewer.spec)
-    return services.control.edit(tenant, viewer.record.id, index, edit)
+    return services.jobs.control.edit(tenant, viewer.record.id, index, edit)
 
 
 def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:

@@ -65,8 +65,8 @@ class SegmentFollower:
 
         A store that does not answer is waited for.
         """
-        shares = self._services.shares
-        with shares.held(self._record.tenant), self._services.events.following(self._record.id) as follower:
+        shares = self._services.live.shares
+        with shares.held(self._record.tenant), self._services.jobs.events.following(self._record.id) as follower:
             async for segment in self._segments(follower):
                 yield segment
 
@@ -82,7 +82,7 @@ class SegmentFollower:
                     continue
                 return
             segment = await self._patiently(partial(self._read, result))
-            yield await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
+            yield await run_sync(self._heard, segment, planned, limiter=self._services.jobs.encoders)
 
     def _heard(self, segment: StoredSegment, planned: PlanSegment) -> PlayedSegment:
         rate_hz = segment.header.sample_rate_hz
@@ -93,7 +93,7 @@ class SegmentFollower:
         while not self._record.is_planned:
             if not await self._may_come(follower):
                 return None
-        return await self._patiently(partial(self._services.plans.of, self._record))
+        return await self._patiently(partial(self._services.jobs.plans.of, self._record))
 
     async def _result(self, follower: Follower, index: int, total: int) -> SegmentResult | None:
         return self._known.pop(index) if await self._comes(follower, index, total) else None
@@ -114,16 +114,16 @@ class SegmentFollower:
 
     async def _read_ahead(self, index: int, total: int) -> None:
         indices = range(index, min(index + READ_AHEAD, total))
-        self._known = await run_sync(self._services.segments.results, self._record.id, indices)
+        self._known = await run_sync(self._services.jobs.segments.results, self._record.id, indices)
 
     async def _may_come(self, follower: Follower) -> bool:
         """Wait for something to happen; False if the server stops or the job is gone."""
         await follower.wait(SILENCE_S)
-        if self._services.events.is_stopping:
+        if self._services.jobs.events.is_stopping:
             return False
         follower.looked()
         try:
-            self._record = await run_sync(self._services.jobs.get, self._record.tenant, self._record.id)
+            self._record = await run_sync(self._services.jobs.store.get, self._record.tenant, self._record.id)
         except (JobGone, JobNotFound):
             return False
         return True

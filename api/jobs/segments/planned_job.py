@@ -33,10 +33,10 @@ SegmentIndex = Annotated[int, Depends(_segment_index)]
 
 def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links: LinkBuilder) -> SegmentViewer:
     """The job's segments as they are now, none before it is planned. Raises a `Problem` or a `StorageError`."""
-    narration_of(services.jobs.get(tenant, job_id))  # the results of other jobs are none of segments
+    narration_of(services.jobs.store.get(tenant, job_id))  # the results of other jobs are none of segments
     # Before the record, which then knows at least the sample rate of every result that is here.
-    states = services.segments.states(job_id)
-    record = services.jobs.get(tenant, job_id)
+    states = services.jobs.segments.states(job_id)
+    record = services.jobs.store.get(tenant, job_id)
     spec = narration_of(record)
     return SegmentViewer(record, spec, planned_segments(services, record), states, links)
 
@@ -75,8 +75,8 @@ def _plan(services: ApiServices, record: JobRecord) -> Plan | None:
     if not record.is_planned:
         return None
     try:
-        return services.plans.of(record)
+        return services.jobs.plans.of(record)
     except (ArtifactMissing, PlanFormatError) as error:
         # Unless the job was deleted between the two reads.
-        services.jobs.get(record.tenant, record.id)
+        services.jobs.store.get(record.tenant, record.id)
         raise problem("state_conflict", PLAN_LOST) from error

@@ -125,7 +125,7 @@ def regenerate_segment(
     order = parse_body(TakeOrder, body) if body else TakeOrder()
     path = f"/v1/jobs/{job_id}/segments/{index}/regenerate"
     idempotency = idempotency_key(idempotency_header, body, path)
-    outcome = services.control.regenerate(tenant, job_id, index, order.seed, idempotency)
+    outcome = services.jobs.control.regenerate(tenant, job_id, index, order.seed, idempotency)
     services.tickets.send(outcome.tickets)
     shown = _shown(read_segment(services, tenant, job_id, index, links), index)
     response.headers["Location"] = shown.links.self_
@@ -136,7 +136,7 @@ def regenerate_segment(
 def list_takes(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> TakeList:
     """The finished ones, the oldest first."""
     viewer = read_segment(services, tenant, job_id, index, links)
-    return TakeList(data=tuple(viewer.take(index, take) for take in services.segments.takes(job_id, index)))
+    return TakeList(data=tuple(viewer.take(index, take) for take in services.jobs.segments.takes(job_id, index)))
 
 
 @router.post("/{segment}/takes/{take}/select", response_model=Segment)
@@ -147,7 +147,7 @@ def select_take(
 
     Repeating it is no error. A job that has not succeeded is only assembled once it is retried.
     """
-    services.tickets.send(services.control.select_take(tenant, job_id, index, take).tickets)
+    services.tickets.send(services.jobs.control.select_take(tenant, job_id, index, take).tickets)
     return _shown(read_segment(services, tenant, job_id, index, links), index)
 
 
@@ -171,7 +171,7 @@ def get_segment_audio(
     if take is None:
         result = viewer.states.results.get(index)
     else:
-        takes = services.segments.takes(job_id, index)
+        takes = services.jobs.segments.takes(job_id, index)
         result = next((each.result for each in takes if each.number == take), None)
     if result is None:
         raise problem(
@@ -217,7 +217,7 @@ def _decoded(
     try:
         return decode_segment(read())
     except ArtifactMissing as error:
-        services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
+        services.jobs.store.get(record.tenant, record.id)  # deleted meanwhile: says so
         raise _damaged(services, record, index, sha256, "is not in the store any more", error) from error
     except (ArtifactCorrupt, SegmentFormatError) as error:
         raise _damaged(services, record, index, sha256, "is damaged in the store", error) from error
@@ -228,7 +228,7 @@ def _damaged(
 ) -> HttpProblem:
     segment = segment_id(index)
     logger.error("segment damaged in the store", extra={"job_id": record.id, "segment": segment, "error": str(error)})
-    in_place = services.segments.results(record.id, [index]).get(index)
+    in_place = services.jobs.segments.results(record.id, [index]).get(index)
     if in_place is None or in_place.sha256 != sha256:
         remedy = "this take is not in place: select another one, or regenerate the segment"
     elif record.state is JobState.SUCCEEDED:

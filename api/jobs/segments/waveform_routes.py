@@ -1,4 +1,4 @@
-"""`GET /v1/jobs/{id}/waveform`: how far the samples of each finished segment reach, for whoever draws it."""
+"""`GET /v1/jobs/{id}/waveform`: the peaks of each finished segment, to draw a waveform."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _stored_peaks(services: ApiServices, record: JobRecord, result: SegmentResul
     try:
         return read_segment_header(services.artifacts, record.tenant, record.id, result).peaks
     except (ArtifactMissing, ArtifactCorrupt, SegmentFormatError) as error:
-        # Whoever listens to it is told what to do; a picture has a gap there.
+        # The audio route returns the error. A waveform has a gap there.
         fields = {"job_id": record.id, "segment": segment_id(result.index), "error": str(error)}
         logger.warning("no peaks of a segment", extra=fields)
         return ""

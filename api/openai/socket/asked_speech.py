@@ -69,9 +69,9 @@ class Orders:
 
         def make_sound() -> SoundFormat:
             kind = WholeSound if is_whole else StreamedSound
-            return kind(order.response_format, voice.sample_rate_hz, order.speed, self.services.live_encoders)
+            return kind(order.response_format, voice.sample_rate_hz, order.speed, self.services.live.encoders)
 
-        return AskedSpeech(self.services.live, self.tenant, caller_key(), live, voice, make_sound)
+        return AskedSpeech(self.services.live.speech, self.tenant, caller_key(), live, voice, make_sound)
 
     async def forget(self) -> None:
         """Remove a voice that came along with the last request. Raises `StoreUnavailable`."""

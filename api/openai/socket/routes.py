@@ -63,8 +63,8 @@ async def speak_over_socket(socket: WebSocket) -> None:
     try:
         protocol = chosen_protocol(socket.scope["subprotocols"])
         caller = await identify(socket, services)
-        with services.sockets.place(caller.tenant) as place:
-            services.live.refuse_newcomers()
+        with services.live.sockets.place(caller.tenant) as place:
+            services.live.speech.refuse_newcomers()
             socket.scope["state"][TENANT_FRAMES] = place.frames
             rate_hz = await run_sync(_default_rate_hz, services)
             await socket.accept(protocol)

@@ -78,7 +78,7 @@ def _counts(archive: Archive, pages: Sequence[str]) -> Counter[int]:
     """The headings of a book that has no table of contents, by level."""
     counts = Counter[int]()
     for page in pages:
-        with suppress(DocumentError):  # which is told where the page is read
+        with suppress(DocumentError):  # reported where the page is read
             counts += heading_counts(_root(archive, page, LeftOutList()))
     return counts
 

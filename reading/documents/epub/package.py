@@ -57,7 +57,7 @@ class _Item:
 
 
 def read_package(archive: Archive, told: ScriptBuilder) -> Package:
-    """told: is told what is broken, and what is off the main path. Raises `DocumentError`."""
+    """told: receives what is broken, and what is off the main path. Raises `DocumentError`."""
     _refuse_locked(archive)
     name = _package_name(archive)
     root = parse_xml(decode_markup(archive.read(name), told.repairs, name), name, told.repairs)

@@ -168,7 +168,7 @@ def _is_title(text: str) -> bool:
 
 
 def _chapter_title(lines: Sequence[TextLine]) -> str:
-    """On one line; what stands on lines of its own is told apart."""
+    """On one line; text on separate lines is distinguished."""
     texts = [" ".join(line.text.split()).strip("_= ") for line in lines]
     title = texts[0]
     for text in texts[1:]:

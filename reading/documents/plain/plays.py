@@ -114,7 +114,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _key(name: str) -> str:
-    """As the cast is told apart: without full stops, marks and capitals."""
+    """As names of the cast are compared: without full stops, marks and capitals."""
     return " ".join(name.replace(".", " ").replace("_", " ").split()).casefold()
 
 

@@ -105,7 +105,7 @@ Tell = Callable[[str, Message], None]
 def run_all(
     report: BenchReport, runs: Sequence[EngineRun], seconds: float, tell: Tell, command: Sequence[str] = COMMAND
 ) -> None:
-    """Fills the report as the measurements come, so that whoever interrupts it has what there was until then."""
+    """Fills the report as the measurements come, so that an interrupted run has a report."""
     began_s = time.monotonic()
     try:
         for number, run in enumerate(runs):

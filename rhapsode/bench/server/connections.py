@@ -180,7 +180,7 @@ class _Utterance:
             await self._listen()
         finally:
             writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)  # a connection that broke is told by who listens
+            await asyncio.gather(writing, return_exceptions=True)  # the listener reports a broken connection
 
     async def _write(self, pieces: list[str]) -> None:
         await self._configured.wait()
@@ -212,7 +212,7 @@ class _Utterance:
             case "error":
                 raise RequestRefused(event.error.status, event.error.message)
             case _:
-                pass  # what is told besides
+                pass  # other events
         return event.type == "response.done"
 
     async def _say(self, message: Mapping[str, JsonValue]) -> None:

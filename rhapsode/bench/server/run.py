@@ -56,7 +56,7 @@ def check_speaks(plan: BenchPlan) -> None:
 def run_all(
     report: ServerReport, plan: BenchPlan, tell: Tell, command: Sequence[str] = COMMAND, keep: Keep = lambda: None
 ) -> None:
-    """Fills the report as stages end, so that whoever interrupts it has what there was until then. What it has already
+    """Fills the report as stages end, so that an interrupted run has a report. What it has already
     is not measured again.
 
     tell: is called with a line of progress every few seconds; keep: behind each stage.

@@ -1,4 +1,4 @@
-"""`rhapsode jobs pause|resume|set|retry|assemble`: what becomes of a job that was submitted."""
+"""`rhapsode jobs pause|resume|set|retry|assemble`: change a job that was submitted."""
 
 from __future__ import annotations
 

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from rhapsode.stack.planning.gpus import TorchGpu
 
 FREE_SPACE_WANTED = 2 * 1024**3
-PACKAGED = ("small_voice", "kokoro")
-"""What comes along; the first is the default."""
-
-KOKORO_FILES = ("config.json", "voices.safetensors")
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
 MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
@@ -200,6 +196,7 @@ def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
 def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFinding]:
     from rhapsode.stack.errors import ModelNotPulled
     from rhapsode.stack.models import checkpoint_named
+    from worker.engine.kokoro.files import PACKAGED, VOICES_FILE, is_kokoro, obstacle, unnamed_checkpoint
 
     try:
         given = given and Path(checkpoint_named(str(given), data_dir))
@@ -207,30 +204,20 @@ def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFindi
         detail, _, remedy = str(error).partition(": ")
         yield MachineFinding("missing", "checkpoint", detail, remedy)
         return
-    is_packaged = given is None or str(given) in PACKAGED
-    folder = _packaged_checkpoint(str(given or PACKAGED[0])) if is_packaged else given
-    if folder is None:
-        yield MachineFinding(
-            "missing", "checkpoint", "the voices that come along are not part of this installation", "install it again"
-        )
-        return
-    files = KOKORO_FILES if is_packaged and folder.name == PACKAGED[1] else CHECKPOINT_FILES
+    engine, device = os.environ.get("RHAPSODE_ENGINE", "native"), os.environ.get("RHAPSODE_DEVICE", "cpu")
+    folder = PACKAGED.get(str(given), given) or unnamed_checkpoint(engine, device)
+    files = (VOICES_FILE,) if is_kokoro(folder) else CHECKPOINT_FILES
     missing = [name for name in files if not os.access(folder / name, os.R_OK)]
     if missing:
         remedy = (
             "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout, or a pulled model"
         )
         yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
+    elif (is_kokoro(folder) or given is None) and (reason := obstacle()):
+        kind = "missing" if is_kokoro(folder) else "note"
+        yield MachineFinding(kind, "checkpoint", f"{folder}; Kokoro cannot speak here", reason)
     else:
         yield MachineFinding("ok", "checkpoint", str(folder))
-
-
-def _packaged_checkpoint(name: str) -> Path | None:
-    from importlib.util import find_spec
-
-    worker = find_spec("worker")
-    folder = Path(worker.origin).parent / name if worker and worker.origin else None
-    return folder if folder and folder.is_dir() else None
 
 
 def _data_folder(folder: Path) -> Generator[MachineFinding]:

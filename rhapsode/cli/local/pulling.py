@@ -16,7 +16,7 @@ from pathlib import Path
 
 from httpx2 import HTTPError
 from huggingface_hub import HfApi, ModelInfo, hf_hub_url
-from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.file_download import http_get
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import WeakFileLock, build_hf_headers, disable_progress_bars, logging
@@ -26,7 +26,7 @@ from rhapsode.cli.visible import echo
 from rhapsode.stack.errors import ModelUnfit
 from rhapsode.stack.models import PUBLISHED
 from worker.engine.errors import CheckpointError
-from worker.engine.model.pulled import RECORD, PulledModel, read_pulled, sha256_of, write_pulled
+from worker.engine.model.pulled import RECORD, PulledModel, look_at, read_pulled, write_pulled
 
 PARTS = ".parts"
 """Files under way, by their digests: no other file's part is continued."""
@@ -63,9 +63,9 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
             (folder / RECORD).unlink(missing_ok=True)
             for file in info.siblings or ():
                 _fetch(file, info, folder)
-            write_pulled(
-                folder, name, repository, str(info.sha), licence, [each.rfilename for each in info.siblings or ()]
-            )
+            files = {file.rfilename: look_at(folder / file.rfilename) for file in info.siblings or ()}
+            made = PulledModel(name=name, repository=repository, revision=str(info.sha), licence=licence, files=files)
+            write_pulled(folder, made)
     shutil.rmtree(folder / PARTS)
 
 
@@ -96,7 +96,7 @@ def _fetch(file: RepoSibling, info: ModelInfo, folder: Path) -> None:
 
 def _digest(path: Path, file: RepoSibling) -> str:
     """As the hub lists it: sha256 of large files, git's own of small ones."""
-    return sha256_of(path) if file.lfs else git_hash(path.read_bytes())
+    return look_at(path).sha256 if file.lfs else git_hash(path.read_bytes())
 
 
 def _is_whole(pulled: PulledModel, folder: Path) -> bool:
@@ -121,12 +121,10 @@ def _require_room(info: ModelInfo, folder: Path) -> None:
 def _told_in_one_line(wanted: str, hub: str) -> Generator[None]:
     try:
         yield
-    except OfflineModeIsEnabled as error:
-        raise ModelUnfit(f"{wanted} cannot be fetched while HF_HUB_OFFLINE is set") from error
     except HfHubHTTPError as error:
         status = error.response.status_code
         raise ModelUnfit(f"{wanted}: {hub} {ANSWERS.get(status, f'answers {status}')}") from error
-    except HTTPError as error:
-        raise ModelUnfit(f"{wanted}: {hub} cannot be reached; run the command again to continue ({error})") from error
-    except OSError as error:
-        raise ModelUnfit(f"{wanted}: {error.strerror or error}; run the command again to continue") from error
+    except (HTTPError, OSError) as error:
+        raise ModelUnfit(
+            f"{wanted} cannot be fetched from {hub}; run the command again to continue: {error}"
+        ) from error

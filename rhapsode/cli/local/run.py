@@ -55,7 +55,7 @@ def run(
 
 
 def _serve_together(host: str, port: int, how_many: int, environment: Mapping[str, str]) -> None:
-    """The API as several processes, until it is told to end. They write where this one does."""
+    """The API as several processes, until it is stopped. They write where this one does."""
     from rhapsode.cli.local.up_display import choose_display
     from rhapsode.stack.address import bound, bound_together
     from rhapsode.stack.api_group import ApiGroup

@@ -58,7 +58,7 @@ class DocumentFile:
 
 @dataclass(frozen=True, slots=True)
 class Ssml:
-    """Speech that is marked up. mode: what becomes of elements that are not understood."""
+    """Speech that is marked up. mode: what to do with unknown elements."""
 
     text: str
     mode: Literal["strict", "lenient"] = "lenient"
@@ -68,7 +68,7 @@ Spoken = str | Ssml | DocumentFile
 
 
 def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = False) -> JobInputFields:
-    """What a job is told to speak; a document is uploaded for it first."""
+    """The text of a job; a document is uploaded first."""
     match spoken:
         case str():
             return {"text": spoken}

@@ -141,7 +141,7 @@ def _run(client: Rhapsode, spoken: JobInputFields, wishes: JobOptions, console: 
 
     try:
         job = submitted()
-        # At once: whoever closes the terminal finds the job by it.
+        # At once: the user may close the terminal and finds the job by it.
         console.print(f"job {job.id}", markup=False, highlight=False)
         job = follow(client, job, console)
     except HungUp:

@@ -50,7 +50,7 @@ class NarrateSpeechOptions:
     model: job_options.Model = None
 
     def wishes(self, speakers: dict[str, str]) -> JobOptions:
-        """As a job is told. speakers: the cast of `speaker`, read."""
+        """As a job's request has it. speakers: the cast of `speaker`, read."""
         return {**told(self), "speakers": speakers or None, "normalization": normalization(self.words)}
 
 

@@ -1,4 +1,4 @@
-"""When a narration is made, and who is told: options of `rhapsode narrate`."""
+"""When a narration starts, and which webhook gets its end: options of `rhapsode narrate`."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def listening(port: int) -> Generator[Listener]:
             self._answer(listener.take(body, dict(self.headers.items())))
 
         def log_message(self, format: str, *args: object) -> None:
-            """What came is shown by whoever listens."""
+            """The listener shows what came."""
 
         def _answer(self, status: int) -> None:
             self.send_response(status)

@@ -1,4 +1,4 @@
-"""`rhapsode webhooks`: who is told of what."""
+"""`rhapsode webhooks`: receivers of events."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class AsyncSegments:
         return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
 
     async def waveform(self, job: JobLike) -> Waveform:
-        """How far the samples of each finished segment reach, for whoever draws it, and the chapters."""
+        """The peaks of each finished segment, to draw a waveform, and the chapters."""
         whole = await self._send(segment_calls.get_waveform(_job(job), None))
         found, cursor = [*whole.data], whole.next_cursor
         while cursor:

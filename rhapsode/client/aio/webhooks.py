@@ -1,4 +1,4 @@
-"""`client.webhooks`: who is told of what, and what became of it. Receivers verify with `rhapsode.webhooks`."""
+"""`client.webhooks`: receivers of events, and deliveries to them. Receivers verify with `rhapsode.webhooks`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PLAN_KEPT_S = 600
 
 
 class PlanOrder:
-    """The requests of one plan: its job is asked for first, so that whoever is interrupted knows what to take back."""
+    """The requests of one plan: its job is requested first, so that an interrupted caller can cancel it."""
 
     def __init__(self, spoken: str | JobInputFields, options: JobOptions) -> None:
         call = submit_job(spoken, options, str(uuid.uuid4()))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import CPU, is_gpu, parse_devices
 from rhapsode.stack.state_file import Lifetime
+from worker.engine.kokoro.files import PACKAGED, unnamed_checkpoint
 
 DEVICE_SETTING = "RHAPSODE_DEVICE"
 DEVICE_OPTION = "--device"
@@ -65,6 +67,10 @@ def _devices(options: StackOptions, environ: Mapping[str, str]) -> tuple[tuple[s
         return options.devices, DEVICE_OPTION
     if named := environ.get(DEVICE_SETTING):
         return parse_devices(DEVICE_SETTING, named), DEVICE_SETTING
-    if environ.get("RHAPSODE_ENGINE") == "fake":
+    engine = environ.get("RHAPSODE_ENGINE") or "native"
+    if engine == "fake":
         return (CPU,), "the engine `fake` takes no GPU"
+    checkpoint = options.checkpoint or environ.get("RHAPSODE_CHECKPOINT") or unnamed_checkpoint(engine, CPU)
+    if Path(checkpoint) in (Path("kokoro"), PACKAGED["kokoro"]) and not environ.get("RHAPSODE_CHECKPOINTS"):
+        return (CPU,), "Kokoro speaks on the CPU"
     return (), ""

@@ -1,4 +1,4 @@
-"""An event of a job, as it stands in the job's log in Redis and as it is told to who follows the job."""
+"""An event of a job, as stored in the job's log in Redis and as sent to followers."""
 
 from __future__ import annotations
 

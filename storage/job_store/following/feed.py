@@ -44,7 +44,7 @@ class JobFeed:
         return self._kept[-1] if self._kept else None
 
     def begin(self) -> None:
-        """From now on every event is told."""
+        """From now on every event is delivered."""
         self.round += 1
         self.is_told = True
         self._change()

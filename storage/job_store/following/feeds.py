@@ -117,7 +117,7 @@ class Follower:
         return feed.newest or read
 
     def looked(self) -> None:
-        """What is told from now on is new to who looks elsewhere: at the job's record, say."""
+        """Events from now on are newer than a job record that is read now."""
         self._seen = self._feed.changes
 
     async def wait(self, wait_s: float) -> bool:

@@ -68,7 +68,7 @@ class EventReads:
             batch = {read: self._wanted.pop(read) for read in tuple(self._wanted)[:BATCH]}
             try:
                 found = await self._answers(tuple(batch))
-            except Exception as error:  # noqa: BLE001 - the readers' own: one that is told nothing waits for ever
+            except Exception as error:  # noqa: BLE001 - passed to the readers, which would wait without end
                 for answer in batch.values():
                     answer.set_exception(error)
                     # The reader may have gone.

@@ -157,7 +157,7 @@ class SettingsError(Exception):
 
 
 class StorageSettings(BaseSettings):
-    """Redis, broker and object store, and what every process is told; read from the environment alone.
+    """Redis, broker, object store and what every process needs; read from the environment alone.
 
     redis_url: redis://, rediss://, redis+sentinel:// (see `sentinel_url`) or unix://[:password@]/path?db=0.
     broker_url: in kombu's spelling (a Unix socket is redis+socket://[:password@]/path?virtual_host=1); empty
@@ -321,7 +321,7 @@ NOTHING_SUPPLIED: Mapping[str, str] = MappingProxyType({})
 def load_settings(settings_class: type[S], supplied: Mapping[str, str] = NOTHING_SUPPLIED) -> S:
     """The process's settings from its environment. Raises `SettingsError` naming what is wrong, without values.
 
-    supplied: field -> what whoever starts the process decides about it, before what the environment says.
+    supplied: field -> value that the starting program sets; it overrides the environment.
     """
     refuse_unknown_settings(os.environ, SETTING_NAMES)
     try:

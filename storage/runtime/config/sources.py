@@ -29,7 +29,7 @@ class SettingInEffect:
 def settings_in_effect(
     settings: BaseModel, environ: Mapping[str, str], supplied: Mapping[str, str], supplier: str
 ) -> Iterator[SettingInEffect]:
-    """supplied: field -> what is said of it in place of its value, as whoever starts the process decides it."""
+    """supplied: field -> what is said of it in place of its value, as the starting program sets it."""
     given = {name.upper(): value for name, value in environ.items()}
     for field in type(settings).model_fields:
         name = f"{ENV_PREFIX}{field.upper()}"

@@ -34,7 +34,7 @@ def serve(task: Task, limits: ChildLimits) -> None:
 
 
 class _Children:
-    """Those under way, each with the channel of who waits for it."""
+    """Those under way, each with the channel of its caller."""
 
     def __init__(self, task: Task, limits: ChildLimits) -> None:
         self._task, self._limits = task, limits

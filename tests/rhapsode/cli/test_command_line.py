@@ -335,10 +335,12 @@ def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
 
-    outcome = run_cli("doctor", "--checkpoint", "voice")
+    for checkpoint in ("voice", "kokoro", "small_voice"):
+        outcome = run_cli("doctor", "--checkpoint", checkpoint)
 
-    assert outcome.returncode == 0, outcome.stdout
-    assert "MISSING" not in outcome.stdout
+        assert outcome.returncode == 0, outcome.stdout
+        assert "MISSING" not in outcome.stdout
+        assert f"/{checkpoint}\n" in outcome.stdout or checkpoint == "voice"
     assert installed() is not None or "vLLM" not in outcome.stdout
 
 

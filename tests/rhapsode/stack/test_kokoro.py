@@ -1,4 +1,4 @@
-"""A whole stack that speaks with Kokoro: a job, its files, and a stream."""
+"""A whole stack of which nothing was chosen speaks with Kokoro: a job, its files, and a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ TEXT = "The wind and the sun were disputing which was the stronger."
 
 @pytest.fixture(scope="module")
 def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    environment = clean_environment(RHAPSODE_ENGINE="native", RHAPSODE_CHECKPOINT="kokoro")
+    environment = clean_environment(RHAPSODE_ENGINE="native")
+    del environment["RHAPSODE_CHECKPOINT"]
     with Stack(StackOptions(tmp_path_factory.mktemp("kokoro")), environment, lambda _: None) as stack:
         stack.wait_ready()
         with httpx.Client(base_url=stack.url, timeout=300, follow_redirects=True, trust_env=False) as client:

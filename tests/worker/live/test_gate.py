@@ -134,3 +134,14 @@ def test_a_text_that_is_being_written_is_not_cut_and_an_unknown_voice_has_longer
     assert cut_s("Yes.", is_measured=False) == pytest.approx(
         FRAME_S + UNKNOWN_VOICE_SHARE * LONGEST_S + 0.005, abs=0.01
     )
+
+
+@pytest.mark.parametrize("num_frames", [1, 3, 35])
+def test_a_chunk_may_end_within_a_window(num_frames: int) -> None:
+    """A frame of Kokoro is two and a half windows long."""
+    pcm, frames = np.full(num_frames * 600, 0.1, np.float32), np.zeros((num_frames, 0), np.int16)
+    gate = LiveGate(SHORT_BOUNDS, 600 / 24_000)
+
+    over = gate.cut(SpeechChunk(pcm, frames), TEXT, is_measured=True)
+
+    assert (over is None) == (num_frames < 35)

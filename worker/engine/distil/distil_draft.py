@@ -3,7 +3,7 @@
     python -m worker.engine.distil.distil_draft --checkpoint DIR --text FILE
 
 The text has one sentence a line: a thousand or more, of the kind that will be spoken. A tenth of them is not trained
-on; what the heads guess of it is told at the end. `--temperature` speaks all of it once more, codes drawn with it and a
+on; their hit rate is printed. `--temperature` speaks all of it once more, codes drawn with it and a
 top-k of 20.
 """
 

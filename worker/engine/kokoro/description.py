@@ -20,8 +20,8 @@ from worker.engine.kokoro.voices import KokoroVoices
 MAX_TEXT_CHARS = 280
 """About 20 s of speech in one call."""
 
-_RELEASE = "1"
-"""Another number where the same files say a text otherwise: other phones, other edges."""
+_RELEASE = "2"
+"""Another number where the same files say a text otherwise: other phones, another pace, other edges."""
 
 
 def describe_kokoro(checkpoint: Path, slots: int = 0, live_slots: int = 0) -> EngineInfo:

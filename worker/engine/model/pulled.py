@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -30,10 +30,6 @@ class PulledModel(BaseModel):
     licence: str
     files: dict[str, PulledFile]
 
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self.files.values())
-
     def faults(self, folder: Path) -> Iterator[str]:
         """A sentence for each file that is not as it was pulled. Reads all of them."""
         for path in self.files:
@@ -44,15 +40,11 @@ class PulledModel(BaseModel):
 
     def digest_of(self, folder: Path, path: str) -> str:
         """Raises `CheckpointError` where the file is not as it was pulled."""
-        file, pulled = folder / path, self.files[path]
-        remedy = f"`rhapsode models pull {self.name}` fetches it again"
-        found = size_of(file)
-        if found != pulled.size:
-            raise CheckpointError(f"{file} has {found:,} bytes, and {pulled.size:,} were pulled: {remedy}")
-        digest = sha256_of(file)
-        if digest != pulled.sha256:
-            raise CheckpointError(f"{file} has changed since it was pulled: {remedy}")
-        return digest
+        found = look_at(folder / path)
+        if found != self.files[path]:
+            remedy = f"`rhapsode models pull {self.name}` fetches it again"
+            raise CheckpointError(f"{folder / path} has changed since it was pulled: {remedy}")
+        return found.sha256
 
 
 def read_pulled(folder: Path) -> PulledModel | None:
@@ -65,26 +57,17 @@ def read_pulled(folder: Path) -> PulledModel | None:
         raise CheckpointError(f"{folder / RECORD} cannot be read; pull the model again ({error})") from error
 
 
-def write_pulled(folder: Path, name: str, repository: str, revision: str, licence: str, paths: Collection[str]) -> None:
-    files = {path: PulledFile(size=size_of(folder / path), sha256=sha256_of(folder / path)) for path in paths}
-    pulled = PulledModel(name=name, repository=repository, revision=revision, licence=licence, files=files)
+def write_pulled(folder: Path, pulled: PulledModel) -> None:
     draft = folder / f"{RECORD}.draft"
     draft.write_text(pulled.model_dump_json(indent=2))
     draft.replace(folder / RECORD)
 
 
-def sha256_of(path: Path) -> str:
+def look_at(path: Path) -> PulledFile:
     """Raises `CheckpointError`."""
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error}") from error
-
-
-def size_of(path: Path) -> int:
-    """Raises `CheckpointError`."""
-    try:
-        return path.stat().st_size
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return PulledFile(size=file.tell(), sha256=digest)
     except OSError as error:
         raise CheckpointError(f"cannot read {path}: {error}") from error

@@ -262,7 +262,7 @@ class EngineProcess:
         return None if self._fatal else ended
 
     def _hopeless(self, ended: EngineHostProcess) -> EngineError | None:
-        """Why there shall be no further try. An engine that was ready once is started again for ever."""
+        """Why there shall be no further try. An engine that was ready once is restarted without limit."""
         if self._info is not None:
             return None
         if ended.start_error is not None:

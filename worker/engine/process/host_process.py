@@ -188,7 +188,7 @@ class EngineHostProcess:
                 self._send_one(message)
         except OSError:
             return  # the reader sees the same end, and tells
-        except Exception as error:  # calls that never leave would wait for ever
+        except Exception as error:  # calls that were never sent would wait without end
             logger.exception("sending to the engine host failed")
             self.kill(f"sending to it failed: {error!r}")
 
@@ -222,7 +222,7 @@ class EngineHostProcess:
             complaint = f"it sent nonsense: {error}"
         except OSError as error:
             complaint = f"its socket failed: {error}"
-        except Exception as error:  # whatever it is, the calls in flight must not wait for ever
+        except Exception as error:  # any error: the calls in flight must not wait without end
             logger.exception("reading from the engine host failed")
             complaint = f"reading from it failed: {error!r}"
         self._end(complaint)

@@ -65,7 +65,7 @@ def max_text_tokens(capacity: int) -> int:
     """The longest text, in tokens, that fits with any built-in conditioning.
 
     A text token takes more than five positions, its row and its frames, where one of an instruction takes one: who
-    gives up a token of text for every four of an instruction, as `EngineInfo` tells callers to, stays within the slot.
+    gives up a token of text for every four of an instruction, as `EngineInfo` documents, stays within the slot.
     """
     rows_per_token = 1 + _LEAST_ROOM * _FRAMES_PER_SECOND / _TEXT_TOKENS_PER_SECOND
     return max(0, int((capacity - _FRAMING_ROWS) / rows_per_token))

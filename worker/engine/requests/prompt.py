@@ -63,7 +63,7 @@ class PlacedSpeaker:
 class PromptLayout:
     """text_ids, codec_ids: int64 (P,), `NO_ID` where a row has no such side.
 
-    trailing_text_ids: int64 (n,), added to the inputs made of frames 0 to n - 1; PAD afterwards, for ever.
+    trailing_text_ids: int64 (n,), added to the inputs made of frames 0 to n - 1; PAD afterwards.
     num_text_tokens: length of the target text alone, which the frame budget is derived from; of a text that is not
         whole it says nothing.
     """

@@ -146,7 +146,7 @@ def _alike(_: object) -> int:
 class AdmissionQueue(Generic[T]):
     """rank: of requests that open no job, the lowest goes first; without one, the order of arrival.
 
-    most_admitted: who has seen so many others admitted goes before lower ranks, so that none waits for ever.
+    most_admitted: who has seen so many others admitted goes before lower ranks, so that none waits without end.
     """
 
     def __init__(self, rank: Callable[[T], int] = _alike, most_admitted: int = 0) -> None:

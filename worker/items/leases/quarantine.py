@@ -2,7 +2,7 @@
 
 An item that was present at several deaths (of the engine, or of the whole worker) runs with no other beside it,
 so that a further death convicts it and no innocent item pays. Nor does the suspect itself pay for a death before its
-turn: the job store is told when it runs.
+turn: the job store learns when it runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the owner of an input is told that took more than one input may."""
+"""The error for an input that took more time or memory than allowed."""
 
 from __future__ import annotations
 

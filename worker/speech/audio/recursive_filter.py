@@ -60,7 +60,7 @@ class BlockFilter:
 
     @property
     def rest(self) -> Signal:
-        """The state of a signal that has been silent for ever."""
+        """The state after endless silence."""
         return np.zeros(len(self._kept[0]), self._kept.dtype)
 
     def apply(self, samples: Signal, state: Signal) -> tuple[Signal, Signal]:

@@ -67,7 +67,7 @@ class TruePeakMeter:
 def magnitudes(samples: NDArray[np.float32], above: float) -> NDArray[np.float32]:
     """Of each sample and what is between it and the next, shape (N,), as if silence were around them.
 
-    above: of what cannot be larger, the samples alone are told.
+    above: where no larger peak is possible, the greatest sample is the answer.
     """
     found = np.abs(samples)
     rows = np.pad(found, (0, -len(found) % ROW)).reshape(-1, ROW)

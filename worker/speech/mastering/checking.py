@@ -22,7 +22,7 @@ _FIGURES = (
 )
 
 _TOLERANCE = {"bitrate_kbps": 0.5, "rms_db": 0.005, "peak_db": 0.005, "loudness_lufs": 0.05, "true_peak_db": 0.05}
-"""Figures are rounded when they are told, and -16.0 is to be -16: half of the last digit is not held against a file."""
+"""Figures are printed rounded, so half of the last digit is tolerated: -16.0 passes for -16."""
 
 DIGITS = {"sample_rate_hz": 0, "bitrate_kbps": 0}
 DEFAULT_DIGITS = 1

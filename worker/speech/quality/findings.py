@@ -91,7 +91,7 @@ class SpeechFinding:
         return self.defect in _GRADED and self.excess < _SLIGHT
 
     def __str__(self) -> str:
-        """In plain words, for whoever ordered the speech."""
+        """In plain words, for the user."""
         place = "somewhere" if self.at_s is None else f"at {self.at_s:.1f} s"
         return self.said or _PLAIN[self.defect].format(measured=self.measured, bound=self.bound, place=place)
 

@@ -209,8 +209,11 @@ def test_too_little_room_is_said_before_anything_is_written(
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"HF_ENDPOINT": "http://127.0.0.1:1"}, "http://127.0.0.1:1 cannot be reached; run the command again"),
-        ({"HF_HUB_OFFLINE": "1"}, "cannot be fetched while HF_HUB_OFFLINE is set"),
+        (
+            {"HF_ENDPOINT": "http://127.0.0.1:1"},
+            "cannot be fetched from http://127.0.0.1:1; run the command again to continue: ",
+        ),
+        ({"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE"),
     ],
 )
 def test_without_a_network_one_line_says_so(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,28 @@ from rhapsode.stack.errors import PlanRefused
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.wishes import Wishes, wishes_of
 from rhapsode.stack.state_file import Lifetime
+from worker.engine.kokoro import files
 
+CHECKPOINTS = ("RHAPSODE_CHECKPOINT", "RHAPSODE_CHECKPOINTS")
 SERVER = StackOptions(Path("/data"), lifetime=Lifetime.SERVER)
 
 
-def test_a_server_leaves_the_choice_to_the_machine() -> None:
+def test_a_server_of_a_checkpoint_leaves_the_choice_to_the_machine() -> None:
+    named = replace(SERVER, checkpoint=Path("/models/large"))
+
+    for wishes in (wishes_of(named, {}), *(wishes_of(SERVER, {name: "/models/large"}) for name in CHECKPOINTS)):
+        assert wishes == Wishes()
+        assert wishes.may_want_gpus
+
+
+def test_without_a_checkpoint_kokoro_speaks_on_the_cpu_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for environ in ({}, {"RHAPSODE_CHECKPOINT": "kokoro"}):
+        wishes = wishes_of(SERVER, environ)
+        assert (wishes.devices, wishes.devices_reason) == (("cpu",), "Kokoro speaks on the CPU")
+
+    assert wishes_of(SERVER, {"RHAPSODE_ENGINE": "vllm"}) == Wishes()
+    monkeypatch.setattr(files, "PARTS", ("kokoro_that_is_not_here",))
     assert wishes_of(SERVER, {}) == Wishes()
-    assert wishes_of(SERVER, {}).may_want_gpus
 
 
 def test_a_stack_for_one_command_is_small_unless_told_otherwise() -> None:

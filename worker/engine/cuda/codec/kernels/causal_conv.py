@@ -158,7 +158,7 @@ def _tile_inputs(num_inputs: int) -> int:
 
 @triton.jit
 def narrowed(x: tl.tensor, DTYPE: tl.constexpr) -> tl.tensor:
-    """What float16 cannot hold becomes its largest number: an infinity would go on for ever in a stream's state."""
+    """What float16 cannot hold becomes its largest number: an infinity would stay in a stream's state."""
     if DTYPE == tl.float16:  # noqa: SIM300  (a constant to the compiler, not to Python)
         x = tl.minimum(tl.maximum(x, -_LARGEST_FLOAT16), _LARGEST_FLOAT16)
     return x.to(DTYPE)
