@@ -190,7 +190,7 @@ def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
     said = [
         f"{size} fits with about {slots} slots" if slots else f"{size} does not fit" for size, slots in rooms.items()
     ]
-    yield MachineFinding("note", "models", f"Qwen3-TTS on {gpu.name}: {', '.join(said)}")
+    yield MachineFinding("ok", "CUDA", f"Qwen3-TTS on {gpu.name}: {', '.join(said)}")
 
 
 def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFinding]:
