@@ -24,7 +24,7 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `rhapsode 
 
 @app.command("list")
 def list_models(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """List the published checkpoints and which of them are on this machine."""
+    """List the published checkpoints and what is on this machine."""
     folder = _data_dir(data_dir).models
     rows = [(name, PUBLISHED[name], f"{num_bytes(name) / 1e9:.1f} GB", _state(folder / name)) for name in PUBLISHED]
     headings = ("name", "repository", "size", "state")
@@ -40,6 +40,7 @@ def pull(
     name: NameArgument,
     revision: Annotated[str | None, typer.Option(help="A commit of the repository. Default: the newest.")] = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Download a checkpoint and verify it. An interrupted download continues.
 
@@ -58,13 +59,15 @@ def pull(
     except KeyboardInterrupt as interrupt:
         echo(f"rhapsode: interrupted; `rhapsode models pull {name}` continues", err=True)
         raise typer.Exit(status_of(interrupt)) from None
-    echo(f"{chosen.models / name} is whole; use it with RHAPSODE_CHECKPOINT={name}")
+    said = f"{chosen.models / name} is whole; use it with RHAPSODE_CHECKPOINT={name}"
+    echo(json.dumps({"name": name, "folder": str(chosen.models / name)}) if as_json else said)
 
 
 @app.command()
 def verify(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Default: all on this machine.")] = None,
     data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare every file with its SHA-256 when it was downloaded."""
     folder = _data_dir(data_dir).models
@@ -73,7 +76,9 @@ def verify(
     faults = list[str]()
     for each in [name] if name else [known for known in PUBLISHED if (folder / known).exists()]:
         found = _faults(each, folder / each)
-        if not found:
+        if as_json:
+            echo(json.dumps({"name": each, "faults": found}))
+        elif not found:
             echo(f"{each}: every file is as it was downloaded")
         faults += found
     if faults:
@@ -81,14 +86,14 @@ def verify(
 
 
 @app.command()
-def rm(name: NameArgument, data_dir: DataDirOption = None) -> None:
+def rm(name: NameArgument, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
     """Remove a checkpoint from this machine."""
     _refuse_unknown(name)
     folder = _data_dir(data_dir).models / name
     if not folder.is_dir():
         raise ModelNotPulled(name)
     shutil.rmtree(folder)
-    echo(f"{folder} removed")
+    echo(json.dumps({"name": name, "removed": True}) if as_json else f"{folder} removed")
 
 
 def _faults(name: str, folder: Path) -> list[str]:

@@ -88,7 +88,13 @@ def test_a_model_is_pulled_once_listed_verified_found_and_removed(
         "RHAPSODE_CHECKPOINTS": f"/models/other,{folder}",
     }
 
-    assert run_cli("models", "rm", NAME, env=environment).returncode == 0
+    verified = run_cli("models", "verify", "--json", env=environment).stdout
+    assert json.loads(verified) == {"name": NAME, "faults": []}
+    pulled = run_cli("models", "pull", NAME, "--json", env=environment).stdout
+    assert json.loads(pulled) == {"name": NAME, "folder": str(folder)}
+
+    removed = run_cli("models", "rm", NAME, "--json", env=environment)
+    assert json.loads(removed.stdout) == {"name": NAME, "removed": True}
     assert not folder.exists()
 
 
