@@ -66,7 +66,7 @@ FROM python
 RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /tmp rhapsode \
     && install --directory --owner=10001 --group=10001 /scratch /var/cache/rhapsode
 COPY --from=build /opt/rhapsode /opt/rhapsode
-COPY docker/probe.py docker/fetch_checkpoint.py /opt/rhapsode/
+COPY docker/probe.py /opt/rhapsode/
 # An assembly writes its files to TMPDIR: a volume on a disk, since /tmp is usually memory. Compiled kernels must be on
 # something from which programs may be loaded.
 ENV PATH=/opt/rhapsode/bin:$PATH \

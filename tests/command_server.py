@@ -18,14 +18,14 @@ import sys
 import rhapsode
 from rhapsode.__main__ import main
 
-NO_COMMAND_NEEDS = frozenset({"rhapsode.webhook_fastapi"})
-"""They lean on packages that need not be here."""
+NOT_AHEAD = frozenset({"rhapsode.webhook_fastapi", "rhapsode.cli.local.pulling"})
+"""The first leans on packages that need not be here. The other loads huggingface_hub, which reads its environment."""
 
 
 def load_everything() -> None:
     """What commands import when they run."""
     for module in pkgutil.walk_packages(rhapsode.__path__, "rhapsode."):
-        if module.name not in NO_COMMAND_NEEDS:
+        if module.name not in NOT_AHEAD:
             importlib.import_module(module.name)
     gc.freeze()
 

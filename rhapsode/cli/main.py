@@ -85,6 +85,7 @@ GROUPS = {
         "up": "local.up:up",
         "run": "local.run:run",
         "doctor": "local.doctor:doctor",
+        "models": "local.models:app",
         "workers": "operators.operations:workers",
         "queues": "operators.operations:queues",
         "drain": "operators.operations:drain",

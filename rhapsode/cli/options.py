@@ -28,7 +28,7 @@ DataDirOption = Annotated[
 SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Number of concurrent segments.")]
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint, small_voice or kokoro (default)."),
+    typer.Option(metavar="DIR|NAME", help="Qwen3-TTS 12 Hz checkpoint, pulled model, small_voice or kokoro (default)."),
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -80,14 +80,22 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
     return () if option is None else parse_devices(DEVICE_OPTION, option)
 
 
-def choose_checkpoint(option: Path | None) -> Path | None:
-    """Its folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
+def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
+    """As `choose_folder`. Raises `Misuse` also if it is no checkpoint; whether a good one, its loader says."""
+    if option is None:
+        return None
+    folder = choose_folder(option, data_dir)
+    if not (folder / "config.json").is_file():
+        raise Misuse(f"{option} lacks config.json; it is not a checkpoint in the published layout")
+    return folder
+
+
+def choose_folder(given: Path, data_dir: DataDir) -> Path:
+    """The folder, or that of the model of this name, as an absolute path. Raises `Misuse`, `ModelNotPulled`."""
+    from rhapsode.stack.models import checkpoint_named
     from worker.engine.kokoro.files import PACKAGED
 
-    if option is None or str(option) in PACKAGED:
-        return option and PACKAGED[str(option)]
-    if not option.is_dir():
-        raise Misuse(f"--checkpoint: {option} is not a folder")
-    if not (option / "config.json").is_file():
-        raise Misuse(f"--checkpoint: {option} lacks config.json; it is not a checkpoint in the published layout")
-    return option.resolve()
+    folder = PACKAGED.get(str(given)) or Path(checkpoint_named(str(given), data_dir))
+    if not folder.is_dir():
+        raise Misuse(f"{given} is not a folder")
+    return folder.resolve()

@@ -8,6 +8,8 @@ StackError
 ├── DataFolderOutdated  the data folder was written by a version of another layout
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
+├── ModelNotPulled      a published checkpoint is named that is not on this machine
+├── ModelUnfit          a published checkpoint cannot be fetched, or is not as it was fetched
 ├── SettingsRefused     the environment does not describe a system that can be started
 ├── PlanRefused         the processes that are asked for cannot be on this machine
 ├── StopAsked           it was told to stop while it started
@@ -75,6 +77,17 @@ class AddressRefused(StackError):
 
 class PartMissing(StackError):
     """Something this start needs is not installed."""
+
+
+class ModelNotPulled(StackError):
+    """A published checkpoint that is not on this machine, or not whole."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the model {name} is not on this machine: rhapsode models pull {name}")
+
+
+class ModelUnfit(StackError):
+    """A published checkpoint that cannot be fetched, or is not as it was fetched."""
 
 
 class SettingsRefused(StackError):

@@ -28,6 +28,11 @@ class DataDir:
         return self.root / "logs"
 
     @property
+    def models(self) -> Path:
+        """A folder for each checkpoint that `rhapsode models pull` fetched."""
+        return self.root / "models"
+
+    @property
     def run(self) -> Path:
         """Working directory of every process: empty, so that nothing in it can shadow a package."""
         return self.root / "run"

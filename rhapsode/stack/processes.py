@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rhapsode import system_packages
 from rhapsode.stack import commands, foreign_lines
 from rhapsode.stack.layout import DataDir
+from rhapsode.stack.models import with_checkpoints
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
 from rhapsode.stack.planning.wishes import DEVICE_SETTING
@@ -56,7 +57,7 @@ def inherited_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def shared_environment(
     environ: Mapping[str, str], data_dir: DataDir, options: StackOptions, backing: Mapping[str, str]
 ) -> dict[str, str]:
-    """What every process gets: the user's environment, then what the stack decides."""
+    """What every process gets: the user's environment, then what the stack decides. Raises `ModelNotPulled`."""
     shared = inherited_environment(environ)
     shared.setdefault("RHAPSODE_STORE", data_dir.objects.as_uri())
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
@@ -70,7 +71,7 @@ def shared_environment(
         "RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback" if options.has_local_webhooks else None,
     }
     shared |= {name: str(value) for name, value in chosen.items() if value is not None}
-    return shared | dict(backing) | {"PYTHONUNBUFFERED": "1"}
+    return with_checkpoints(shared, data_dir) | dict(backing) | {"PYTHONUNBUFFERED": "1"}
 
 
 def api(

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from rhapsode.cli.local.run import ProcessKind
+from rhapsode.stack.models import PUBLISHED
 from storage.runtime.observability.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
 
@@ -66,8 +67,8 @@ EXAMPLES = {
     path.stem: yaml.safe_load(path.read_text()) for path in sorted((DOCKER / "helm" / "examples").glob("*.yaml"))
 }
 FETCHED = {
-    "from": "s3://models/Qwen3-TTS-12Hz-1.7B-CustomVoice",
-    "sha256": "ab" * 32,
+    "model": "qwen3-tts-1.7b-customvoice",
+    "revision": "ab" * 20,
     "size": "10Gi",
 }
 
@@ -143,16 +144,15 @@ def test_a_checkpoint_is_fetched_and_verified_before_a_worker_starts() -> None:
     )
     (fetching,), (speaking,) = pod["initContainers"], pod["containers"]
 
-    assert fetching["args"] == [FETCHED["from"], "/checkpoint", FETCHED["sha256"]]
-    assert fetching["image"] == speaking["image"], "which has boto3, and the script"
+    assert fetching["command"] == ["rhapsode", "models", "pull"]
+    assert fetching["args"] == [FETCHED["model"], "--revision", FETCHED["revision"], "--data-dir", "/checkpoint"]
+    assert FETCHED["model"] in PUBLISHED
+    assert fetching["image"] == speaking["image"], "which has the command"
     assert fetching["securityContext"] == speaking["securityContext"]
-    assert {"name": "RHAPSODE_CHECKPOINT", "value": "/checkpoint"} in speaking["env"]
+    assert {"name": "RHAPSODE_CHECKPOINT", "value": f"/checkpoint/models/{FETCHED['model']}"} in speaking["env"]
     assert {"name": "checkpoint", "mountPath": "/checkpoint"} in fetching["volumeMounts"]
     assert {"name": "checkpoint", "mountPath": "/checkpoint", "readOnly": True} in speaking["volumeMounts"]
     assert {"name": "checkpoint", "emptyDir": {"sizeLimit": "10Gi"}} in pod["volumes"]
-    script = fetching["command"][1]
-    assert f"/opt/rhapsode/{Path(script).name}" == script
-    assert Path(script).name in (DOCKER / "worker.Dockerfile").read_text()
     (spread,) = pod["topologySpreadConstraints"]
     assert spread["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "speech-qwen3-17b"
 
@@ -265,8 +265,8 @@ def test_a_new_secret_of_the_charts_own_starts_the_pods_anew() -> None:
         (MINIMAL | {"api": {"replicas": 0}}, "replicas"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"variant": "rocm"}]}, "variant"),
         (MINIMAL | {"speechWorkers": []}, "speechWorkers"),
-        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": {"from": "ftp://a/b"}}}]}, "from"),
-        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": FETCHED | {"sha256": "ab"}}}]}, "sha256"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": {"model": "gpt-2"}}}]}, "model"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": FETCHED | {"revision": "ab"}}}]}, "revision"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"claim": "a", "fetch": FETCHED}}]}, "checkpoint"),
         (MINIMAL | {"router": {}}, "router"),
     ],

@@ -20,6 +20,7 @@ from worker.engine.model.config import (
     read_segmentation,
     read_text_front_end,
 )
+from worker.engine.model.pulled import look_at, read_pulled
 from worker.engine.model.weights import read_rows
 from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.requests.budget import max_text_tokens
@@ -65,6 +66,7 @@ StartTalker = Callable[[ModelConfig, int], StartedTalker]
 def load_parts(settings: StageSettings, start_talker: StartTalker) -> EngineParts:
     """Raises CheckpointError naming the file, field or tensor that is not as published."""
     checkpoint, device = settings.checkpoint, settings.device
+    revision = _revision(checkpoint)
     config, prompts, codec = _read(checkpoint, device)
     # The codec first: the talker's slots are planned from the memory that is left.
     decoding = _start_codec(codec, device, settings.profile)
@@ -72,7 +74,7 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
     return EngineParts(
         info=replace(
-            _describe(checkpoint, talker.capacity, config, prompts, codec),
+            _describe(checkpoint, revision, talker.capacity, config, prompts, codec),
             slots=talker.num_slots,
             live_slots=talker.num_live,
             takes_open_text=talker.takes_open_text,
@@ -90,13 +92,12 @@ def describe_checkpoint(checkpoint: Path) -> EngineInfo:
     """What an engine with this checkpoint says of itself, but for its slots, of which there are none: the talker, most
     of the weights, is not read. Raises CheckpointError as `load_parts` does.
     """
+    revision = _revision(checkpoint)
     config, prompts, codec = _read(checkpoint, torch.device("cpu"))
-    return _describe(checkpoint, _capacity(config), config, prompts, codec)
+    return _describe(checkpoint, revision, _capacity(config), config, prompts, codec)
 
 
 def _read(checkpoint: Path, device: torch.device) -> tuple[ModelConfig, PromptBuilder, CodecStage]:
-    if not checkpoint.is_dir():
-        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
     config = read_model_config(checkpoint / "config.json")
     prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
     codec = CodecStage.load(checkpoint, str(device))
@@ -158,14 +159,14 @@ def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: 
 
 
 def _describe(
-    checkpoint: Path, capacity: int, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage
+    checkpoint: Path, revision: str, capacity: int, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage
 ) -> EngineInfo:
     """Without slots: what has some says how many."""
     notice = checkpoint / "NOTICE.txt"
     voice_modes = _voice_modes(config, codec)
     return EngineInfo(
         model=checkpoint.resolve().name,
-        revision=_digest(checkpoint),
+        revision=revision,
         task=config.task,
         speakers=prompts.speakers,
         languages=prompts.languages,
@@ -198,12 +199,13 @@ def _speaker_embeddings(checkpoint: Path, config: ModelConfig) -> tuple[tuple[fl
     return tuple(tuple(row) for row in rows.float().tolist())
 
 
-def _digest(checkpoint: Path) -> str:
-    digest = hashlib.sha256()
-    for name in _DIGESTED_FILES:
-        try:
-            with (checkpoint / name).open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError as error:
-            raise CheckpointError(f"cannot read {checkpoint / name}: {error}") from error
-    return digest.hexdigest()[:_DIGEST_DIGITS]
+def _revision(checkpoint: Path) -> str:
+    """A digest of the weights and the configuration. They are read whole here, before anything is loaded, so a pulled
+    checkpoint is held against its record in the same pass. Raises CheckpointError for a file that has changed.
+    """
+    if not checkpoint.is_dir():
+        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
+    pulled = read_pulled(checkpoint)
+    known = {path: pulled.digest_of(checkpoint, path) for path in pulled.files} if pulled else {}
+    digests = (known.get(name) or look_at(checkpoint / name).sha256 for name in _DIGESTED_FILES)
+    return hashlib.sha256(b"".join(map(bytes.fromhex, digests))).hexdigest()[:_DIGEST_DIGITS]

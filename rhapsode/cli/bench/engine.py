@@ -19,7 +19,7 @@ from rhapsode.cli.bench.options import SharedOptions, read_streams
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, terminated_like_interrupted
 from rhapsode.cli.formatting import clock
 from rhapsode.cli.local.requirements import require_packages
-from rhapsode.cli.options import check_choices, choose_checkpoint
+from rhapsode.cli.options import check_choices, choose_checkpoint, choose_data_dir, read_settings
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def bench_engine(options: EngineOptions, shared: SharedOptions) -> None:
         raise Misuse("--size is for random weights on a GPU, without --checkpoint")
     report = BenchReport(environment=read_environment(["rhapsode", *sys.argv[1:]]), price_per_gpu_hour=shared.price)
     with _scratch(place) as folder:
-        models = _models(choose_checkpoint(options.checkpoint), options.size, place, folder)
+        models = _models(
+            choose_checkpoint(options.checkpoint, choose_data_dir(None, read_settings())), options.size, place, folder
+        )
         runs = plan_runs(models, place, options.precision or "bfloat16", _choose_streams(shared.streams, place))
         status = _measure(report, runs, 60 * (DEFAULT_MINUTES if shared.minutes is None else shared.minutes))
     _show(report, shared.json)

@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from rhapsode import system_packages
-from rhapsode.cli.failures import Misuse
 from rhapsode.cli.local.requirements import require_packages
-from rhapsode.cli.options import DeviceOption, SlotsOption
+from rhapsode.cli.options import DeviceOption, SlotsOption, choose_data_dir, choose_folder, read_settings
 
 MODULE = "worker.speech.quality.calibration.calibrate"
 
@@ -38,10 +37,9 @@ def calibrate(
     segments that are cut short or run on. Without these figures it only compares the segments of a job, and adds a
     warning. Workers read the file at their start.
     """
-    if not checkpoint.is_dir():
-        raise Misuse(f"{checkpoint} is not a folder")
     require_packages("worker")
-    command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
+    folder = choose_folder(checkpoint, choose_data_dir(None, read_settings()))
+    command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--language", language]
     command += ["--rounds", str(rounds)]
     for option, value in (("--text", text), ("--device", device), ("--slots", slots)):
         command += [] if value is None else [option, str(value)]

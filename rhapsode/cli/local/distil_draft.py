@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from rhapsode import system_packages
-from rhapsode.cli.failures import Misuse
 from rhapsode.cli.local.requirements import require_packages
-from rhapsode.cli.options import DeviceOption, SlotsOption
+from rhapsode.cli.options import DeviceOption, SlotsOption, choose_data_dir, choose_folder, read_settings
 
 MODULE = "worker.engine.distil.distil_draft"
 
@@ -35,10 +34,9 @@ def distil_draft(
     checkpoint's own speech. The heads go beside the weights. Workers read them at their start, and ignore them if
     the weights change.
     """
-    if not checkpoint.is_dir():
-        raise Misuse(f"{checkpoint} is not a folder")
     require_packages("worker")
-    command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--text", str(text)]
+    folder = choose_folder(checkpoint, choose_data_dir(None, read_settings()))
+    command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--text", str(text)]
     command += ["--rank", str(rank), "--epochs", str(epochs)]
     for option, value in (("--temperature", temperature), ("--device", device), ("--slots", slots)):
         command += [] if value is None else [option, str(value)]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import redis
 
     from rhapsode.settings import ClientSettings
+    from rhapsode.stack.layout import DataDir
+    from rhapsode.stack.planning.gpus import TorchGpu
 
 FREE_SPACE_WANTED = 2 * 1024**3
 CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
@@ -54,7 +56,7 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None, 
         _state_server,
         _torch,
         _vllm,
-        lambda: _checkpoint(given),
+        lambda: _checkpoint(given, folder),
         lambda: _data_folder(folder.root),
         _files,
         lambda: _server(folder.root, settings.port),
@@ -161,6 +163,7 @@ def _torch() -> Generator[MachineFinding]:
     yield MachineFinding("ok", "torch", f"{facts.version}, {facts.threads} CPU threads")
     if facts.gpus:
         yield MachineFinding("ok", "CUDA", ", ".join(gpu.name for gpu in facts.gpus))
+        yield from models_that_fit(min(facts.gpus, key=lambda gpu: gpu.memory_bytes))
     else:
         yield MachineFinding("note", "CUDA", "no GPU is visible: the model runs on the CPU")
 
@@ -180,15 +183,35 @@ def _vllm() -> Generator[MachineFinding]:
         yield MachineFinding("ok", "vLLM", f"{' '.join(found)}; {detail}")
 
 
-def _checkpoint(given: Path | None) -> Generator[MachineFinding]:
+def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
+    from rhapsode.stack.models import BYTES_OF_SIZE, slots_on
+
+    rooms = {size: slots_on(gpu.memory_bytes, size) for size in BYTES_OF_SIZE}
+    said = [
+        f"{size} fits with about {slots} slots" if slots else f"{size} does not fit" for size, slots in rooms.items()
+    ]
+    yield MachineFinding("ok", "CUDA", f"Qwen3-TTS on {gpu.name}: {', '.join(said)}")
+
+
+def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFinding]:
+    from rhapsode.stack.errors import ModelNotPulled
+    from rhapsode.stack.models import checkpoint_named
     from worker.engine.kokoro.files import PACKAGED, VOICES_FILE, is_kokoro, obstacle, unnamed_checkpoint
 
+    try:
+        given = given and Path(checkpoint_named(str(given), data_dir))
+    except ModelNotPulled as error:
+        detail, _, remedy = str(error).partition(": ")
+        yield MachineFinding("missing", "checkpoint", detail, remedy)
+        return
     engine, device = os.environ.get("RHAPSODE_ENGINE", "native"), os.environ.get("RHAPSODE_DEVICE", "cpu")
     folder = PACKAGED.get(str(given), given) or unnamed_checkpoint(engine, device)
     files = (VOICES_FILE,) if is_kokoro(folder) else CHECKPOINT_FILES
     missing = [name for name in files if not os.access(folder / name, os.R_OK)]
     if missing:
-        remedy = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout"
+        remedy = (
+            "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout, or a pulled model"
+        )
         yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
     elif (is_kokoro(folder) or given is None) and (reason := obstacle()):
         kind = "missing" if is_kokoro(folder) else "note"

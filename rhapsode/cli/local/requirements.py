@@ -27,7 +27,9 @@ _STORAGE = ("boto3", "celery", "packaging", "redis", "structlog", "ulid")
 PARTS = (
     Part("stores and queue", "storage", _STORAGE),
     Part("API", "api", ("av", "fastapi", "uvicorn")),
-    Part("workers", "worker", ("av", "numpy", "nupunkt", "safetensors", "soxr", "tokenizers", "torch")),
+    Part(
+        "workers", "worker", ("av", "huggingface_hub", "numpy", "nupunkt", "safetensors", "soxr", "tokenizers", "torch")
+    ),
 )
 
 

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from rhapsode.cli.failures import Misuse, termination_signals
+from rhapsode.cli.options import choose_data_dir, read_settings
 
 
 class ProcessKind(enum.StrEnum):
@@ -35,6 +36,7 @@ def run(
     """Run one process of the system. RHAPSODE_ variables hold its settings. `rhapsode up` runs all processes."""
     from rhapsode.cli.local.requirements import require_packages
     from rhapsode.stack.commands import DEFAULT_SLOTS
+    from rhapsode.stack.models import with_checkpoints
     from rhapsode.stack.processes import inherited_environment
 
     if api_processes > 1 and process is not ProcessKind.API:
@@ -43,6 +45,8 @@ def run(
     environment = inherited_environment(os.environ)
     environment.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
     environment |= _lane(process)
+    if process is ProcessKind.GPU_WORKER:
+        environment = with_checkpoints(environment, choose_data_dir(None, read_settings()))
     if api_processes > 1:
         _serve_together(host, port, api_processes, environment)
         return

@@ -72,7 +72,7 @@ def up(
         host=host,
         port=settings.port if port is None else port,
         slots=slots,
-        checkpoint=choose_checkpoint(checkpoint),
+        checkpoint=choose_checkpoint(checkpoint, folder),
         devices=choose_devices(device),
         api_processes=api_processes or settings.api_processes,
         cpu_workers=cpu_workers or settings.cpu_workers,

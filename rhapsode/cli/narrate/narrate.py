@@ -119,7 +119,7 @@ def _server(system: SystemOptions, console: Console, *, is_running: bool) -> Gen
     folder = choose_data_dir(system.data_dir, settings)
     is_given = system.data_dir is not None
     target = choose_target(system.server, data_dir=folder, is_data_dir_given=is_given, settings=settings)
-    checkpoint = choose_checkpoint(system.checkpoint)
+    checkpoint = choose_checkpoint(system.checkpoint, folder)
     devices = choose_devices(system.device)
     options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, devices=devices)
     chosen = lasting_server if is_running else any_server

@@ -20,6 +20,7 @@ UNLIMITED_TEXT_CHARS = 1_000
 that a job may ask for."""
 
 _LEAST_TEXT_CHARS = 20
+_FAMILY = "qwen3_tts"
 
 _Choice = TypeVar("_Choice", bound=enum.StrEnum)
 
@@ -192,6 +193,8 @@ class ModelConfig:
 def read_model_config(path: Path) -> ModelConfig:
     """The main `config.json`. Raises CheckpointError naming the field that is missing, wrong or contradictory."""
     fields = read_config(path)
+    if (family := fields.text("model_type")) != _FAMILY:
+        raise fields.wrong("model_type", f"should be {_FAMILY!r}, is {family!r}")
     talker_fields = fields.section("talker_config")
     talker = _talker(talker_fields)
     predictor = _code_predictor(talker_fields.section("code_predictor_config"), talker)

@@ -1,0 +1,61 @@
+"""The published checkpoints: their names, and where `rhapsode models pull` puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rhapsode.stack.errors import ModelNotPulled
+from rhapsode.stack.layout import DataDir
+
+CHECKPOINT, CHECKPOINTS = "RHAPSODE_CHECKPOINT", "RHAPSODE_CHECKPOINTS"
+
+PUBLISHED = {
+    f"qwen3-tts-{size}-{variant}".lower(): f"Qwen/Qwen3-TTS-12Hz-{size}-{variant}"
+    for size, variant in (
+        ("0.6B", "Base"),
+        ("0.6B", "CustomVoice"),
+        ("1.7B", "Base"),
+        ("1.7B", "CustomVoice"),
+        ("1.7B", "VoiceDesign"),
+    )
+}
+"""The repository of each. A model keeps its name when it serves jobs: it is its folder's."""
+
+BYTES_OF_SIZE = {"0.6b": 2_520_000_000, "1.7b": 4_530_000_000}
+"""On the disk, and about as much on a GPU."""
+
+BYTES_OF_SLOT = 1024 * 114_692
+"""Keys and values of 82 s of speech: both sizes have 28 layers of 8 heads."""
+
+
+def num_bytes(name: str) -> int:
+    return next(size for part, size in BYTES_OF_SIZE.items() if f"-{part}-" in name)
+
+
+def slots_on(memory_bytes: int, size: str) -> int:
+    """About how many segments such a GPU speaks at the same time. A worker plans with what is really free, as
+    `worker.engine.cuda.memory_plan` says; 0: not one.
+    """
+    free = memory_bytes * 7 / 8 - BYTES_OF_SIZE[size] - 1e9  # the codec's part, the weights, CUDA's own
+    return max(0, int(free * 0.7 / BYTES_OF_SLOT))
+
+
+def checkpoint_named(value: str, data_dir: DataDir) -> str:
+    """The folder of a published checkpoint; what is no name of one stays. Raises `ModelNotPulled`."""
+    if value not in PUBLISHED:
+        return value
+    from worker.engine.model.pulled import RECORD
+
+    if not (data_dir.models / value / RECORD).is_file():
+        raise ModelNotPulled(value)
+    return str(data_dir.models / value)
+
+
+def with_checkpoints(environment: Mapping[str, str], data_dir: DataDir) -> dict[str, str]:
+    """With folders for the names in RHAPSODE_CHECKPOINT and RHAPSODE_CHECKPOINTS. Raises `ModelNotPulled`."""
+    found = dict(environment)
+    if (one := found.get(CHECKPOINT)) is not None:
+        found[CHECKPOINT] = checkpoint_named(one, data_dir)
+    if (several := found.get(CHECKPOINTS)) is not None:
+        found[CHECKPOINTS] = ",".join(checkpoint_named(each.strip(), data_dir) for each in several.split(","))
+    return found
