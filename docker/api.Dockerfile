@@ -27,6 +27,7 @@ RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --
 WORKDIR /opt/rhapsode/lib/python3.11/site-packages
 RUN find botocore/data -mindepth 1 -maxdepth 1 -type d \
         ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
+    && rm -r lxml/includes lxml/isoschematron && find lxml -name '*.p[yx][xi]' -delete \
     && find numpy -type d -name tests -prune -exec rm -r {} + \
     && find . -name '*.pyi' -delete \
     && find . -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} +

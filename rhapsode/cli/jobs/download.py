@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.file_names import plain_id, plain_name, titled
 from rhapsode.cli.jobs.listing import file_title
-from rhapsode.cli.narrate.progress import LINE_EVERY_S
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
@@ -100,6 +95,7 @@ def save_files(
     Raises `Misuse` for a place that has other files, before it fetches any.
     """
     from rhapsode.cli.consoles import VisibleConsole
+    from rhapsode.cli.jobs.download_progress import download_display
 
     job = _with_all_files(client, client.job(job_id))
     places = _places(_wanted(job, names), output, file_title(job) if is_titled else "")
@@ -200,32 +196,3 @@ def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced
     here = len(finished) - num_saved
     already = f", {here} were here already" if here else ""
     echo(f"{folder}: {counted(num_saved, 'segment')}{already}")
-
-
-@contextmanager
-def download_display(console: Console, name: str, total: int) -> Generator[Callable[[int], None]]:
-    """What a download tells of its bytes goes here; nothing stays of it."""
-    if not console.is_terminal:
-        yield _Lines(console, name, total).show
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(name, total=total)
-        yield lambda num_bytes: progress.update(task, completed=num_bytes)
-
-
-class _Lines:
-    """At most one in five seconds, and none for what is quicker."""
-
-    def __init__(self, console: Console, name: str, total: int) -> None:
-        self._console = console
-        self._name = name
-        self._total = total
-        self._said_s = time.monotonic()
-
-    def show(self, num_bytes: int) -> None:
-        now = time.monotonic()
-        if now - self._said_s >= LINE_EVERY_S:
-            self._said_s = now
-            line = f"{self._name}: {num_bytes:,} of {self._total:,} bytes"
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
