@@ -15,7 +15,7 @@ MADE = ROOT / "rhapsode/client/sync"
 SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 111_481
+MOST_LINES = 111_484
 MOST_SMALL_FILES = 36
 SMALL_LINES = 45
 MOST_ENTRIES = 15

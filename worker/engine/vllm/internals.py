@@ -10,6 +10,7 @@ out the model itself, the scheduler's list of requests, and the names of its set
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections.abc import Iterable
@@ -103,6 +104,8 @@ class StockEngine:
         from vllm.v1.engine.llm_engine import LLMEngine
 
         _register(model)
+        # vLLM keeps its groups for the process. The end of an earlier engine removes them, so it comes first.
+        gc.collect()
         arguments = EngineArgs(
             model=str(checkpoint),
             config_format=CONFIG_FORMAT,

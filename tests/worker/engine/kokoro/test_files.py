@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,22 @@ KOKORO = PACKAGED["kokoro"]
 
 
 @pytest.fixture
-def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Four packages with parts that are not those of the model."""
     for name in files.PARTS:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").touch()
         (tmp_path / name / "part.bin").write_bytes(b"part")
-        sys.modules.pop(name, None)
+    forget_packages()
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    return tmp_path
+    yield tmp_path
+    # The next test imports the real ones.
+    forget_packages()
+
+
+def forget_packages() -> None:
+    for name in files.PARTS:
+        sys.modules.pop(name, None)
 
 
 def test_only_its_own_folder_is_kokoro(tmp_path: Path) -> None:
