@@ -97,7 +97,7 @@ async def _answer(each: Frequent, named: Mapping[str, str], scope: Scope, receiv
     request = Request(scope, receive, send)
     try:
         answer = await each.answer(request, named)
-    except Exception as error:  # noqa: BLE001 - the handlers' to tell, which raise what is none of theirs
+    except Exception as error:  # noqa: BLE001 - `answered_error` raises again what no problem describes
         answer = await answered_error(request, error)
     await answer(scope, receive, send)
 

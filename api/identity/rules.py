@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519")
-"""Those of a key pair. With a secret of both sides (HS256), or none, anybody who knows the public key could sign."""
+"""Those of a key pair. With a secret of both sides (HS256), or none, the public key would be enough to sign."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class SigningKeys:
         except (SafeHttpError, ValueError) as error:
             _log.warning("oidc_keys_unavailable", issuer=self._rules.issuer, error=str(error))
         except Exception:  # noqa: BLE001 - the line below logs it, by structlog
-            # Nobody may wait for this task, and then nobody would see its error.
+            # If no request awaits this task, its error would be lost.
             _log.exception("oidc_keys_unavailable", issuer=self._rules.issuer)
         else:
             self._read_at = self._clock()

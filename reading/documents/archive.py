@@ -20,7 +20,7 @@ MAX_RATIO = 200
 
 _RATIO_FREE_BYTES = 1 << 20
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, NotImplementedError, EOFError, ValueError)
-"""What the standard library says of a damaged archive; offsets that lead nowhere are a ValueError."""
+"""What the standard library raises for a damaged archive: RuntimeError for encryption, ValueError for wrong offsets."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 

@@ -105,7 +105,7 @@ def _refuse_crowded_tags(data: bytes, name: str) -> None:
     # The stubs ask for methods that the library does without.
     target = cast("etree.ParserTarget", _AttributeCount(name))
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, recover=True, target=target)
-    with suppress(etree.XMLSyntaxError):  # the tree is told of it too
+    with suppress(etree.XMLSyntaxError):  # the caller builds the tree from the same data and gets it there
         etree.fromstring(data, parser)
 
 

@@ -95,7 +95,7 @@ class Journal:
         day = datetime.now(UTC).strftime("%Y-%m-%d")
         try:
             self._artifacts.put(f"{self._folder}{day}/{str(ULID()).lower()}.jsonl", "\n".join(lines).encode())
-        except Exception as error:
+        except Exception as error:  # whatever it is, the lines must stay pending
             with self._lock:
                 self._pending = lines + self._pending
             if not isinstance(error, StoreUnavailable):

@@ -74,7 +74,7 @@ class LateAnswers:
             return
         try:
             answer = await late()
-        except Exception as error:  # noqa: BLE001 - the handlers' to tell, which raise what is none of theirs
+        except Exception as error:  # noqa: BLE001 - `answered_error` raises again what no problem describes
             answer = await answered_error(Request(scope), error)
         await answer(scope, receive, send)
 

@@ -53,7 +53,7 @@ class RequestBoundary:
         with request_fields(request_id):
             try:
                 await self._app(scope, receive, send_with_id)
-            except Exception:  # the outermost edge: the caller gets an answer with the id that the log has
+            except Exception:  # the outermost layer: the answer has the request id under which the error is logged
                 logger.exception("request failed", extra={"path": scope["path"]})
                 if is_answering:
                     # Half an answer is out; only breaking off tells the client that it is not whole.

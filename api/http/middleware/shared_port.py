@@ -85,7 +85,7 @@ class _LeftConnections:
         except OSError as error:
             logger.debug("a connection ended before it was served", extra={"error": str(error)})
             connection.close()
-        except Exception:
+        except Exception:  # one connection fails, and the process goes on accepting others
             logger.exception("a connection cannot be served")
             connection.close()
 

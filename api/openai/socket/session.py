@@ -283,7 +283,7 @@ class Session:
             return _Ended(speaking, problem)
         except StorageError as error:
             return _Ended(speaking, storage_problem(error) or internal())
-        except Exception:  # the edge of a task: the caller is told that it failed, and the log has why
+        except Exception:  # the end of a task: the caller gets an error, and the log the reason
             logger.exception("a live request failed")
             return _Ended(speaking, internal())
 
@@ -315,7 +315,7 @@ class Session:
         try:
             return _read_message(await self._socket.receive())
         except Exception:
-            # Without another message the session would wait for ever.
+            # Without another message the session would wait without end.
             logger.exception("a live connection cannot be read")
             return _Gone()
 

@@ -1,4 +1,4 @@
-"""Signs that stand for a word: & @ # § ¶ © ♭, moves of chess, and marks of trade that nobody says."""
+"""Signs that stand for a word: & @ # § ¶ © ♭, moves of chess, and trade marks, which are not spoken."""
 
 from __future__ import annotations
 
