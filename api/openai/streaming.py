@@ -100,7 +100,7 @@ def _headers(order: LiveOrder, stream: HeardStream, ignored: Sequence[str]) -> d
         "X-Accel-Buffering": "no",
         "X-Sample-Rate": str(stream.sample_rate_hz),
         "X-Stream-Id": stream.id,
-        **spoken_headers(order.narration.model, order.narration.voice),
+        **spoken_headers(order.narration.model, order.narration.voice, order.own_voice),
         **ignored_header(named(ignored)),
     }
 

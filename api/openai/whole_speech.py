@@ -106,9 +106,11 @@ def cancel(services: ApiServices, record: JobRecord) -> None:
 
 def whole_answer(services: ApiServices, record: JobRecord, order: SpeechOrder, is_replay: bool) -> Response:  # noqa: FBT001
     content = whole_audio(services, record, order)
-    request = narration_of(record).request
+    spec = narration_of(record)
     headers = {"X-Job-Id": record.id, "X-Sample-Rate": str(record.sample_rate_hz)}
-    headers |= spoken_headers(request.model, request.voice) | ignored_header(record.metadata.get(IGNORED, ""))
+    headers |= spoken_headers(spec.model, spec.request.voice, spec.own_voice) | ignored_header(
+        record.metadata.get(IGNORED, "")
+    )
     if is_replay:
         headers["Idempotency-Replayed"] = "true"
     if found := _findings(services, record):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO
 
 from anyio.to_thread import run_sync
 from ulid import ULID
@@ -81,7 +80,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadFo
     if SAMPLE_FIELD in upload.files:
         if form.model is not None:
             raise invalid_field("/model", "not_supported", "a recording fits every model that clones")
-        source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
+        source = await store_recording(services, _source_key(tenant, voice), upload, form.ref_text)
     else:
         source = await run_sync(_store_embedding, services, tenant, voice, upload, embedding_text, form)
     wanted = VoiceCreation(
@@ -107,20 +106,19 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
         raise _missing_source()
     consent = consent_of(stated(services.settings, form.consent), tenant)
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
-    source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
+    source = await store_recording(services, _source_key(tenant, voice), upload, form.ref_text)
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
     return await run_sync(_or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
 
 
-async def store_recording(services: ApiServices, key: str, file: IO[bytes], field: str) -> VoiceSource:
-    """Decode the whole recording in a process of its own, then store it as it came. field: of the form it came in.
-
-    Raises a `HttpProblem`.
-    """
+async def store_recording(services: ApiServices, key: str, upload: UploadForm, ref_text: str) -> VoiceSource:
+    """Decode the whole recording in a process of its own, then store it as it came. Raises a `HttpProblem`."""
+    file = upload.files[SAMPLE_FIELD]
     try:
         facts = await run_sync(inspect_recording, file, limiter=services.intake.recordings.decoders)
+        facts.refuse_text(ref_text)
     except RecordingRefused as error:
-        raise recording_refused(error, field) from error
+        raise recording_refused(error, SAMPLE_FIELD) from error
     except DecoderBroken as error:
         raise decoder_unavailable() from error
     return await run_sync(put_recording, services.artifacts, key, file, facts)

@@ -61,7 +61,7 @@ class VoiceListQuery(BaseModel):
     openapi_extra=form_body(voice_schemas.VoiceForm),
 )
 async def post_voice(request: Request, tenant: Tenant, services: Services, links: Links) -> Response:
-    """A new voice, from a recording (wav, flac, mp3 or ogg, 1 to 60 s, at most 10 MiB) or an embedding.
+    """A new voice, from a recording (at least 1 s, of which the best 60 s are used, at most 10 MiB) or an embedding.
 
     202 instead of 201 if it is being prepared, too; see `/v1/voices/{id}/cache`.
     """

@@ -28,6 +28,7 @@ def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard
             kind=record.source.kind.value,
             media_type=record.source.media_type,
             duration_s=record.source.duration_s,
+            repairs=record.source.repairs,
             bytes=record.source.bytes,
             sha256=record.source.sha256,
             url=links.voice_sample(record.id),

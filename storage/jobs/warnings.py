@@ -5,6 +5,9 @@ from __future__ import annotations
 SEGMENT_GAP = "segment_gap"
 """Silence stands where a segment could not be spoken."""
 
+RECORDING_REPAIRED = "recording_repaired"
+"""Of the job's own voice: its recording was cut, or mended."""
+
 LOUDNESS_TARGET_MISSED = "loudness_target_missed"
 COVER_UNUSABLE = "cover_unusable"
 QUALITY_UNCALIBRATED = "quality_uncalibrated"

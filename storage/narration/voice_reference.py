@@ -40,7 +40,7 @@ class VoiceSource:
     """What a voice was made from, in the object store.
 
     media_type: of the object, for downloads. model: the model that an embedding belongs to; "" for a recording, which
-    fits every model that clones. duration_s: of a recording.
+    fits every model that clones. duration_s: of what is used of a recording. repairs: what was done to it for that.
     """
 
     kind: SourceKind
@@ -50,6 +50,7 @@ class VoiceSource:
     media_type: str
     model: str = ""
     duration_s: float | None = None
+    repairs: tuple[str, ...] = ()
 
     @property
     def num_values(self) -> int:

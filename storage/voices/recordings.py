@@ -22,4 +22,5 @@ def put_recording(artifacts: ArtifactStore, key: str, file: IO[bytes], facts: Re
         stored.bytes,
         facts.container.media_type,
         duration_s=round(facts.duration_s, 3),
+        repairs=facts.repairs,
     )

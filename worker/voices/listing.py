@@ -96,7 +96,9 @@ def _fetch(voice: ListedRecording, key: str, artifacts: ArtifactStore, file: IO[
 
 def _facts(voice: ListedRecording, file: IO[bytes]) -> RecordingFacts:
     try:
-        return inspect_recording(file)
+        facts = inspect_recording(file)
+        facts.refuse_text(voice.ref_text)
+        return facts
     except RecordingRefused as error:
         raise unusable("unsupported_media", f"line {voice.line}: {error.detail}") from error
     except DecoderBroken as error:

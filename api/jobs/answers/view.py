@@ -32,7 +32,7 @@ from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import BatchSpec
 from storage.jobs.chapter_files import ListedFile
 from storage.jobs.record import ArtifactRecord, JobRecord
-from storage.jobs.warnings import SEGMENT_GAP
+from storage.jobs.warnings import RECORDING_REPAIRED, SEGMENT_GAP
 from storage.narration.audio_formats import FORMATS
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
@@ -280,4 +280,7 @@ def _warned_of(record: JobRecord, code: str) -> tuple[str, ...]:
 
 
 def job_warnings(record: JobRecord) -> tuple[JobWarning, ...]:
-    return tuple(JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings)
+    said = [JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings]
+    own = record.spec.own_voice if isinstance(record.spec, NarrationSpec) else None
+    repairs = own.source.repairs if own else ()
+    return (*(JobWarning(code=RECORDING_REPAIRED, detail=each, segment=None) for each in repairs), *said)

@@ -16,6 +16,7 @@ from api.voices.embedding_input import EMBEDDING_FIELD, pack_embedding, parse_em
 from api.voices.matching import choose_model
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.voices.modes import CacheMode
+from storage.audio.recording_verdict import TEXT_OF_LONGER, Repair
 from storage.ids import JobId, TenantId, VoiceId
 from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
 from storage.objects.keys import speaker_embedding
@@ -52,6 +53,8 @@ def brought_voice(
     """The statement of consent goes into the job's spec, and so into its manifest. Raises a `Problem`."""
     consent = consent_of(request.consent, tenant)
     if recording is not None:
+        if (request.ref_text or "").strip() and Repair.CUT in recording.source.repairs:
+            raise invalid_field("/ref_text", "not_supported", TEXT_OF_LONGER)
         name, mode, source, data = REF_AUDIO_FIELD, _mode(request, card), recording.source, recording.data
     else:
         name, mode, data = EMBEDDING_FIELD, CacheMode.X_VECTOR, _embedding(request.speaker_embedding or [], card)

@@ -49,6 +49,7 @@ def read_reference(
         len(data),
         facts.container.media_type,
         duration_s=round(facts.duration_s, 3),
+        repairs=facts.repairs,
     )
     return Reference(source, data)
 

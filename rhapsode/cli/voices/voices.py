@@ -40,7 +40,9 @@ ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speak
 
 @app.command()
 def add(
-    recording: Annotated[Path, typer.Argument(metavar="FILE", help="wav, flac, mp3 or ogg, 1 to 60 s")],
+    recording: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Sound or video, 1 s or more; best 60 s used")
+    ],
     name: Annotated[str, typer.Option(help="Name of the voice.")],
     consent: ConsentOption,
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
@@ -60,6 +62,8 @@ def add(
                 name, recording, consent=consent, ref_text=ref_text, language=language, description=description
             )
     echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
+    for repair in made.sample.repairs if made.sample else ():
+        echo(f"warning: {repair}", err=True)
 
 
 @app.command("list")

@@ -114,11 +114,15 @@ class VoiceConsent(Answer):
 
 
 class VoiceSample(Answer):
-    """What the voice was made from; `url` needs the key and leads to the object."""
+    """What the voice was made from; `url` needs the key and leads to the object.
+
+    `duration_s`: of what is used. `repairs`: sentences on what was done to the recording.
+    """
 
     kind: Literal["recording", "embedding"]
     media_type: str
     duration_s: float | None
+    repairs: tuple[str, ...] = ()
     bytes: int
     sha256: str
     url: str

@@ -14,8 +14,11 @@ from typing import Any
 
 import av
 import httpx
+import numpy as np
 import pytest
+import soundfile
 
+from storage.audio.recording_verdict import Repair
 from storage.audio.tempo import stretched
 from storage.audio.wav import HEADER_BYTES, streaming_wav_header
 from storage.live.messages import OpenRefused
@@ -305,6 +308,19 @@ def test_a_caller_who_goes_frees_the_place(api: ServedApi) -> None:
         with httpx.Client(base_url=api.url) as http, http.stream("POST", "/v1/audio/speech", json=ORDER) as answer:
             next(answer.iter_raw())
         _until(lambda: bool(worker.cancelled) and not worker.speaking, "the place was not freed")
+
+
+def test_of_a_long_recording_the_best_minute_speaks_without_its_text(api: ServedApi, worker: ScriptedWorker) -> None:
+    file = io.BytesIO()
+    soundfile.write(file, np.sin(np.arange(61 * 8_000) / 10) / 2, 8_000, format="FLAC")
+    url = f"data:audio/flac;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+    answer = speak(api, voice="alloy", ref_audio=url, ref_text="What it says.", consent=CONSENT)
+
+    own = worker.opened[-1].order.own_voice
+    assert own is not None
+    assert (answer.status_code, own.mode, own.source.repairs) == (200, "x_vector", (Repair.CUT,))
+    assert (answer.headers["x-recording-repaired"], "ref_text" in answer.headers["x-ignored"]) == (Repair.CUT, True)
 
 
 def test_a_voice_that_comes_along_is_gone_with_the_stream(api: ServedApi, worker: ScriptedWorker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from datetime import UTC, datetime
 import httpx
 import numpy as np
 import pytest
+import soundfile
 
+from storage.audio.recording_verdict import Repair
 from storage.ids import TenantId
 from storage.voices.cache_file import decode_artifact, tensor_values
 from tests.api.harness import ServedApi
@@ -362,3 +365,17 @@ def test_a_built_in_voice_is_heard_like_ones_own(api: ServedApi) -> None:
     assert (job.status_code, asked["voice"], asked["model"], asked["priority"]) == (202, "Alice", "small", "high")
     assert job.json()["metadata"] == {"preview_of": "Alice"}
     assert api.http.post("/v1/voices/nobody/preview").status_code == 404
+
+
+def test_of_a_long_recording_the_best_minute_is_used_and_the_answer_says_so(api: ServedApi) -> None:
+    file = io.BytesIO()
+    soundfile.write(file, np.sin(np.arange(61 * 8_000) / 10) / 2, 8_000, format="MP3", bitrate_mode="VARIABLE")
+    sample = file.getvalue()
+
+    voice = upload(api, "Long", sample, ref_text="")
+
+    assert voice["sample"]["repairs"] == [Repair.CUT]
+    assert 59 < voice["sample"]["duration_s"] <= 60
+    assert api.http.get(voice["links"]["self"]).json() == voice
+    answer = post(api, {"name": "Told", "consent": CONSENT, "ref_text": "All of it."}, audio_sample=sample)
+    assert "leave `ref_text` out" in refused(answer, 422, "/audio_sample", "too_long")

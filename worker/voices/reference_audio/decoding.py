@@ -1,13 +1,14 @@
 """A file of some kinds to mono samples. What the header claims decides nothing but the rate and the channels.
 
 Length is counted in decoded samples, block by block, so that neither a lying header nor a bomb (a few bytes that
-decode to hours) takes more memory than a minute of audio.
+decode to hours) takes more memory than ten minutes of audio.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import av
@@ -26,6 +27,7 @@ from storage.audio.recording_verdict import (
     RecordingFacts,
     RecordingRefused,
     RefusalCode,
+    Repair,
 )
 from storage.audio.recordings import SNIFF_BYTES, sniff_container
 from storage.runtime.fork_server.limits import ChildLimits
@@ -42,6 +44,15 @@ MAX_CLIPPED_SHARE = 0.01
 MAX_PEAK = 4.0
 """Files of floats can say anything; twelve decibels above full scale is no recording."""
 
+
+MOST_SEARCHED = 600 * 48_000
+"""Samples of each channel that are decoded to find the best of them. What comes later is not looked at."""
+
+QUIET = 0.01
+"""20 dB below the loud parts of a recording, by energy: pauses."""
+
+MOST_SIDE = 10.0
+"""Times the energy of the channels' mean. Beyond it they cancel out, because one of them has its phase inverted."""
 
 LIMITS = ChildLimits(memory_bytes=1 << 30, cpu_s=20, output_bytes=64 << 20)
 """Of the process that decodes one recording. The output is at most a minute of samples at the highest rate."""
@@ -117,14 +128,18 @@ def _facts(
     container: Container, rate: int, channels: int, decoded: Iterable[Mono]
 ) -> tuple[RecordingFacts, list[Mono]]:
     _require_layout(rate, channels)
-    blocks = _mono(decoded, rate)
-    num_samples = sum(block.size for block in blocks)
+    pieces, is_cut = _best(*_measured(decoded, rate), rate)
+    num_samples = sum(piece.mean.size for piece in pieces)
     if num_samples < MIN_DURATION_S * rate:
         raise RecordingRefused(
             RefusalCode.TOO_SHORT,
             f"the recording has {num_samples / rate:.2f} s; at least {MIN_DURATION_S:g} s are needed",
         )
-    return RecordingFacts(container, rate, channels, num_samples), blocks
+    is_turned = _energy(piece.side for piece in pieces) > MOST_SIDE * _energy(piece.mean for piece in pieces)
+    blocks = [piece.side if is_turned else piece.mean for piece in pieces]
+    _require_speakable(pieces, math.sqrt(_energy(blocks) / num_samples))
+    repairs = (*((Repair.CUT,) if is_cut else ()), *((Repair.PHASE,) if is_turned else ()))
+    return RecordingFacts(container, rate, channels, num_samples, repairs), blocks
 
 
 def _require_layout(rate: int, channels: int) -> None:
@@ -139,56 +154,73 @@ def _require_layout(rate: int, channels: int) -> None:
         )
 
 
-def _mono(decoded: Iterable[Mono], rate: int) -> list[Mono]:
-    blocks: list[Mono] = []
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """mean, side: of the channels, (N,); half the difference of two. peak: of any. clipped: share of the values."""
+
+    mean: Mono
+    side: Mono
+    peak: float
+    clipped: float
+
+
+def _measured(decoded: Iterable[Mono], rate: int) -> tuple[list[_Piece], bool]:
+    """As much as is looked at, and whether that is more than is used. Raises `RecordingRefused`."""
+    pieces: list[_Piece] = []
     num_samples = 0
-    loudness = AudibleLoudness()
     for block in decoded:
         num_samples += len(block)
-        if num_samples > MAX_DURATION_S * rate:
-            raise RecordingRefused(
-                RefusalCode.TOO_LONG, f"the recording is longer than {MAX_DURATION_S:g} s, the most that is taken"
-            )
-        mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
-        loudness.add(block, mono)
-        blocks.append(mono)
-    if num_samples:
-        loudness.require_speakable()
-    return blocks
+        pieces.append(_piece(block))
+        if num_samples > MOST_SEARCHED:
+            break
+    return pieces, num_samples > MAX_DURATION_S * rate
 
 
-class AudibleLoudness:
-    """Counts block by block; the whole recording is never looked at twice."""
+def _piece(block: Mono) -> _Piece:
+    magnitude = np.abs(block)
+    peak = float(magnitude.max())  # NaN if any sample is
+    if not math.isfinite(peak):
+        raise RecordingRefused(RefusalCode.NOT_FINITE, "the recording has samples that are not finite numbers")
+    mean = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
+    side = (block[:, 0] - block[:, 1]) / 2 if block.shape[1] == 2 else block[:0, 0]
+    return _Piece(mean, side, peak, float(np.count_nonzero(magnitude >= FULL_SCALE)) / block.size)
 
-    def __init__(self) -> None:
-        self._num_samples = 0
-        self._num_clipped = 0
-        self._num_mono = 0
-        self._energy = 0.0
-        self._peak = 0.0
 
-    def add(self, block: NDArray[np.float32], mono: NDArray[np.float32]) -> None:
-        """A block (N, channels) and its mean (N,). Raises `RecordingRefused` for NaN and infinity."""
-        magnitude = np.abs(block)
-        peak = float(magnitude.max())  # NaN if any sample is
-        if not math.isfinite(peak):
-            raise RecordingRefused(RefusalCode.NOT_FINITE, "the recording has samples that are not finite numbers")
-        self._peak = max(self._peak, peak)
-        self._num_clipped += int(np.count_nonzero(magnitude >= FULL_SCALE))
-        self._num_samples += block.size
-        self._num_mono += mono.size
-        self._energy += float(np.square(mono, dtype=np.float64).sum())
+def _best(pieces: list[_Piece], is_long: bool, rate: int) -> tuple[list[_Piece], bool]:  # noqa: FBT001
+    """Of a long recording the first run of pieces that has most speech, and none of it clipped."""
+    if not is_long:
+        return pieces, False
+    levels = [max(_energy([piece.mean]), _energy([piece.side])) / piece.mean.size for piece in pieces]
+    least = sorted(levels)[len(levels) * 9 // 10] * QUIET
+    worth = [
+        piece.mean.size if level >= least and piece.clipped <= MAX_CLIPPED_SHARE else 0
+        for piece, level in zip(pieces, levels, strict=True)
+    ]
+    first, size, spoken = 0, 0, 0
+    best, most = slice(0, 0), -1
+    for end, piece in enumerate(pieces, 1):
+        size, spoken = size + piece.mean.size, spoken + worth[end - 1]
+        while size > MAX_DURATION_S * rate:
+            size, spoken, first = size - pieces[first].mean.size, spoken - worth[first], first + 1
+        if spoken > most:
+            best, most = slice(first, end), spoken
+    return pieces[best], True
 
-    def require_speakable(self) -> None:
-        """After the last block. Raises `RecordingRefused`."""
-        if self._peak > MAX_PEAK:
-            raise RecordingRefused(
-                RefusalCode.CLIPPED,
-                f"the recording peaks at {self._peak:.3g} times full scale; {MAX_PEAK:g} is the most",
-            )
-        if (share := self._num_clipped / self._num_samples) > MAX_CLIPPED_SHARE:
-            raise RecordingRefused(
-                RefusalCode.CLIPPED, f"{share:.0%} of the recording is clipped; record it at a lower level"
-            )
-        if math.sqrt(self._energy / self._num_mono) < SILENCE_RMS:
-            raise RecordingRefused(RefusalCode.SILENT, "the recording is silent")
+
+def _energy(blocks: Iterable[Mono]) -> float:
+    return sum(float(np.square(block, dtype=np.float64).sum()) for block in blocks)
+
+
+def _require_speakable(pieces: list[_Piece], level: float) -> None:
+    """level: of what is used. Raises `RecordingRefused`."""
+    if (peak := max(piece.peak for piece in pieces)) > MAX_PEAK:
+        raise RecordingRefused(
+            RefusalCode.CLIPPED, f"the recording peaks at {peak:.3g} times full scale; {MAX_PEAK:g} is the most"
+        )
+    clipped = sum(piece.clipped * piece.mean.size for piece in pieces)
+    if (share := clipped / sum(piece.mean.size for piece in pieces)) > MAX_CLIPPED_SHARE:
+        raise RecordingRefused(
+            RefusalCode.CLIPPED, f"{share:.0%} of the recording is clipped; record it at a lower level"
+        )
+    if level < SILENCE_RMS:
+        raise RecordingRefused(RefusalCode.SILENT, "the recording is silent")
