@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -150,7 +151,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.add_middleware(LateAnswers)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RateLimitFields)
-    app.add_middleware(RequestBoundary)
+    app.add_middleware(RequestBoundary, public_path=urlsplit(settings.public_url or "").path)
     admit_origins(app, parse_origins(settings.cors_origins))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMeter)

@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -72,7 +73,8 @@ class DrainingServer(SharedPortServer):
 
 def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - uvicorn's own
     """How uvicorn serves an application of ours, or (`factory=True`) one that is made when it starts."""
-    limits = ConnectionLimits(settings.max_connections, settings.request_timeout_s)
+    public_path = urlsplit(settings.public_url or "").path
+    limits = ConnectionLimits(settings.max_connections, settings.request_timeout_s, public_path=public_path)
     protocol = functools.partial(HttpProtocol, limits=limits)
     options: dict[str, Any] = {
         # uvicorn calls it like the class that it asks for.

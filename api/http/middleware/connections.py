@@ -23,6 +23,7 @@ from api.http.middleware.budget import Budget
 from api.http.middleware.framing import StrictConnection, TwoEnds
 from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import SOCKET_PATHS, is_handshake
+from api.http.problems.codes import PUBLIC_PATH
 from api.http.problems.problem import (
     HttpProblem,
     headers_too_large,
@@ -71,6 +72,7 @@ class ConnectionLimits:
     max_connections: int
     request_timeout_s: float
     unread_answer_s: float = 300.0
+    public_path: str = ""
 
 
 @dataclass(slots=True)
@@ -294,6 +296,7 @@ class HttpProtocol(H11Protocol):
 
     def _send(self, problem: HttpProblem, path: str, *, has_body: bool) -> None:
         request_id = f"req_{str(ULID()).lower()}"
+        PUBLIC_PATH.set(self._limits.public_path)
         response = problem_response(problem, path, request_id)
         headers = [*response.headers.items(), *HEADERS.items(), ("X-Request-ID", request_id), ("Connection", "close")]
         self._write(h11.Response(status_code=response.status_code, reason=problem.title.encode(), headers=headers))

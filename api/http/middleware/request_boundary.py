@@ -8,6 +8,7 @@ import re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ulid import ULID
 
+from api.http.problems.codes import PUBLIC_PATH
 from api.http.problems.problem import internal, problem_response
 from storage.runtime.observability.logs import request_fields
 
@@ -26,13 +27,15 @@ def request_id_of(scope: Scope) -> str:
 class RequestBoundary:
     """Takes the caller's X-Request-ID if it is a plain one, and sends it back with every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, public_path: str = "") -> None:
         self._app = app
+        self._public_path = public_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        PUBLIC_PATH.set(self._public_path)
         if _SCOPE_KEY not in scope:
             # One that comes back with its answer has its id.
             scope[_SCOPE_KEY] = _request_id(scope)

@@ -6,6 +6,7 @@ A code is never renamed or given another meaning; new ones may come. `api/http/p
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 
@@ -279,6 +280,10 @@ PAGES = "/errors"
 """Where a server shows what it knows of its codes, one below the other."""
 
 
+PUBLIC_PATH: ContextVar[str] = ContextVar("public path", default="")
+"""Of the request that is answered: the path in `RHAPSODE_PUBLIC_URL`, which a proxy takes off."""
+
+
 def problem_type(code: str) -> str:
     """The `type` of a problem document: a reference (RFC 3986) to the page about it, at the server that was asked."""
-    return f"{PAGES}/{code}"
+    return f"{PUBLIC_PATH.get()}{PAGES}/{code}"

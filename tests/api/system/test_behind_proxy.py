@@ -15,7 +15,8 @@ from websockets.sync.client import connect
 from api.settings import ApiSettings
 from rhapsode import Rhapsode
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
-from tests.api.harness import SMALL, ServedApi, finish_job, serve
+from storage.jobs.record import JobError
+from tests.api.harness import SMALL, ServedApi, finish_job, serve, start_job
 from tests.settings import api_settings_of
 from tests.stripping_proxy import stripping_proxy
 
@@ -46,6 +47,24 @@ def test_every_link_of_a_job_leads_through_the_proxy(public: tuple[str, ServedAp
     assert [redirected.content, *(httpx.get(url).content for url in (job["artifacts"][0]["url"], shared["url"]))] == [
         audio
     ] * 3
+
+
+def test_the_type_of_a_problem_leads_to_its_page(public: tuple[str, ServedApi]) -> None:
+    base, api = public
+    created = httpx.post(f"{base}/v1/jobs", json={"input": {"text": "Good morning."}})
+    api.jobs.fail(start_job(api).lease, JobError("worker_lost", "It broke."))
+    waiting = {"Prefer": "wait=5"}
+    problems = [
+        httpx.get(f"{base}/v1/jobs/job_none").json(),
+        httpx.post(f"{base}/v1/jobs", content=b"{").json(),
+        httpx.get(f"{base}/nothing", headers={"X-Long": "a" * 100_000}).json(),
+        httpx.get(created.headers["location"]).json()["error"],
+        httpx.get(created.headers["location"], headers=waiting).json()["error"],
+    ]
+
+    for problem in problems:
+        page = httpx.get(httpx.URL(f"{base}/v1/jobs").join(problem["type"]))
+        assert (page.status_code, problem["code"] in page.text) == (200, True), problem
 
 
 def test_the_clients_take_an_address_with_a_prefix(public: tuple[str, ServedApi]) -> None:
