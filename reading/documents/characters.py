@@ -101,7 +101,8 @@ def _decoded(data: bytes, declared: re.Match[bytes] | None, repairs: LeftOutList
         said = f"declares {called}, but" if declared else "names no encoding and"
         guess = None if b"\0" in data else _guessed(data, codec)
         if guess is None:
-            raise DocumentError(f"the document {said} is not valid {codec.name} at byte {error.start:,}") from error
+            fault = f"the document {said} is not valid {codec.name} at byte {error.start:,}"
+            raise DocumentError(f"{fault}; save it in UTF-8, or name its encoding to the command line") from error
         if repairs is not None:
             repairs.add(f"text that is not {codec.name}, read as {guess[0]}", f"byte {error.start:,} of {name}")
         return guess[1]

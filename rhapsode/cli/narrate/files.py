@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+import tempfile
 import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from rhapsode.client.request_options import DocumentFormat, JobInputFields
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.contract.uploads import Upload
 
 SSML_SUFFIX = ".ssml"
 
@@ -39,6 +41,7 @@ _OTHER_SUFFIXES = {
 }
 """What is not read, and what to do."""
 
+_NAMING_ENCODINGS = ("docx", "epub", "pdf")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_TEXT = b"\0\0\0"
 """Not even text in UTF-16 has so many."""
@@ -49,11 +52,14 @@ _TEXT_UNLESS_BINARY = {b"RIFF": "a recording", b"fLaC": "a recording", b"OggS": 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
-    """A file that the server reads. include: ids of the chapters that are wanted, empty for all."""
+    """A file that the server reads. include: ids of the chapters that are wanted, empty for all. encoding: of a text,
+    where the user knows it.
+    """
 
     path: Path
     format: DocumentFormat
     include: tuple[str, ...] = ()
+    encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = Fals
         case Ssml():
             return {"ssml": spoken.text, "ssml_mode": spoken.mode}
         case DocumentFile():
-            upload = client.upload(spoken.path)
+            upload = _uploaded(client, spoken)
             images = "alt" if describe_images else "skip"
             return {
                 "document": {
@@ -85,6 +91,17 @@ def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = Fals
                     "include": spoken.include,
                 }
             }
+
+
+def _uploaded(client: Rhapsode, document: DocumentFile) -> Upload:
+    """A text of a named encoding goes to the server in UTF-8, with the mark of it."""
+    if document.encoding is None:
+        return client.upload(document.path)
+    with tempfile.NamedTemporaryFile() as file:
+        text = _decoded(document.path.read_bytes(), document.encoding, str(document.path))
+        file.write(text.encode("utf-8-sig"))
+        file.flush()
+        return client.upload(file.name)
 
 
 def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
@@ -119,25 +136,31 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
     return cast
 
 
-def read_spoken(file: str, *, strict_ssml: bool = False) -> Spoken:
+def read_spoken(file: str, encoding: str | None = None, *, strict_ssml: bool = False) -> Spoken:
     """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
     if not file:
         raise Misuse("FILE is empty; name a file, or - for standard input")
     form = None if file == "-" else document_format(Path(file))
+    if form in _NAMING_ENCODINGS and encoding is not None:
+        raise Misuse(f"--encoding is for text files; {file} names the encodings of its parts")
     if form is not None:
-        return DocumentFile(readable(Path(file)), form)
+        path = readable(Path(file))
+        if encoding is not None:
+            _decoded(path.read_bytes(), encoding, file)
+        return DocumentFile(path, form, encoding=encoding)
     suffix = Path(file).suffix.lower()
     if kind := _OTHER_SUFFIXES.get(suffix):
         raise Misuse(f"{file} is {kind}")
     name = "standard input" if file == "-" else file
     data = _read_text(file, name)
+    text = None if encoding is None else _decoded(data, encoding, name)
+    if text is None and _NO_TEXT in data:
+        raise Misuse(f"{name} is not a text file: it holds NUL bytes at offset {data.index(_NO_TEXT)}")
     if Path(file).is_file() and suffix != SSML_SUFFIX:
         # It is read as the document that it may be, with chapters and without litter, whatever its encoding.
-        return DocumentFile(Path(file), "txt")
-    try:
-        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Misuse(f"{name} is not text in UTF-8: invalid byte at offset {error.start}; save it so") from error
+        return DocumentFile(Path(file), "txt", encoding=encoding)
+    if text is None:
+        text = _decoded(data, "utf-16" if data.startswith(_UTF_16) else "utf-8-sig", name)
     return Ssml(text, "strict" if strict_ssml else "lenient") if suffix == SSML_SUFFIX else text
 
 
@@ -146,11 +169,22 @@ def _read_text(file: str, name: str) -> bytes:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if kind := _known_as(data):
         raise Misuse(f"{name} is {kind}; use text, Markdown, HTML, EPUB, DOCX, PDF or SSML")
-    if _NO_TEXT in data:
-        raise Misuse(f"{name} is not a text file: it holds NUL bytes at offset {data.index(_NO_TEXT)}")
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise Misuse(f"{name} holds no text")
     return data
+
+
+def _decoded(data: bytes, encoding: str, name: str) -> str:
+    try:
+        text = data.decode(encoding)
+        text.encode()
+    except UnicodeError as error:
+        place = f" at byte {error.start:,}" if isinstance(error, UnicodeDecodeError) else ""
+        raise Misuse(f"{name} is not text in {encoding}{place}; name its encoding with --encoding") from error
+    except LookupError as error:
+        known = "utf-16, cp1252, gb18030 or shift_jis"
+        raise Misuse(f"--encoding: there is no {encoding!r}; names are such as {known}") from error
+    return text
 
 
 def _known_as(data: bytes) -> str | None:

@@ -73,7 +73,7 @@ def narrate(
     It uses a running server: --server, RHAPSODE_SERVER_URL, or `rhapsode up` on this machine. Without one, it starts
     a server for this run. Ctrl-C cancels the job. With --detach the job continues without you.
     """
-    spoken = with_parts(read_spoken(file, strict_ssml=speech.strict_ssml), speech.include)
+    spoken = with_parts(read_spoken(file, speech.encoding, strict_ssml=speech.strict_ssml), speech.include)
     speakers = choose_speakers(speech.speaker or [])
     targets = choose_targets(file, output, audio.chapter_files, audio.preset, is_forced=audio.force)
     wishes: JobOptions = {

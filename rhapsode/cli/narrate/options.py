@@ -13,6 +13,7 @@ from rhapsode.cli.job_fields import JobField, told
 from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
+    EncodingOption,
     IncludeOption,
     SpeakerOption,
     StrictSsmlOption,
@@ -39,6 +40,7 @@ class NarrateSpeechOptions:
     emoji: job_options.Emoji = None
     describe_images: DescribeImagesOption = False
     include: IncludeOption = None
+    encoding: EncodingOption = None
     strict_ssml: StrictSsmlOption = False
     pause_sentence: job_options.PausesSentenceS = None
     pause_paragraph: job_options.PausesParagraphS = None

@@ -14,6 +14,7 @@ from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input, with_parts
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
+    EncodingOption,
     IncludeOption,
     SpeakerOption,
     StrictSsmlOption,
@@ -45,6 +46,7 @@ def plan(
     emoji: job_options.Emoji = None,
     describe_images: DescribeImagesOption = False,
     include: IncludeOption = None,
+    encoding: EncodingOption = None,
     strict_ssml: StrictSsmlOption = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="List every change from the written to the spoken text.")
@@ -59,7 +61,7 @@ def plan(
 
     It makes no speech, and the server keeps nothing of the text.
     """
-    spoken = with_parts(read_spoken(file, strict_ssml=strict_ssml), include)
+    spoken = with_parts(read_spoken(file, encoding, strict_ssml=strict_ssml), include)
     speakers = choose_speakers(speaker or [])
     options: JobOptions = {
         "speakers": speakers or None,

@@ -28,6 +28,10 @@ IncludeOption = Annotated[
         help="Read only these chapters. `rhapsode plan` shows their ids. Repeat it, or write 3,4,5.",
     ),
 ]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Encoding of a text file, such as cp1252. Default: a guess."),
+]
 StrictSsmlOption = Annotated[
     bool, typer.Option("--strict-ssml", help="Reject SSML that Rhapsode does not support, instead of skipping it.")
 ]

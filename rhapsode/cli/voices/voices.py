@@ -40,9 +40,7 @@ ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speak
 
 @app.command()
 def add(
-    recording: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Sound or video, 1 s or more; best 60 s used")
-    ],
+    recording: Annotated[Path, typer.Argument(metavar="FILE", help="Sound or video, 1 s or more; best 60 s used")],
     name: Annotated[str, typer.Option(help="Name of the voice.")],
     consent: ConsentOption,
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",

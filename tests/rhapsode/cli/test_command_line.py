@@ -124,7 +124,9 @@ def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, 
 
 
 def test_a_pipe_is_read_in_unicode_alone(run_cli: Any) -> None:
-    assert_one_line(run_cli("narrate", "-", input="Grüße".encode("latin-1")), 2, "invalid byte at offset 2; save it so")
+    assert_one_line(
+        run_cli("narrate", "-", input="Grüße".encode("latin-1")), 2, "at byte 2; name its encoding with --encoding"
+    )
 
 
 @pytest.mark.parametrize(

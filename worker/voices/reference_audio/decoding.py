@@ -182,7 +182,7 @@ def _piece(block: Mono) -> _Piece:
     if not math.isfinite(peak):
         raise RecordingRefused(RefusalCode.NOT_FINITE, "the recording has samples that are not finite numbers")
     mean = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
-    side = (block[:, 0] - block[:, 1]) / 2 if block.shape[1] == 2 else block[:0, 0]
+    side = (block[:, 0] - block[:, 1]) * np.float32(0.5) if block.shape[1] == 2 else block[:0, 0]
     return _Piece(mean, side, peak, float(np.count_nonzero(magnitude >= FULL_SCALE)) / block.size)
 
 

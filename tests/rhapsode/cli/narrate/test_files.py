@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.files import DocumentFile, Ssml, read_spoken, title_of, with_parts
+from rhapsode.client.jobs.inputs import document_format
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,42 @@ def test_a_text_file_is_read_as_a_document_whatever_its_encoding(tmp_path: Path,
     file.write_bytes("The café was closed. It was late.".encode(encoding))
 
     assert read_spoken(str(file)) == DocumentFile(file, "txt")
+
+
+@pytest.mark.parametrize("name", ["book.txt", "book.md", "book.html"])
+def test_a_named_encoding_is_kept_for_the_upload(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes("Grüße".encode("cp437"))
+
+    assert read_spoken(str(file), "cp437") == DocumentFile(file, document_format(file) or "txt", encoding="cp437")
+
+
+def test_ssml_is_read_in_a_named_encoding(tmp_path: Path) -> None:
+    file = tmp_path / "a.ssml"
+    file.write_bytes("<speak>Grüße</speak>".encode("utf-32"))
+
+    assert read_spoken(str(file), "utf-32") == Ssml("<speak>Grüße</speak>")
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "reason"),
+    [
+        ("a.txt", "cp9999", "there is no 'cp9999'"),
+        ("a.txt", "hex", "there is no 'hex'"),
+        ("a.txt", "utf-8", "is not text in utf-8 at byte 2"),
+        ("a.md", "ascii", "is not text in ascii at byte 2"),
+        ("a.ssml", "utf-7", "is not text in utf-7"),
+        ("a.epub", "cp1252", "--encoding is for text files"),
+    ],
+)
+def test_an_encoding_that_does_not_fit_is_refused_before_a_server_is_asked(
+    tmp_path: Path, name: str, encoding: str, reason: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes("Grüße".encode("cp1252"))
+
+    with pytest.raises(Misuse, match=re.escape(reason)):
+        read_spoken(str(file), encoding)
 
 
 def test_chapters_are_chosen_of_a_document_alone() -> None:
