@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reading.documents.pdf.columns import Column
 from reading.documents.pdf.lines import PdfLine
@@ -24,6 +25,16 @@ def without_contents(columns: Sequence[Column]) -> list[Column]:
     """Without rows of dots, and without what follows the word and ends in a number, row by row."""
     kept = {id(line) for line in _kept([line for column in columns for line in column.lines])}
     return [Column(tuple(line for line in column.lines if id(line) in kept)) for column in columns]
+
+
+def named_in(columns: Sequence[Column]) -> list[Column]:
+    """The rows of a table of contents without their dots and numbers of pages, each by itself as those of a table."""
+    return [Column(tuple(map(_named, column.lines))) for column in columns]
+
+
+def _named(line: PdfLine) -> PdfLine:
+    text = _PAGE.sub("", _LEADER.sub("", line.text)).rstrip()
+    return replace(line, text=text, is_table=text != line.text) if text else line
 
 
 def _kept(lines: Sequence[PdfLine]) -> list[PdfLine]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from reading.documents.page import raised
-from reading.documents.pdf.runs import PdfPage, Run
+from reading.documents.pdf.runs import PdfPage, Run, unspaced
 
 WIDE_GAP = 0.75
 """Of the letters' size: more than a space, also in a line that was stretched."""
@@ -77,7 +77,7 @@ def rows_of(page: PdfPage) -> list[Row]:
             rows[-1].append(run)
         else:
             rows.append([run])
-    made = [Row(tuple(sorted(row, key=lambda run: run.left)), page.index) for row in rows]
+    made = [Row(tuple(unspaced(sorted(row, key=lambda run: run.left))), page.index) for row in rows]
     return list(_with_initials(made))
 
 

@@ -15,7 +15,7 @@ from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.documents.pdf.chapter_marks import chapter_places
 from reading.documents.pdf.columns import Column, columns_of
-from reading.documents.pdf.contents import without_contents
+from reading.documents.pdf.contents import named_in, without_contents
 from reading.documents.pdf.furniture import without_furniture, without_line_numbers
 from reading.documents.pdf.headings import Passage, body_size, passages_of
 from reading.documents.pdf.library import PdfFile
@@ -50,7 +50,7 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     for page in pages:
         if not page.runs:
             builder.left_out.add("page without text", f"page {page.index + 1}")
-    passages = _passages(pages, builder.left_out)
+    passages = _passages(pages, builder)
     if not passages:
         raise DocumentError("all that the PDF's pages say is a running head or foot, as of a scan", ONLY_PICTURES)
     places = chapter_places(file.outline(), passages)
@@ -76,7 +76,8 @@ def _require_text(pages: Sequence[PdfPage], num_pages: int) -> None:
         )
 
 
-def _passages(pages: Sequence[PdfPage], left_out: LeftOutList) -> list[Passage]:
+def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]:
+    left_out = builder.left_out
     printed = [without_line_numbers(rows_of(page), left_out) for page in pages]
     rows = without_furniture(printed)
     _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
@@ -85,7 +86,13 @@ def _passages(pages: Sequence[PdfPage], left_out: LeftOutList) -> list[Passage]:
     with_notes, columns = columns, without_notes(columns, size)
     _list_gone("line of a note", _lines(with_notes), _lines(columns), left_out)
     with_contents, columns = columns, [each for each in without_contents(columns) if each.lines]
-    _list_gone("line of contents", _lines(with_contents), _lines(columns), left_out)
+    if with_contents and not columns:
+        builder.repairs.add(
+            "table of contents without a book, read as text", f"page {with_contents[0].lines[0].page + 1}"
+        )
+        columns = named_in(with_contents)
+    else:
+        _list_gone("line of contents", _lines(with_contents), _lines(columns), left_out)
     return whole_words(passages_of(paragraphs_of(columns), size))
 
 

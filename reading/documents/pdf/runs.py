@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from string import ascii_lowercase as _ALPHABET
 
 
 class Direction(enum.Enum):
@@ -52,6 +55,48 @@ class PdfPage:
 
     index: int
     runs: Sequence[Run]
+
+
+LEAST_SPACED = 4
+"""Letters with spaces between them, that make words."""
+
+_MOST_GAP = 2.0
+"""Of the letters' size, between two words that are spaced."""
+
+
+def unspaced(runs: Sequence[Run]) -> Iterator[Run]:
+    """Whole words in place of letters that are set with spaces between them, as in T h e  F e r r y."""
+    letters: list[Run] = []
+    for run in runs:
+        is_next = not letters or run.left - letters[-1].right <= _MOST_GAP * run.size
+        if letters and not (is_next and _is_single(run)):
+            yield from _words(letters)
+            letters = []
+        if _is_single(run):
+            letters.append(run)
+        else:
+            yield run
+    yield from _words(letters)
+
+
+def _is_single(run: Run) -> bool:
+    return len(run.text) == 1 and (run.text.isalnum() or run.text in ".,:;!?&'’-–")
+
+
+def _words(letters: Sequence[Run]) -> Iterator[Run]:
+    """The gaps between words are wider than those between letters."""
+    text = "".join(run.text for run in letters)
+    if sum(map(str.isalpha, text)) < LEAST_SPACED or not text[0].isalnum() or text.casefold() in _ALPHABET:
+        yield from letters
+        return
+    gaps = [two.left - one.right for one, two in pairwise(letters)]
+    usual = sorted(gaps)[len(gaps) // 4]
+    first = 0
+    for end, gap in enumerate((*gaps, math.inf), 1):
+        if gap > max(1.6 * usual, usual + 0.1 * letters[0].size):
+            word = "".join(run.text for run in letters[first:end])
+            yield replace(letters[first], text=word, right=letters[end - 1].right)
+            first = end
 
 
 def turned(

@@ -266,6 +266,36 @@ def test_pages_of_nothing_but_a_foot_are_a_scan() -> None:
     assert refused.value.code == "document_without_text"
 
 
+@pytest.mark.parametrize(
+    "entry", ["{title} {dots} {page}", "{title}{dots}{page}", "{title} {page}"], ids=["apart", "dots", "no dots"]
+)
+def test_a_table_of_contents_alone_is_read_and_told(entry: str) -> None:
+    titles = ["1. The Ferry", "2. A Narrow Bridge", "3. Home", "4. The Letter"]
+    rows = [entry.format(title=title, dots="." * 40, page=7 * n) for n, title in enumerate(titles, 1)]
+    script = pdf_script(paper([[Set(72, 740, "Contents", 18), *column(rows, leading=20)]]), ())
+
+    assert said(script) == ["Contents", *titles]
+    told = [(each.kind, each.first) for each in script.repairs]
+    assert told == [("table of contents without a book, read as text", "page 1")]
+
+
+@pytest.mark.parametrize("gap", [" ", "  "])
+@pytest.mark.parametrize("title", ["THE FERRY", "The Ferry", "Home", "A Man’s Word, 1915"])
+def test_letters_that_are_set_with_spaces_between_them_are_words(title: str, gap: str) -> None:
+    spaced = (gap * 3).join(gap.join(word) for word in title.split())
+    pages = [[Set(72, 740, spaced, 18), *column(prose(12), y=700)], [*column(prose(12, skip=30))]]
+    script = pdf_script(paper(pages), ())
+
+    assert script.chapters[0].title == title
+
+
+def test_single_letters_of_another_kind_stay_apart() -> None:
+    lines = ["A B C D E F", "The answer is a or b, x y z.", "I am a - b"]
+    text = " ".join(said(pdf_script(paper([column(lines, leading=40)]), ())))
+
+    assert text == "A B C D E F The answer is a or b, x y z. I am a - b"
+
+
 def test_a_page_without_text_among_others_is_told() -> None:
     script = pdf_script(paper([column(BELOW), [], column(BELOW)]), ())
 
