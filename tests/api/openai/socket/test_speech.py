@@ -113,6 +113,17 @@ def test_what_is_unknown_or_beyond_the_model_is_named_and_the_text_is_spoken(spe
     assert configured["ignored"] == ["lang_code", "stream", "speed"]
 
 
+def test_markdown_is_spoken_as_it_was_sent(speaking: ServedApi) -> None:
+    """Whether it is Markdown is certain only with text that has not come yet."""
+    text = "So **this** is `it`."
+    with open_socket(speaking, NARI) as client:
+        say(client, {**START, "input_format": "markdown"}, *words(text))
+        audio, [_, configured, *_] = heard(client, "response.done")
+
+    assert configured["ignored"] == ["input_format"]
+    assert audio == expected(text, seed=7)
+
+
 def test_vllm_omnis_clients_find_it_in_the_first_event(speaking: ServedApi) -> None:
     with open_socket(speaking) as client:
         say(client, {"type": "session.config", "voice": "ada", **UNKNOWN})
