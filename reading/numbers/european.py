@@ -58,9 +58,10 @@ class NumberRules:
         signs = "|".join(re.escape(sign) for sign in sorted(language.money, key=len, reverse=True))
         units = "|".join(re.escape(unit) for unit in sorted((*language.units, "%"), key=len, reverse=True))
         self._found = re.compile(
-            rf"""(?<![\w.,/:+#°–-])(?<!\d\s)(?:
+            rf"""(?<![\w.,/:+#°§–-])(?<!\d\s)(?:
                 (?P<before>{signs})\s?(?P<amount_behind>{number})
-              | (?P<minus>[-−])?(?P<number>{number})(?:\s?(?:(?P<behind>{signs})|(?P<unit>{units})))?
+              | (?P<section>§{{1,2}}\s?)?
+                (?P<minus>[-−])?(?P<number>{number})(?:\s?(?:(?P<behind>{signs})|(?P<unit>{units})))?
             )(?![\w%/°]|[.,:’'-]\d|[-–]\d|\.?[ºª])""",
             re.VERBOSE,
         )
@@ -115,6 +116,9 @@ class NumberRules:
         if len(whole) > MAX_DIGITS or (len(whole) > 1 and whole[0] == "0") or len(decimals) > MAX_DIGITS:
             return None
         sign = f"{language.minus} " if match["minus"] else ""
+        if match["section"]:
+            is_one = language is GERMAN and match["section"].strip() == "§"
+            return f"Paragraf {self._number(int(whole), decimals)}" if is_one else None
         if money := match["before"] or match["behind"]:
             amount = self._money(int(whole), decimals, language.money[money])
             return None if amount is None else sign + amount

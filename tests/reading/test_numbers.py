@@ -42,6 +42,12 @@ def test_the_api_names_the_languages_that_have_rules() -> None:
         ("german", "1 km, aber 101 km", "Ein Kilometer, aber 101 km"),
         (
             "german",
+            "Nach § 5 und §12 Abs. 2, §§ 3 und § 4a",
+            "Nach Paragraf fünf und Paragraf zwölf Abs. zwei, §§ 3 und § 4a",
+        ),
+        ("french", "le § 5 du §12", "le § 5 du §12"),
+        (
+            "german",
             "Der 2. Weltkrieg, Fassung 2.0.1, 12.03.2024, S. 14–17",
             "Der 2. Weltkrieg, Fassung 2.0.1, 12.03.2024, S. 14–17",
         ),

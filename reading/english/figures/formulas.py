@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, quantity, rule
+from reading.english.figures.unit_names import FORMS
+from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, one_of, quantity, rule
 from reading.languages.tables import words
 from reading.numbers.english_words import cardinal, ordinal, paired
 
@@ -48,6 +49,7 @@ _TERM_PARTS = re.compile(
 )
 _OPERATOR = r"[+×÷=<>≤≥≠≈*−/-]"
 _FACTOR = re.compile(r"\d[a-z]\b")
+_PER_UNIT = re.compile(r"\s[A-Za-zµμΩ]{1,3}[/·²³⁻]")
 _SIGNS = {"√": "the square root of ", "±": "plus or minus ", "-": "minus ", "−": "minus "}
 _OPEN = re.compile(r"[=+×÷<>≤≥≠≈*/^(]\s?\Z")
 
@@ -108,6 +110,15 @@ def _by(match: re.Match[str]) -> str | None:
     return f"{quantity(match['first'])} by {quantity(match['last'])}"
 
 
+def _power_of_ten(match: re.Match[str]) -> str | None:
+    if _OPEN.search(before(match)) or _PER_UNIT.match(after(match)):
+        return None
+    written = unicodedata.normalize("NFKC", match["raised"])
+    power = f"{'minus ' if written[0] == '−' else ''}{ordinal(int(written.lstrip('−')))}"
+    factor = f"{quantity(match['factor'])} times " if match["factor"] else ""
+    return f"{factor}ten to the {power}{f' {FORMS[unit][1]}' if (unit := match['unit']) else ''}"
+
+
 def _chemical(match: re.Match[str]) -> str | None:
     formula = match.group().translate(_SUBSCRIPTS)
     if formula == match.group() and formula not in _CHEMICALS:
@@ -118,6 +129,7 @@ def _chemical(match: re.Match[str]) -> str | None:
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STARTS = f"√±−-.0123456789{_LETTERS}{_GREEK_LETTERS}"
+_UNITS = one_of(FORMS.keys() - {"in"})
 RULES: tuple[EnglishRule, ...] = (
     rule(_STARTS, rf"(?P<all>{_TERM}(?:\s{_OPERATOR}\s{_TERM}){{1,8}})(?!\s?[=+×÷<>≤≥≠≈*/^(]){END}", _equation),
     rule("√±", rf"{_TERM}{END}", _lone),
@@ -125,6 +137,11 @@ RULES: tuple[EnglishRule, ...] = (
     rule("p", rf"pH{END}", _acidity),
     rule("ABCDEFGHIJKLMNOPQRSTUVWXYZ", rf"(?P<letter>[A-Z])-(?P<number>[1-9]\d{{0,2}}){END}", _numbered),
     rule("0123456789", rf"{NUMBER}(?:[²³]|\^\d{{1,2}}){END}", _lone),
+    rule(
+        "0123456789",
+        rf"(?:(?P<factor>{NUMBER})\s?[×·]\s?)?10(?P<raised>⁻?[⁰¹²³⁴-⁹]{{1,2}})(?:\s(?P<unit>{_UNITS}))?{END}",
+        _power_of_ten,
+    ),
     rule(_LETTERS, rf"[A-Za-z](?:[²³]|\^\d){END}", _lone),
     rule("0123456789", rf"(?P<first>{NUMBER})(?:\s?×\s?|x|\sx\s)(?P<last>{NUMBER}){END}", _by),
     rule("ABCDEFGHIJKLMNOPQRSTUVWXYZ", rf"(?:[A-Z][a-z]?(?:\d{{1,2}}|[₀-₉]{{1,2}})?){{1,6}}{END}", _chemical),

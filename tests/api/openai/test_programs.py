@@ -34,6 +34,8 @@ BODIES = {
     "litellm": b'{"model":"tts-1","input":"Hello there, this is litellm.","voice":"alloy"}',
     "litellm with options": b'{"model":"gpt-4o-mini-tts","input":"# Hello\\n\\nThis is **litellm**.","voice":"coral",'
     b'"instructions":"Cheerful","response_format":"wav","speed":1.5}',
+    # langchain-ivoire 0.1.0a3, `OpenRouterBackend.synthesize`, with this server as its `base_url`.
+    "LangChain": b'{"model":"tts-1","input":"Hello there.","voice":"alloy","response_format":"wav"}',
 }
 IGNORED = {"SillyTavern": "speed", "Home Assistant": "speed", "litellm with options": "instructions"}
 

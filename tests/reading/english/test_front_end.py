@@ -85,6 +85,12 @@ def is_wrong(item: Item, spoken: str) -> bool:
         ("See Fig. 2a and Table 3-1.", "See Fig. 2a and Table 3-1."),
         ("*really* so", "*really* so"),
         ("3 m² and x²", "Three square meters and x squared"),
+        ("10⁻³ of it, 10¹² in all", "Ten to the minus third of it, ten to the twelfth in all"),
+        (
+            "5×10³ kg, 2.5 · 10⁶ km.",
+            "Five times ten to the third kilograms, two point five times ten to the sixth kilometers.",
+        ),
+        ("3×10⁸ m/s and y = 10⁶", "3×10⁸ m/s and y = 10⁶"),
         ("a tête-à-tête", "a tete-a-tete"),
         ("from 10:00 to 7–8pm", "from ten o'clock to seven to eight P M"),
     ],
