@@ -186,8 +186,8 @@ def test_of_hours_in_a_few_bytes_a_bounded_part_is_decoded() -> None:
         decode_recording(silent)
     assert refused.value.code is RefusalCode.SILENT
 
-    wide = np.zeros((400 * 96_000, 2), np.int16)
-    wide[:, 0] = np.resize(np.array([3_000, -3_000], np.int16), len(wide))
+    wide = np.zeros((400 * 96_000, 2), np.float32)
+    wide[:, 0] = np.resize(np.array([0.1, -0.1], np.float32), len(wide))
     recording = decode_recording(file_of(wide, 96_000, "flac"))
     assert recording.facts.repairs == (Repair.CUT,)
     assert recording.facts.duration_s == pytest.approx(60, abs=0.2)
