@@ -78,8 +78,8 @@ def parameter_problem(error: RequestValidationError) -> HttpProblem:
 
 
 def _body_violation(detail: ErrorDetails) -> FieldViolation:
-    # A key of a map that is itself refused is reported as (map, key, "[key]").
-    place = [part for part in detail["loc"] if part != "[key]"]
+    # A key of a map that is itself refused is reported as (map, key, "[key]"), one of several types under its check.
+    place = [part for part in detail["loc"] if part != "[key]" and not str(part).startswith("function-after[")]
     return FieldViolation(_code(detail["type"]), _sentence(detail), pointer=_pointer(place))
 
 

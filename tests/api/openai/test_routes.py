@@ -120,6 +120,7 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"task_type": "VoiceDesign"}, 422, "task_type", "invalid_request"),
         ({"task_type": "Base"}, 422, "task_type", "invalid_request"),
         ({"ref_audio": "https://example.com/a.wav"}, 422, "ref_audio", "invalid_request"),
+        ({"voice": ""}, 422, "voice", "invalid_request"),
         ({"instructions": "Whisper.\x07"}, 422, "instructions", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),
         ({"reuse": "no"}, 422, "reuse", "invalid_request"),
