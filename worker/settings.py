@@ -13,7 +13,8 @@ from pydantic_settings import NoDecode
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.cores import usable_cores
-from worker.engine.kokoro.files import PACKAGED, is_kokoro, obstacle, unnamed_checkpoint
+from worker.engine.kokoro.files import is_kokoro, obstacle, unnamed_checkpoint
+from worker.engine.model.pulled import PACKAGED
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
     EngineSettings,

