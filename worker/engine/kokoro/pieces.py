@@ -13,7 +13,7 @@ import numpy as np
 from worker.engine.interface import Pcm
 
 FIRST = 40
-"""Frames of the first piece, from the first phone; each later one has twice as many as the one before."""
+"""Frames of the first two pieces, from the first phone; each later one is half as long again as the one before."""
 _CONTEXT = 16
 """Frames that are made before and behind a piece and not heard: without them the level changes by 2 dB."""
 _SEARCHED = 12
@@ -38,7 +38,7 @@ def in_pieces(sound: Callable[[int, int], Pcm], num_frames: int, first: int) -> 
             _join(behind, made[start - begin - _COMPARED :])
         end = num_frames if is_last else goal - _SEARCHED + _quietest(made[goal - _SEARCHED - begin : goal - begin])
         yield made[start - begin : end - begin].reshape(-1)
-        start, size, behind = end, 2 * (size if start else FIRST), made[end - begin - _COMPARED :]
+        start, size, behind = end, size * 3 // 2 if start else FIRST, made[end - begin - _COMPARED :]
 
 
 def _join(last: Pcm, made: Pcm) -> None:
