@@ -62,10 +62,7 @@ def speaker_levels(
 
 
 def segment_gain_db(speaker: SpeakerLevel, target: Loudness | None, segment: SegmentResult) -> float:
-    """Where a loudness is asked for, segments come to one level: the target itself, or that of their speaker.
-
-    A segment that is too short to have a loudness gets the gain that its speaker needs.
-    """
+    """With a target, segments come to it or to their speaker's level; one without a loudness is taken for usual."""
     if target is None:
         return speaker.gain_db
     level = target.target_lufs if target.scope is LoudnessScope.SEGMENT else speaker.heard_lufs

@@ -46,7 +46,7 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SoundPlan:
     """How a text is spoken, before there is sound. said (1, 512, T); pitch, energy (1, 2 T); style (1, 256).
 
     lead: frames before the first phone.
@@ -86,7 +86,7 @@ class KokoroModel:
         """The phones and signs that the model has."""
         return "".join(symbol for symbol in symbols if symbol in self._symbols)
 
-    def plan(self, phones: str, style: _Floats, speed: float, call: ModelCall) -> Plan:
+    def plan(self, phones: str, style: _Floats, speed: float, call: ModelCall) -> SoundPlan:
         """phones: known ones, at most `MOST_PHONES`; style (256,).
 
         Raises onnxruntime's own error once `call` is stopped.
@@ -98,9 +98,9 @@ class KokoroModel:
             "speed": np.array([speed], np.float32),
         }
         lengths, said, pitch, energy = cast("list[_Floats]", self._planner.run(None, feed, call.options))
-        return Plan(int(lengths[0, 0]), said, pitch, energy, style[None])
+        return SoundPlan(int(lengths[0, 0]), said, pitch, energy, style[None])
 
-    def sound(self, plan: Plan, start: int, end: int, call: ModelCall) -> Pcm:
+    def sound(self, plan: SoundPlan, start: int, end: int, call: ModelCall) -> Pcm:
         """Samples of the frames from `start` to `end`. Raises as `plan` does."""
         feed = {
             _SAID: plan.said[:, :, start:end],
