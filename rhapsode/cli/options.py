@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -99,3 +100,16 @@ def choose_folder(given: Path, data_dir: DataDir) -> Path:
     if not folder.is_dir():
         raise Misuse(f"{given} is not a folder")
     return folder.resolve()
+
+
+def number_or_none(option: str, text: str, kind: Callable[[str], float]) -> float | None:
+    """None for "none". Raises `Misuse`."""
+    if text == "none":
+        return None
+    try:
+        number = kind(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Misuse(f'{option}: {text!r} is neither a number nor "none"')
+    return number

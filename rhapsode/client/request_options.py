@@ -143,7 +143,8 @@ class FormatFields(TypedDict, total=False):
 
 
 class LoudnessFields(TypedDict, total=False):
-    """One gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
+    """One gain brings the integrated loudness (EBU R128) of the job, of each chapter, or of each segment to
+    `target_lufs`. Before, segments come to one level, each by at most 12 dB; edits of others keep these gains.
 
     Where the true peak would pass `max_true_peak_db`, a limiter takes off what is too much, and the gain makes up
     for it. If that took more than 6 dB off for more than 1 % of the time, the gain is smaller, and a warning says
@@ -154,7 +155,7 @@ class LoudnessFields(TypedDict, total=False):
 
     target_lufs: float
     max_true_peak_db: float
-    scope: Literal["job", "chapter"]
+    scope: Literal["job", "chapter", "segment"]
 
 
 class TagsFields(TypedDict, total=False):

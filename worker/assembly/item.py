@@ -11,7 +11,7 @@ from typing import IO
 
 from reading.drafting.warnings import TextWarning
 from reading.languages.names import AUTO_LANGUAGE, language_tag
-from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
+from rhapsode.contract.jobs.output import Files, LoudnessScope, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
 from storage.audio.tempo import stretched
@@ -35,7 +35,12 @@ from worker.assembly.audio.gain import amplified
 from worker.assembly.audio.levels import MeasuredLevel, measure_levels, warnings_of
 from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper, num_output_samples
-from worker.assembly.audio.speaker_levels import SpeakerLevel, levels_of_manifest, speaker_levels
+from worker.assembly.audio.speaker_levels import (
+    SpeakerLevel,
+    levels_of_manifest,
+    segment_gain_db,
+    speaker_levels,
+)
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.manifest import AssembledJob, manifest
@@ -148,7 +153,7 @@ class Assembly:
 
     def _levels(self) -> tuple[MeasuredLevel, ...]:
         target = self._output.loudness
-        if target is None:
+        if target is None or target.scope is LoudnessScope.SEGMENT:
             return ()
         narration = self._narration
         levels = measure_levels(
@@ -211,8 +216,8 @@ class Assembly:
     def _heard(self, placed: Placed, spoken: Samples) -> Samples:
         """A segment's samples as loud and as fast as its speaker and its text want them."""
         rate_hz = self._narration.sample_rate_hz
-        gain_db = self._speakers[placed.planned.speaker].gain_db + placed.planned.gain_db
-        spoken = amplified(spoken, gain_db, rate_hz)
+        gain_db = segment_gain_db(self._speakers[placed.planned.speaker], self._output.loudness, placed.result)
+        spoken = amplified(spoken, gain_db + placed.planned.gain_db, rate_hz)
         if placed.speed == 1:
             return spoken
         return from_bytes(stretched(to_bytes(spoken), rate_hz, placed.speed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
@@ -16,11 +15,10 @@ from rhapsode.cli.for_each import became, for_each
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check, said
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices, read_time
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices, number_or_none, read_time
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
     from pydantic import JsonValue
@@ -214,11 +212,11 @@ def _changed_output(
     elif bitrate is not None:
         raise Misuse("--bitrate needs --format or --chapter-files")
     if sample_rate is not None:
-        output["sample_rate"] = _number("--sample-rate", sample_rate, int)
+        output["sample_rate"] = number_or_none("--sample-rate", sample_rate, int)
     if speed is not None:
-        output["speed"] = _number("--speed", speed, float)
+        output["speed"] = number_or_none("--speed", speed, float)
     if loudness is not None:
-        target_lufs = _number("--loudness", loudness, float)
+        target_lufs = number_or_none("--loudness", loudness, float)
         output["loudness"] = None if target_lufs is None else {"target_lufs": target_lufs}
     if subtitles == ["none"]:
         output["subtitles"] = None
@@ -230,19 +228,6 @@ def _changed_output(
 
 def _format(name: str, bitrate: int | None) -> dict[str, JsonValue]:
     return {"type": name} if bitrate is None or name not in WITH_BITRATE else {"type": name, "bitrate_kbps": bitrate}
-
-
-def _number(option: str, text: str, kind: Callable[[str], float]) -> float | None:
-    """None for "none". Raises `Misuse`."""
-    if text == "none":
-        return None
-    try:
-        number = kind(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise Misuse(f'{option}: {text!r} is neither a number nor "none"')
-    return number
 
 
 def _tag(text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.job_fields import JobField
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
@@ -33,6 +34,18 @@ ChapterFilesOption = Annotated[
     typer.Option(
         "--chapter-files", help="Also write one numbered file for each chapter, in a folder named after the output."
     ),
+]
+
+
+USUAL_LUFS = -19.0
+
+LoudnessOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LUFS",
+        help=f'-40 to -8: integrated loudness (EBU R128); "none": unchanged; else each segment at {USUAL_LUFS}.',
+    ),
+    JobField("output.loudness.target_lufs", wanted="between -40 and -8"),
 ]
 
 

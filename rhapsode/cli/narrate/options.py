@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.cover_file import CoverOption
 from rhapsode.cli.job_fields import JobField, told
-from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOption, formats
+from rhapsode.cli.narrate.audio_options import USUAL_LUFS, ChapterFilesOption, LoudnessOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
     EncodingOption,
@@ -20,11 +20,18 @@ from rhapsode.cli.narrate.reading_options import (
     WordsOption,
     normalization,
 )
-from rhapsode.cli.options import CheckpointOption, DataDirOption, DeviceOption, ServerOption, SlotsOption
+from rhapsode.cli.options import (
+    CheckpointOption,
+    DataDirOption,
+    DeviceOption,
+    ServerOption,
+    SlotsOption,
+    number_or_none,
+)
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
-    from rhapsode.client.request_options import JobOptions, OutputFields
+    from rhapsode.client.request_options import JobOptions, LoudnessFields, OutputFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class AudioOptions:
 
     preset: job_options.OutputPreset = None
     speed: job_options.OutputSpeed = None
-    loudness: job_options.OutputLoudnessTargetLufs = None
+    loudness: LoudnessOption = None
     head: job_options.OutputHeadS = None
     tail: job_options.OutputTailS = None
     room_tone: job_options.OutputRoomToneDb = None
@@ -78,6 +85,11 @@ class AudioOptions:
     def wishes(self, targets: Targets) -> JobOptions:
         """Raises `Misuse` for a file of no format."""
         output: OutputFields = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
+        if self.loudness is not None:
+            target_lufs = number_or_none("--loudness", self.loudness, float)
+            output["loudness"] = cast("LoudnessFields", None if target_lufs is None else {"target_lufs": target_lufs})
+        elif self.preset is None:
+            output["loudness"] = {"target_lufs": USUAL_LUFS, "scope": "segment"}
         if self.subtitles:
             output["subtitles"] = [each.value for each in dict.fromkeys(self.subtitles)]
         return {"output": output}

@@ -38,6 +38,7 @@ class LoudnessScope(enum.StrEnum):
 
     JOB = "job"
     CHAPTER = "chapter"
+    SEGMENT = "segment"
 
 
 class ChapterMarks(enum.StrEnum):
@@ -110,7 +111,8 @@ TruePeakDb = Annotated[float, Field(ge=-20, le=0)]
 
 
 class Loudness(RequestBody):
-    """One gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
+    """One gain brings the integrated loudness (EBU R128) of the job, of each chapter, or of each segment to
+    `target_lufs`. Before, segments come to one level, each by at most 12 dB; edits of others keep these gains.
 
     Where the true peak would pass `max_true_peak_db`, a limiter takes off what is too much, and the gain makes up for
     it. If that took more than 6 dB off for more than 1 % of the time, the gain is smaller, and a warning says so.

@@ -174,7 +174,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: An
         (("-o", "a.mp3", "--bitrate", "321"), "--bitrate: 321 is not between 1 and 320"),
         (("--sample-rate", "44101"), "--sample-rate: 44101 is not one of 8000, 11025"),
         (("--loudness", "-7"), "--loudness: -7 is not between -40 and -8"),
-        (("--loudness", "nan"), "--loudness: nan is not between -40 and -8"),
+        (("--loudness", "nan"), "--loudness: 'nan' is neither a number nor \"none\""),
         (("--temperature", "2.5"), "--temperature: 2.5 is not between 0 and 2"),
         (("--temperature", "0.0001"), "--temperature: must be 0 or at least 0.001"),
         (("--top-k", "0"), "--top-k: 0 is not between 1 and 1000"),

@@ -129,6 +129,28 @@ def test_speakers_of_a_cast_are_evened_and_an_edit_leaves_its_neighbours(
     assert json.loads(content(studio, record, "manifest.json"))["speakers"] == manifest["speakers"]
 
 
+def test_segments_come_to_one_level_that_an_edit_of_their_neighbour_keeps(
+    studio: Studio, redis_client: redis.Redis
+) -> None:
+    book = Book([*talk(0.4, 1), *talk(0.2, 1), *talk(0.3, 2)], (0.5, 0.5, 0.5, 0.0), gains_db=(0.0, 0.0, -6.0, 0.0))
+    each = Loudness(target_lufs=-19.0, scope=LoudnessScope.SEGMENT)
+    record = submit_book(studio, book, WAV.model_copy(update={"loudness": each}), SPEC)
+    studio.run_one(CPU_QUEUE)
+
+    record = studio.record(record)
+    first, rows = samples_of(studio, record), json.loads(content(studio, record, "manifest.json"))["segments"]
+    starts = [round(row["start_s"] * RATE_HZ) for row in rows]
+    levels = [lufs(first[start : start + RATE_HZ // 2], RATE_HZ) for start in starts]
+    assert levels == pytest.approx([-19, -19, -25, -19], abs=1)
+    assert np.abs(first).max() <= 10 ** (-1 / 20)
+
+    JobControl(redis_client).edit(TENANT, record.id, 3, SegmentEdit(text="Something else is said."))
+    studio.drain()
+
+    again, last = samples_of(studio, studio.record(record)), starts[3] - RATE_HZ // 10
+    np.testing.assert_array_equal(again[:last], first[:last])
+
+
 def test_another_sample_rate_keeps_duration_and_loudness(studio: Studio) -> None:
     book = Book(talk(num=3), (0.25, 0.6, 0.0))
     original = assemble(studio, book, WAV)
@@ -164,7 +186,7 @@ def test_each_chapter_gets_a_gain_of_its_own_if_that_is_asked_for(studio: Studio
     assert record.warnings == ()
 
 
-@pytest.mark.parametrize("scope", LoudnessScope)
+@pytest.mark.parametrize("scope", [LoudnessScope.JOB, LoudnessScope.CHAPTER])
 def test_a_peak_does_not_stand_in_the_way_of_the_loudness(studio: Studio, scope: LoudnessScope) -> None:
     """Peaks that only a limiter gets past: the target is reached, and every segment without one has plain gain."""
     pcm = [voice_like(4, 0.05, number) for number in range(4)]
@@ -187,10 +209,13 @@ def test_a_peak_does_not_stand_in_the_way_of_the_loudness(studio: Studio, scope:
     peak.add(samples)
     assert 20 * math.log10(peak.value()) == pytest.approx(-3, abs=0.02)
     assert record.warnings == ()
-    plain = np.float32(10 ** (manifest["loudness"][0]["gain_db"] / 20))
+    evened_db = manifest["speakers"][0]["loudness_lufs"] - manifest["segments"][1]["loudness_lufs"]
+    job_gain = 10 ** (manifest["loudness"][0]["gain_db"] / 20)
+    plain = np.float32(job_gain * 10 ** (evened_db / 20))
     start = round(manifest["segments"][1]["start_s"] * RATE_HZ)
     spoken = to_samples(finish_edges(pcm[1], RATE_HZ))[round(MARGIN_S * RATE_HZ) :]
-    np.testing.assert_allclose(samples[start : start + len(spoken)] * 32768, spoken * plain, rtol=1e-3, atol=1)
+    made = samples[start : start + len(spoken)] * 32768
+    np.testing.assert_allclose(made, spoken * plain, rtol=1e-3, atol=1 + job_gain / 2)
 
 
 def test_a_target_that_would_crush_the_speech_is_missed_and_the_job_says_so(studio: Studio) -> None:

@@ -38,7 +38,7 @@ def endless(engine: Engine, request_id: str) -> SpeechRequest:
 
 
 def endless_stream(engine: Engine, request_id: str) -> SpeechRequest:
-    """Somebody listens to it: an engine of whole sentences begins with the first clause."""
+    """Somebody listens to it: an engine of whole sentences begins with a piece of the sentence."""
     return replace(endless(engine, request_id), urgency=Urgency.LIVE, is_opening=True)
 
 

@@ -1,4 +1,4 @@
-"""Speakers of a cast brought to one level: each has one gain for all that they say. Pure.
+"""Speakers of a cast brought to one level, and the segments of each where a loudness is asked for. Pure.
 
 A gain stays what it was when the narration was first put together (the manifest keeps it): what is edited later changes
 no sample of its neighbours.
@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, replace
 
 from pydantic import TypeAdapter, ValidationError
 
+from rhapsode.contract.jobs.output import Loudness, LoudnessScope
+from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 
 EVEN_LU = 1.0
@@ -59,6 +61,15 @@ def speaker_levels(
     return tuple(kept.get((each.name, each.voice)) or _brought_to(level, each) for each in now)
 
 
+def segment_gain_db(speaker: SpeakerLevel, target: Loudness | None, segment: SegmentResult) -> float:
+    """With a target, segments come to it or to their speaker's level; one without a loudness is taken for usual."""
+    if target is None:
+        return speaker.gain_db
+    level = target.target_lufs if target.scope is LoudnessScope.SEGMENT else speaker.heard_lufs
+    own_lufs = speaker.loudness_lufs if segment.loudness_lufs is None else segment.loudness_lufs
+    return 0.0 if level is None or own_lufs is None else _bounded(level - own_lufs)
+
+
 def as_rows(levels: Sequence[SpeakerLevel]) -> list[dict[str, object]]:
     """For the manifest."""
     return [asdict(each) for each in levels]
@@ -81,8 +92,11 @@ def _differ(levels: Sequence[SpeakerLevel]) -> bool:
 def _brought_to(level: float | None, speaker: SpeakerLevel) -> SpeakerLevel:
     if level is None or speaker.loudness_lufs is None:
         return speaker
-    missing = level - speaker.loudness_lufs
-    return replace(speaker, gain_db=round(max(-MOST_DB, min(MOST_DB, missing)), 1))
+    return replace(speaker, gain_db=round(_bounded(level - speaker.loudness_lufs), 1))
+
+
+def _bounded(gain_db: float) -> float:
+    return max(-MOST_DB, min(MOST_DB, gain_db))
 
 
 def _mean(levels: Sequence[tuple[float, int]]) -> float | None:

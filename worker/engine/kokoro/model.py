@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from worker.engine.interface import Pcm
+from worker.engine.kokoro.graph import part_of
 
 SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 600
@@ -23,6 +25,11 @@ MOST_PHONES = 510
 STEP_S = 0.01
 
 _PAD = 0
+
+_LENGTHS, _SAID = "/encoder/Clip_output_0", "/encoder/MatMul_1_output_0"
+_PITCH, _ENERGY = "/encoder/Reshape_output_0", "/encoder/Reshape_1_output_0"
+
+_Floats = NDArray[np.float32]
 
 
 class ModelCall:
@@ -38,22 +45,49 @@ class ModelCall:
         self.options.terminate = True
 
 
+@dataclass(frozen=True, slots=True)
+class SoundPlan:
+    """How a text is spoken, before there is sound. said (1, 512, T); pitch, energy (1, 2 T); style (1, 256).
+
+    lead: frames before the first phone.
+    """
+
+    lead: int
+    said: _Floats
+    pitch: _Floats
+    energy: _Floats
+    style: _Floats
+
+    @property
+    def num_frames(self) -> int:
+        return self.said.shape[2]
+
+
 class KokoroModel:
+    """The model in two: the first half plans, in 3 % of the time, the second one makes sound of any stretch of it."""
+
     def __init__(self, model: bytes, symbols: dict[str, int]) -> None:
         """symbols: the number of each phone and sign."""
         options = onnxruntime.SessionOptions()
         # A second thread makes a call slower.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4  # what fails is raised as well
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        planned = (_SAID, _PITCH, _ENERGY)
+        self._planner, self._speaker = (
+            onnxruntime.InferenceSession(part_of(model, given, made), options, providers=["CPUExecutionProvider"])
+            for given, made in (
+                (("tokens", "style", "speed"), (_LENGTHS, *planned)),
+                ((*planned, "style"), ("audio",)),
+            )
+        )
         self._symbols = symbols
 
     def known(self, symbols: str) -> str:
         """The phones and signs that the model has."""
         return "".join(symbol for symbol in symbols if symbol in self._symbols)
 
-    def say(self, phones: str, style: NDArray[np.float32], speed: float, call: ModelCall) -> Pcm:
-        """phones: known ones, at most `MOST_PHONES`; style (256,). The samples fill whole frames.
+    def plan(self, phones: str, style: _Floats, speed: float, call: ModelCall) -> SoundPlan:
+        """phones: known ones, at most `MOST_PHONES`; style (256,).
 
         Raises onnxruntime's own error once `call` is stopped.
         """
@@ -63,7 +97,18 @@ class KokoroModel:
             "style": style[None],
             "speed": np.array([speed], np.float32),
         }
-        return cast("Pcm", self._session.run(["audio"], feed, call.options)[0]).reshape(-1)
+        lengths, said, pitch, energy = cast("list[_Floats]", self._planner.run(None, feed, call.options))
+        return SoundPlan(int(lengths[0, 0]), said, pitch, energy, style[None])
+
+    def sound(self, plan: SoundPlan, start: int, end: int, call: ModelCall) -> Pcm:
+        """Samples of the frames from `start` to `end`. Raises as `plan` does."""
+        feed = {
+            _SAID: plan.said[:, :, start:end],
+            _PITCH: plan.pitch[:, 2 * start : 2 * end],
+            _ENERGY: plan.energy[:, 2 * start : 2 * end],
+            "style": plan.style,
+        }
+        return cast("Pcm", self._speaker.run(None, feed, call.options)[0]).reshape(-1)
 
 
 class ThreadClock:

@@ -1,8 +1,7 @@
-"""From a request to its samples: parts, phones, calls of the model, quiet edges cut off. It knows no threads."""
+"""From a request to its samples: phones, calls of the model, quiet edges cut off. It knows no threads."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from worker.engine.errors import RequestRejected
 from worker.engine.interface import BuiltInSpeaker, EngineInfo, Pcm, SpeechRequest, Urgency
 from worker.engine.kokoro.model import MOST_PHONES, SAMPLES_PER_FRAME, KokoroModel, ModelCall
 from worker.engine.kokoro.phones import phones_of
+from worker.engine.kokoro.pieces import FIRST, in_pieces
 from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of
 
 SLOWEST, FASTEST = 0.5, 2.0
@@ -22,9 +22,6 @@ USUAL_SPEED = 0.85
 minute with pauses, by af_heart, af_nova, am_michael and bf_emma, in 659 words of a novel."""
 
 _NO_SOUND = frozenset(' ;:,.!?—…"()“”ˈˌː')
-_CLAUSE = re.compile(r"(?<=[,;:—!?])\s+")
-_LEAST_CLAUSE = 10
-"""Characters of either part: a shorter one is spoken badly by itself."""
 
 _QUIET = 0.004
 """Root mean square of a frame in which nothing is heard; full scale is 1."""
@@ -34,16 +31,17 @@ _KEPT_FRAMES = 2
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A request that can be spoken. parts: phones of each call, in order. speed: the model's own.
+    """A request that can be spoken. speed: the model's own. skipped: frames that were heard elsewhere.
 
-    skipped: frames that were heard elsewhere.
+    is_awaited: somebody waits for its first sound.
     """
 
-    parts: tuple[str, ...]
+    phones: str
     pack: VoicePack
     speed: float
     most_frames: int | None
     skipped: int
+    is_awaited: bool
 
 
 def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices, model: KokoroModel) -> Utterance:
@@ -51,24 +49,23 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
     voice = _voice(request)
     _refuse(request, info)
     pack = voices.pack(voice)
-    parts = [model.known(phones_of(text, accent_of(voice)).symbols) for text in _texts(request)]
-    if not any(_is_heard(part) for part in parts):
+    phones = model.known(phones_of(request.text.strip(), accent_of(voice)).symbols)
+    if _NO_SOUND.issuperset(phones):
         raise RequestRejected(f"there is nothing to speak in {request.text[:40]!r}: it has no phones")
-    longest = max(map(len, parts))
-    if longest > MOST_PHONES:
-        raise RequestRejected(f"the text has {longest} phones; the model takes {MOST_PHONES}")
+    if len(phones) > MOST_PHONES:
+        raise RequestRejected(f"the text has {len(phones)} phones; the model takes {MOST_PHONES}")
     skipped = 0 if request.prefix is None else len(request.prefix)
     speed = min(max(request.speed * USUAL_SPEED, SLOWEST), FASTEST)
-    return Utterance(tuple(filter(_is_heard, parts)), pack, speed, request.max_frames, skipped)
+    is_awaited = request.urgency is Urgency.LIVE and request.is_opening
+    return Utterance(phones, pack, speed, request.max_frames, skipped, is_awaited)
 
 
 def spoken_parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterator[Pcm]:
     """The samples of each part, whole frames of them; fewer where the request bounds them or has heard the first."""
     skipped, left = said.skipped, said.most_frames
-    for phones in said.parts:
+    for pcm in _parts(said, model, call):
         if left == 0:
             return
-        pcm = without_edges(model.say(phones, said.pack[len(phones) - 1], said.speed, call))
         num_frames = len(pcm) // SAMPLES_PER_FRAME
         end = num_frames if left is None else min(num_frames, left)
         yield pcm[min(skipped, end) * SAMPLES_PER_FRAME : end * SAMPLES_PER_FRAME]
@@ -76,13 +73,23 @@ def spoken_parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterat
         left = None if left is None else left - end
 
 
-def without_edges(pcm: Pcm) -> Pcm:
+def _parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterator[Pcm]:
+    plan = model.plan(said.phones, said.pack[len(said.phones) - 1], said.speed, call)
+    first = plan.lead + FIRST if said.is_awaited else plan.num_frames
+    num_made = 0
+    for pcm in in_pieces(lambda start, end: model.sound(plan, start, end, call), plan.num_frames, first):
+        is_first, num_made = not num_made, num_made + len(pcm) // SAMPLES_PER_FRAME
+        yield without_edges(pcm, at_start=is_first, at_end=num_made == plan.num_frames)
+
+
+def without_edges(pcm: Pcm, *, at_start: bool = True, at_end: bool = True) -> Pcm:
     """The frames from the first to the last that are heard, and a little around them."""
     levels = np.sqrt(np.square(pcm.reshape(-1, SAMPLES_PER_FRAME)).mean(axis=1))
     heard = np.flatnonzero(levels > _QUIET)
     if not len(heard):
         return pcm
-    first, last = max(0, heard[0] - _KEPT_FRAMES), min(len(levels), heard[-1] + 1 + _KEPT_FRAMES)
+    first = max(0, heard[0] - _KEPT_FRAMES) if at_start else 0
+    last = min(len(levels), heard[-1] + 1 + _KEPT_FRAMES) if at_end else len(levels)
     return np.clip(pcm[first * SAMPLES_PER_FRAME : last * SAMPLES_PER_FRAME], -1, 1)
 
 
@@ -110,17 +117,3 @@ def _refuse(request: SpeechRequest, info: EngineInfo) -> None:
         raise RequestRejected(f"the prefix has shape {prefix.shape}, not (P, 0)")
     if prefix is not None and request.max_frames is not None and len(prefix) >= request.max_frames:
         raise RequestRejected(f"the prefix has {len(prefix)} frames, and the request ends after {request.max_frames}")
-
-
-def _texts(request: SpeechRequest) -> tuple[str, ...]:
-    """The first clause by itself where somebody waits for the first sound."""
-    text = request.text.strip()
-    if request.urgency is Urgency.LIVE and request.is_opening:
-        for cut in _CLAUSE.finditer(text):
-            if cut.start() >= _LEAST_CLAUSE and len(text) - cut.end() >= _LEAST_CLAUSE:
-                return text[: cut.start()], text[cut.end() :]
-    return (text,)
-
-
-def _is_heard(phones: str) -> bool:
-    return not _NO_SOUND.issuperset(phones)

@@ -147,6 +147,35 @@ def test_instructions_are_sent(run_cli: Any, script: ScriptedServer) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("options", "loudness"),
+    [
+        ((), {"target_lufs": -19.0, "scope": "segment"}),
+        (("--loudness", "-16"), {"target_lufs": -16.0}),
+        (("--loudness", "none"), None),
+        (("--loudness", "none", "--preset", "broadcast"), None),
+    ],
+)
+def test_each_segment_comes_to_one_level_unless_another_one_is_asked_for(
+    run_cli: Any, script: ScriptedServer, options: tuple[str, ...], loudness: object
+) -> None:
+    script.answer(200, {})
+    script.answer(422, {"title": "Refused", "code": "invalid_request", "status": 422, "detail": "not so"})
+
+    run_cli("narrate", "-", *options, "--server", script.url, input=TEXT.encode())
+
+    assert json.loads(script.received[-1].body)["output"]["loudness"] == loudness
+
+
+def test_a_presets_level_is_its_own(run_cli: Any, script: ScriptedServer) -> None:
+    script.answer(200, {})
+    script.answer(422, {"title": "Refused", "code": "invalid_request", "status": 422, "detail": "not so"})
+
+    run_cli("narrate", "-", "--preset", "broadcast", "--server", script.url, input=TEXT.encode())
+
+    assert "loudness" not in json.loads(script.received[-1].body)["output"]
+
+
 def test_force_replaces_the_old_file(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "narration.wav").write_bytes(b"old")
 

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from reading.plan.plan import PlanSegment
+from rhapsode.contract.jobs.output import Loudness, LoudnessScope
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.audio.gain import CEILING, amplified
 from worker.assembly.audio.speaker_levels import (
     EVEN_LU,
+    MOST_DB,
     SpeakerLevel,
     as_rows,
     levels_of_manifest,
+    segment_gain_db,
     speaker_levels,
 )
 
@@ -80,6 +83,20 @@ def test_another_voice_under_the_same_name_is_measured_anew() -> None:
 
 def test_what_is_too_short_to_have_a_loudness_is_left_alone() -> None:
     assert gains(speaker_levels(spoken(("", -24.0), ("Mary", None)), str, ())) == {"": 0.0, "Mary": 0.0}
+
+
+def test_segments_come_to_the_target_or_to_their_speaker_and_stay_as_they_are_where_none_is_asked_for() -> None:
+    speaker, unmeasured = SpeakerLevel("", "ada", -25.0, 2.0), SpeakerLevel("", "ada", None)
+    each = Loudness(target_lufs=-19, scope=LoudnessScope.SEGMENT)
+
+    def gains_db(target: Loudness | None) -> list[float]:
+        segments = [SegmentResult(0, 1, RATE_HZ, "", loudness_lufs=own) for own in (-22.0, None, -40.0)]
+        return [segment_gain_db(speaker, target, each) for each in segments]
+
+    assert gains_db(None) == [2.0, 2.0, 2.0]
+    assert gains_db(each) == [3.0, 6.0, MOST_DB]
+    assert gains_db(Loudness(target_lufs=-16)) == [-1.0, 2.0, MOST_DB]
+    assert segment_gain_db(unmeasured, each, SegmentResult(0, 1, RATE_HZ, "")) == 0
 
 
 def test_a_gain_never_passes_the_ceiling_and_none_leaves_the_very_samples() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from tests.worker.engine.contracted_engines import result, wait_until
@@ -24,6 +25,9 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.kokoro.engine import KokoroEngine
+from worker.engine.kokoro.files import read_model, read_symbols, read_voices
+from worker.engine.kokoro.model import KokoroModel, ModelCall
+from worker.engine.kokoro.voices import KokoroVoices
 from worker.engine.settings import KokoroEngineSettings
 from worker.settings import PACKAGED
 
@@ -77,15 +81,41 @@ def test_speed_changes_the_length(engine: Engine) -> None:
     assert lengths[0] > 1.15 * lengths[1] > 1.25 * lengths[2]
 
 
-def test_a_stream_begins_with_its_first_clause(engine: Engine) -> None:
-    opening = replace(request(), urgency=Urgency.LIVE, is_opening=True)
+def test_a_stream_begins_before_its_sentence_is_spoken_and_says_all_of_it(engine: Engine) -> None:
+    text = TEXT.replace(",", "")
+    whole = result(engine.submit(request(text))).pcm
     heard: list[SpeechChunk] = []
 
-    future = engine.submit(opening, heard.append)
+    future = engine.submit(replace(request(text), urgency=Urgency.LIVE, is_opening=True), heard.append)
     wait_until(lambda: bool(heard))
 
-    assert not future.done(), "the second clause is still to come"
-    result(future)
+    assert not future.done(), "the rest of the sentence is still to come"
+    streamed = result(future).pcm
+    np.testing.assert_array_equal(np.concatenate([chunk.pcm for chunk in heard]), streamed)
+    assert len(streamed) == pytest.approx(len(whole), abs=4 * engine.info.samples_per_frame)
+    assert level(streamed) == pytest.approx(level(whole), rel=0.2)
+
+
+def test_a_stream_that_goes_on_elsewhere_hears_the_rest_of_the_same_sound(engine: Engine) -> None:
+    opening = replace(request(), urgency=Urgency.LIVE, is_opening=True)
+    whole = result(engine.submit(opening)).pcm
+
+    rest = result(engine.submit(replace(opening, prefix=np.zeros((70, 0), np.int16)))).pcm
+
+    np.testing.assert_array_equal(rest, whole[70 * engine.info.samples_per_frame :])
+
+
+def test_the_two_parts_of_the_model_make_the_bytes_of_the_whole() -> None:
+    symbols = read_symbols(SETTINGS.checkpoint)
+    style = KokoroVoices(read_voices(SETTINGS.checkpoint)).pack("af_heart")[4]
+    cut, call = KokoroModel(read_model(), symbols), ModelCall()
+    whole: Any = onnxruntime.InferenceSession(read_model(), providers=["CPUExecutionProvider"])
+    tokens = np.array([[0, *(symbols[phone] for phone in "jˈɛs."), 0]], np.int64)
+
+    (expected,) = whole.run(["audio"], {"tokens": tokens, "style": style[None], "speed": np.ones(1, np.float32)})
+
+    plan = cut.plan("jˈɛs.", style, 1.0, call)
+    np.testing.assert_array_equal(cut.sound(plan, 0, plan.num_frames, call), np.ravel(expected))
 
 
 def test_a_call_that_is_cancelled_frees_its_slot_before_it_would_end(engine: Engine) -> None:
