@@ -48,13 +48,14 @@ WORKDIR /
 RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, worker.voices.reference_audio.__main__, av" \
     && /opt/rhapsode/bin/rhapsode run --help
 
-# What installs packages goes, and with it what only that needs.
+# What installs packages goes, and with it what only that needs. Perl is last: scripts of other packages run in it.
 FROM python AS system
 RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /tmp rhapsode \
     && dpkg --purge --force-depends --force-remove-essential \
         adduser apt debian-archive-keyring e2fsprogs gpgv libapt-pkg6.0 libext2fs2 libgcrypt20 libgnutls30 \
         libhogweed6 libidn2-0 libnettle8 libp11-kit0 libtasn1-6 libunistring2 libxxhash0 \
-        login mount passwd perl-base util-linux util-linux-extra \
+        login mount passwd util-linux util-linux-extra \
+    && dpkg --purge --force-depends --force-remove-essential perl-base \
     && rm -rf /var/cache/* /var/log/* /usr/share/locale \
     && python3 -c "import ssl, zoneinfo; zoneinfo.ZoneInfo('UTC')"
 
