@@ -161,6 +161,7 @@ openapi: $(VENV)/.dev-installed ## renew the snapshot of the OpenAPI description
 	PYTHONPATH=. $(BIN)/python tests/api/openapi/openapi_snapshot.py
 
 generated: $(VENV)/.dev-installed ## write the files anew that a program makes from others: generators/README.md
+	@$(BIN)/python -m generators.at_install
 	$(BIN)/python -m generators
 
 check: $(VENV)/.dev-installed ## lint, format check, types, import contracts, generated files as their sources say

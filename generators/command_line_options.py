@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,7 +68,7 @@ LARGEST_TOLD = 1_000_000
 """Bounds beyond it are nobody's concern but the machine's."""
 
 _HEAD = """\
-# Made from rhapsode/contract/ by `make generated`; change that, not this file.
+# Made from rhapsode/contract/ by `make generated`; change that, not this file. Each install makes it.
 \"\"\"Options of a job for commands: what each is called in the API, its type, and what its help says.\"\"\"
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ def is_wanted(leaf: Leaf, body: type[BaseModel]) -> bool:
 def alias_text(leaf: Leaf, family: str = "") -> str:
     metavar = "TIME" if leaf.kind is AwareDatetime else METAVARS.get(leaf.name)
     shown = [f"metavar={_quoted(metavar)}"] if metavar else []
-    option = ", ".join((*shown, f"help={_in_lines(help_text(leaf))}"))
+    option = ", ".join((*shown, f"help={_quoted(help_text(leaf))}"))
     known = ", ".join((_quoted(leaf.path), *_known(leaf)))
     return (
         f"{family}{alias_name(leaf)} = Annotated[{_type(leaf.kind)} | None, typer.Option({option}), JobField({known})]"
@@ -245,12 +244,6 @@ def _range(constraints: Sequence[Any]) -> Mapping[type, str]:
             case _:
                 pass
     return found
-
-
-def _in_lines(text: str) -> str:
-    """A string over as many lines as it takes."""
-    lines = textwrap.wrap(text, 100, break_on_hyphens=False)
-    return " ".join(_quoted(f"{line} ") for line in lines[:-1]) + f" {_quoted(lines[-1])}"
 
 
 def _listed(choices: Sequence[object]) -> str:

@@ -113,7 +113,7 @@ TOLD = {
 NAMES = {made.body: made.name for made in CLASSES}
 
 _HEAD = """\
-# Made from rhapsode/contract/ by `make generated`; change that, not this file.
+# Made from rhapsode/contract/ by `make generated`; change that, not this file. Each install makes it.
 \"\"\"What a caller can say in requests, under the names of the API.\"\"\"
 
 from __future__ import annotations

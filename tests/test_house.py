@@ -9,13 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = ("api", "reading", "rhapsode", "storage", "worker")
-MADE = ROOT / "rhapsode/client/sync"
-"""Made of the asyncio client at each install; not in git."""
+MADE = {"rhapsode.cli.job_options", "rhapsode.client.request_options"}
+SYNC_CLIENT = "rhapsode.client.sync"
+"""Both are made at each install; they are not in git."""
 
 SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 111_484
+MOST_LINES = 110_788
 MOST_SMALL_FILES = 36
 SMALL_LINES = 45
 MOST_ENTRIES = 15
@@ -28,6 +29,10 @@ def modules() -> dict[str, Path]:
     return {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in files}
 
 
+def written() -> dict[str, Path]:
+    return {name: file for name, file in modules().items() if name not in MADE and not name.startswith(SYNC_CLIENT)}
+
+
 def num_lines(file: Path) -> int:
     return len(file.read_bytes().splitlines())
 
@@ -35,7 +40,7 @@ def num_lines(file: Path) -> int:
 def test_a_public_class_name_stands_for_one_class() -> None:
     found: defaultdict[str, list[str]] = defaultdict(list)
     for module, file in modules().items():
-        if not file.is_relative_to(MADE):
+        if not module.startswith(SYNC_CLIENT):
             for each in ast.parse(file.read_text()).body:
                 if isinstance(each, ast.ClassDef) and not each.name.startswith("_"):
                     found[each.name].append(module)
@@ -44,7 +49,7 @@ def test_a_public_class_name_stands_for_one_class() -> None:
 
 
 def test_the_product_does_not_grow() -> None:
-    assert sum(num_lines(file) for file in modules().values() if not file.is_relative_to(MADE)) <= MOST_LINES
+    assert sum(map(num_lines, written().values())) <= MOST_LINES
 
 
 def test_few_small_files_have_one_importer() -> None:

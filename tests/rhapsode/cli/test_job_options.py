@@ -59,7 +59,7 @@ def test_the_help_says_bounds_choices_and_what_holds_otherwise(path: str, text: 
 
 def test_type_bounds_and_place_are_the_contracts() -> None:
     assert alias_text(LEAVES["inner.level"]) == (
-        'InnerLevel = Annotated[float | None, typer.Option(help= "-40 to -8: how loud; else as it is."), '
+        'InnerLevel = Annotated[float | None, typer.Option(help="-40 to -8: how loud; else as it is."), '
         'JobField("inner.level", wanted="between -40 and -8")]'
     )
     assert 'Literal["warm", "cold"] | None' in alias_text(LEAVES["tone"])
