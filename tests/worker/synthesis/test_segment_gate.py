@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from concurrent.futures import Future
 from dataclasses import replace
@@ -58,12 +59,15 @@ def fake_bounds() -> SpeechBounds:
     return calibrated_bounds([measured_example(text, "", one) for text, one in zip(texts, spoken, strict=True)])
 
 
-CALIBRATION = Calibration("fake-1", {"english": 60}, {"english": fake_bounds()})
+@functools.cache
+def calibration() -> Calibration:
+    """Made at the first use: every process of pytest imports this file."""
+    return Calibration("fake-1", {"english": 60}, {"english": fake_bounds()})
 
 
 def with_engine(studio: Studio, engine: Engine, recognisers: Recognisers | None = None) -> Studio:
     """The studio with another engine, a calibrated gate and counters of its own."""
-    gate = QualityGate(CALIBRATION, recognisers or {}, measured_verdict)
+    gate = QualityGate(calibration(), recognisers or {}, measured_verdict)
     return replace(studio, services=replace(studio.services, engine=engine, quality=gate, counters=GateCounters()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from worker.speech.quality.calibration.calibration_file import (
     read_calibration,
     write_calibration,
 )
-from worker.speech.quality.calibration.examples import measured_example
+from worker.speech.quality.calibration.examples import MeasuredExample, measured_example
 from worker.speech.quality.checks import basic_findings
 from worker.speech.quality.expectation import MIN_EXAMPLES, TooFewExamples, fit_duration, text_size
 from worker.speech.quality.findings import Defect
@@ -53,14 +54,21 @@ def spoken(text: str, seed: int = 0) -> Speech:
     return Speech(pcm, frames, RATE_HZ, FinishReason.EOS, engine_s=0.1)
 
 
-EXAMPLES = [(text_of(2 + seed % 30, seed), seed) for seed in range(60)]
-GOOD = [(text, spoken(text, seed)) for text, seed in EXAMPLES]
-MEASURED = [measured_example(text, "tones", speech) for text, speech in GOOD]
+@functools.cache
+def good() -> list[tuple[str, Speech]]:
+    """Made at the first use: every process of pytest imports this file."""
+    examples = [(text_of(2 + seed % 30, seed), seed) for seed in range(60)]
+    return [(text, spoken(text, seed)) for text, seed in examples]
+
+
+@functools.cache
+def measured() -> list[MeasuredExample]:
+    return [measured_example(text, "tones", speech) for text, speech in good()]
 
 
 @pytest.fixture(scope="module")
 def bounds() -> SpeechBounds:
-    return calibrated_bounds(MEASURED)
+    return calibrated_bounds(measured())
 
 
 def defects(speech: Speech, text: str, bounds: SpeechBounds) -> set[Defect]:
@@ -77,13 +85,13 @@ def test_good_speech_passes(bounds: SpeechBounds) -> None:
 def test_every_injected_defect_is_found(spoil: str, bounds: SpeechBounds) -> None:
     rng = np.random.default_rng(3)
 
-    missed = [text for text, speech in GOOD if not defects(SPOILS[spoil](speech, rng), text, bounds)]
+    missed = [text for text, speech in good() if not defects(SPOILS[spoil](speech, rng), text, bounds)]
 
-    assert len(missed) <= 0.05 * len(GOOD)
+    assert len(missed) <= 0.05 * len(good())
 
 
 def test_a_pause_is_found_where_it_is(bounds: SpeechBounds) -> None:
-    text, speech = GOOD[20]
+    text, speech = good()[20]
     silence = np.zeros(2 * RATE_HZ, np.float32)
     paused = replace(speech, pcm=np.concatenate((speech.pcm[:RATE_HZ], silence, speech.pcm[RATE_HZ:])))
 
@@ -95,14 +103,14 @@ def test_a_pause_is_found_where_it_is(bounds: SpeechBounds) -> None:
 
 
 def test_the_limit_is_a_defect_whatever_was_said(bounds: SpeechBounds) -> None:
-    text, speech = GOOD[20]
+    text, speech = good()[20]
 
     assert defects(replace(speech, finish_reason=FinishReason.LENGTH), text, bounds) == {Defect.UNFINISHED}
 
 
 def test_a_stop_at_a_pause_is_told_by_the_frame_it_ends_with(bounds: SpeechBounds) -> None:
     """Nine tenths of the speech and then silence: not short enough by itself, and not cut."""
-    text, speech = GOOD[29]
+    text, speech = good()[29]
     kept = round(0.9 * len(speech.frames))
     stopped = replace(speech, pcm=speech.pcm[: kept * FRAME].copy(), frames=speech.frames[:kept])
     stopped.pcm[-2_400:] = 0
@@ -118,18 +126,18 @@ def test_a_stop_at_a_pause_is_told_by_the_frame_it_ends_with(bounds: SpeechBound
 
 
 def test_ends_tell_nothing_where_every_utterance_has_its_own(bounds: SpeechBounds) -> None:
-    same = [replace(one, speech=replace(one.speech, final_code=number % 3)) for number, one in enumerate(MEASURED)]
+    same = [replace(one, speech=replace(one.speech, final_code=number % 3)) for number, one in enumerate(measured())]
 
     assert bounds.final_codes == ()
     assert calibrated_bounds(same).final_codes == (0, 1, 2)
 
 
 def test_a_speaker_has_its_own_pace() -> None:
-    quick = [replace(one, speaker="a") for one in MEASURED]
+    quick = [replace(one, speaker="a") for one in measured()]
     slow = [
-        replace(one, speaker="b", speech=replace(one.speech, speech_s=1.5 * one.speech.speech_s)) for one in MEASURED
+        replace(one, speaker="b", speech=replace(one.speech, speech_s=1.5 * one.speech.speech_s)) for one in measured()
     ]
-    texts = [text for text, _ in GOOD]
+    texts = [text for text, _ in good()]
     both = calibrated_bounds([*quick, *slow])
 
     own = {speaker: both.of_speaker(speaker).duration for speaker in ("a", "b", "stranger")}
@@ -141,7 +149,7 @@ def test_a_speaker_has_its_own_pace() -> None:
 
 
 def test_silence_is_one_finding(bounds: SpeechBounds) -> None:
-    text, speech = GOOD[20]
+    text, speech = good()[20]
 
     assert defects(replace(speech, pcm=np.zeros_like(speech.pcm)), text, bounds) == {Defect.SILENT}
 
@@ -153,13 +161,13 @@ def test_speech_without_a_sample_is_silence() -> None:
 
 
 def test_a_wrong_level_is_found(bounds: SpeechBounds) -> None:
-    text, speech = GOOD[20]
+    text, speech = good()[20]
 
     assert defects(replace(speech, pcm=speech.pcm * np.float32(0.05)), text, bounds) == {Defect.LEVEL}
 
 
 def test_without_calibration_only_what_no_speech_does_is_found() -> None:
-    text, speech = GOOD[20]
+    text, speech = good()[20]
 
     assert defects(speech, text, GENERAL_BOUNDS) == set()
     assert defects(speech, text * 9, GENERAL_BOUNDS) == set()
@@ -184,8 +192,8 @@ def test_a_repeat_is_found_at_its_place(before: int, length: int, seed: int) -> 
 
 
 def test_outliers_do_not_widen_the_model() -> None:
-    texts = [text for text, _ in GOOD]
-    seconds = [measure(speech).speech_s for _, speech in GOOD]
+    texts = [text for text, _ in good()]
+    seconds = [measure(speech).speech_s for _, speech in good()]
 
     clean = fit_duration(texts, seconds)
     dirty = fit_duration(texts, [9 * s if number % 20 == 7 else s for number, s in enumerate(seconds)])
