@@ -30,8 +30,7 @@ from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.process_names import GPU_WORKER
 from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
 from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
-from rhapsode.stack.supervision.orphans import end_orphans
-from rhapsode.stack.supervision.supervisor import Supervisor
+from rhapsode.stack.supervision.supervisor import Supervisor, end_orphans
 from storage.runtime.observability.logs import LogFormat
 
 LOOK_S = 0.1
