@@ -31,9 +31,6 @@ async def _caller(request: Request) -> Caller:
     return await identify(request, await services_of(request))
 
 
-KnownCaller = Annotated[Caller, Depends(_caller)]
-
-
 async def _tenant(request: Request) -> TenantId:
     return (await _caller(request)).tenant
 

@@ -1,7 +1,7 @@
-"""One of several API processes at one port: `python -m api.one_of_several --metrics DIR --number 0 --fd 5 --others 6`.
+"""One of several API processes at one port: `python -m api.one_of_several --metrics DIR --number 0 --fd 5`.
 
 What a process knows is in Redis, so that any of them answers for all; what it measures is in the folder, for the same
-reason. Connections that wait for one that is away are taken by the others: `api.http.middleware.shared_port`.
+reason. All accept from one listening socket, so that a connection never waits for a process that is away.
 """
 
 from __future__ import annotations

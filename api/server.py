@@ -18,7 +18,6 @@ import uvicorn
 
 from api.app import app_from_environment
 from api.http.middleware.connections import BEFORE_STOP, ConnectionLimits, HttpProtocol
-from api.http.middleware.shared_port import SharedPortServer
 from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
 from api.settings import ApiSettings
 from storage.runtime.config.file_limit import allow_files
@@ -47,17 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         settings = load_settings(ApiSettings)
         listener = _listener(given.fd, given.host, given.port)
-        others = [_inherited(descriptor) for descriptor in given.others]
     except (SettingsError, OSError) as error:
         sys.exit(f"api.server: {error}")
     limited = settings.model_copy(update={"max_connections": _most_connections(settings.max_connections)})
-    server = DrainingServer(server_config(app_from_environment, limited, factory=True), others)
+    server = DrainingServer(server_config(app_from_environment, limited, factory=True))
     server.run(sockets=[listener])
     if not server.started:
         sys.exit(STARTUP_FAILURE)
 
 
-class DrainingServer(SharedPortServer):
+class DrainingServer(uvicorn.Server):
     """Serves on while speech is still heard, and only then closes its socket and connections."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -94,14 +92,13 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8765, help="port to listen on (8765)")
     parser.add_argument("--fd", type=int, help="a socket that listens already, by its number; instead of an address")
-    parser.add_argument("--others", type=int, nargs="*", default=(), help="listeners of the processes at the same port")
     return parser.parse_args(arguments)
 
 
 def _listener(fd: int | None, host: str, port: int) -> socket.socket:
     """Raises `OSError`."""
     if fd is not None:
-        return _inherited(fd)
+        return socket.socket(fileno=fd)
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -120,12 +117,6 @@ def _most_connections(wished: int) -> int:
         remedy = f"RHAPSODE_MAX_CONNECTIONS={wished} needs {needed:,} (ulimit -n, LimitNOFILE)"
         print(f"api.server: {files}, so {most:,} connections are served: {remedy}", file=sys.stderr)  # noqa: T201
     return most
-
-
-def _inherited(descriptor: int) -> socket.socket:
-    listener = socket.socket(fileno=descriptor)
-    listener.setblocking(False)  # noqa: FBT003 - the library's
-    return listener
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ from storage.tenants.rate_limits import parse_limit
 
 MEBIBYTE = 1024 * 1024
 
+MAX_DOCUMENT_BYTES = 64 * MEBIBYTE
+"""Of an uploaded document that a job narrates."""
+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -48,18 +51,12 @@ class ApiSettings(StorageSettings):
     rate_limit: requests of one tenant, such as 600/minute; this machine's own user is not counted.
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
-    max_document_bytes: of an uploaded document that a job narrates.
     max_connections: of one process; more are answered 503.
     request_timeout_s: in which a request's head has to be whole; its body has as long and as much more as it brings
         bytes, 500 a second at least.
     metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
-    live_text_timeout_s: for which the next words of a text that is still being written are waited for.
-    live_whole_text_s: for which the end of such a text is waited for. live_connection_s: after which a WebSocket begins
-        no request any more.
-    live_resume_s: how long the listener of a live stream whose worker was lost may hear nothing before it ends.
     live_drain_s: how long live streams may go on after the process received SIGTERM.
     live_lateness_s: of the event loop, on average, beyond which no live stream and no WebSocket is taken.
-    live_slowest_pace: seconds of speech that a listener takes in a second, else the stream ends; 0 is any.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
     cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
     aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
@@ -73,7 +70,7 @@ class ApiSettings(StorageSettings):
         internet alone, by https.
     oidc_tenant_claim: the claim that names the tenant.
     oidc_scope_claim: the claim that names what the token may do; empty: what a key may that names no scopes.
-    oidc_algorithms: comma-separated, of those with a pair of keys. oidc_leeway_s: how far clocks may be apart.
+    oidc_algorithms: comma-separated, of those with a pair of keys.
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
@@ -82,17 +79,11 @@ class ApiSettings(StorageSettings):
     max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
-    max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
     max_connections: int = Field(default=4096, ge=1)
     request_timeout_s: float = Field(default=20.0, gt=0)
     metrics_access: MetricsAccess = MetricsAccess.ADMIN
-    live_text_timeout_s: float = Field(default=30.0, gt=0)
-    live_whole_text_s: float = Field(default=1800.0, gt=0)
-    live_connection_s: float = Field(default=86_400.0, gt=0)
-    live_resume_s: float = Field(default=60.0, ge=0, le=600)
     live_drain_s: float = Field(default=15.0, ge=0, le=3600)
     live_lateness_s: float = Field(default=0.25, gt=0, le=60)
-    live_slowest_pace: float = Field(default=0.25, ge=0, le=1)
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     cors_origins: str = ""
     aliases: Aliases = Aliases()
@@ -106,7 +97,6 @@ class ApiSettings(StorageSettings):
     oidc_tenant_claim: str = Field(default="tenant", min_length=1)
     oidc_scope_claim: str = ""
     oidc_algorithms: str = "RS256,ES256"
-    oidc_leeway_s: int = Field(default=60, ge=0, le=300)
 
     def class_of(self, tenant: str) -> str:
         """As metrics name it."""
@@ -134,7 +124,6 @@ class ApiSettings(StorageSettings):
             self.oidc_tenant_claim,
             self.oidc_scope_claim,
             parse_algorithms(self.oidc_algorithms),
-            self.oidc_leeway_s,
             self.oidc_keys_url,
         )
 

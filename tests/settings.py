@@ -26,7 +26,6 @@ class ApiChanges(TypedDict, total=False):
     api_keys: dict[str, str]
     rate_limit: str
     max_connections: int
-    live_text_timeout_s: float
     metrics_access: MetricsAccess
     tenant_classes: dict[str, str]
     cors_origins: str

@@ -54,9 +54,7 @@ class WorkerSettings(ItemSettings):
     checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
         of them to begin with, and another one when that is needed more; each model has its directory's name.
     swap_idle_s: how long nothing has waited for the model that is loaded, and something has for another that nobody
-        serves, before that one is loaded. swap_backlog_s: how far the workers of another model are behind before one
-        that idles joins them. swap_patience_s: how long something waits for a model that nobody serves before the only
-        worker of another one puts that down with work waiting.
+        serves, before that one is loaded.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
     postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
@@ -73,13 +71,11 @@ class WorkerSettings(ItemSettings):
     live_host: where live speech is served, for API processes: the address to listen at, which is the one that they are
         told. Empty: the address that this machine has towards Redis.
     live_port: 0 for any that is free.
-    live_text_timeout_s: as the API has it, for which the next words of a text that is being written are waited for.
     live_tls_certificate, live_tls_key: PEM files to serve live speech by TLS with, which API processes verify by
         their `tls_ca`.
     live_tls_name: the name in that certificate, where it is not `live_host`.
     pack_wait_s: how long a finished segment waits for others of its job, to be stored with them; with 0, each is stored
         by itself.
-    voice_cache_mb: memory for voices of callers, in MiB; one takes 5 to 40 kB.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
         the old one held. Empty draws a name, and a crash then costs a lease.
@@ -92,8 +88,6 @@ class WorkerSettings(ItemSettings):
     checkpoint: Path = Field(default_factory=lambda given: unnamed_checkpoint(given["engine"], given["device"]))
     checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
-    swap_backlog_s: float = Field(default=300.0, gt=0)
-    swap_patience_s: float = Field(default=900.0, gt=0)
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
     live_slots: int = Field(default=4, ge=1, le=512)
@@ -109,12 +103,10 @@ class WorkerSettings(ItemSettings):
     whisper_model: Path | None = None
     live_host: str = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
     live_port: int = Field(default=0, ge=0, le=65_535)
-    live_text_timeout_s: float = Field(default=30.0, gt=0)
     live_tls_certificate: Path | None = None
     live_tls_key: Path | None = None
     live_tls_name: str = ""
     pack_wait_s: float = Field(default=1.0, ge=0, le=5)
-    voice_cache_mb: int = Field(default=64, ge=1)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)
@@ -250,9 +242,7 @@ def _name_of(checkpoint: Path) -> str:
 class JanitorSettings(ItemSettings):
     """The janitor.
 
-    ticket_cap: tickets that may wait in a queue; four times the slots of all workers is plenty.
     pod_costs: tell Kubernetes which workers' pods to take away first; their names are the workers'.
     """
 
-    ticket_cap: int = Field(default=256, ge=1)
     pod_costs: bool = False

@@ -65,7 +65,6 @@ class Caller:
     tenant: TenantId
     scopes: frozenset[Scope]
     key: KeyId | None = None
-    is_this_machine: bool = False
 
 
 async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
@@ -178,7 +177,7 @@ def _own_user(request: HTTPConnection, services: ApiServices) -> Caller:
     """The user of this machine. Raises an `HttpProblem` for any other caller."""
     _require_local(request)
     _require_own_page(request, parse_origins(services.settings.cors_origins))
-    return Caller(LOCAL_TENANT, ALL_SCOPES, is_this_machine=True)
+    return Caller(LOCAL_TENANT, ALL_SCOPES)
 
 
 def is_from_this_machine(request: HTTPConnection) -> bool:

@@ -17,7 +17,6 @@ class TokenRules:
     tenant_claim: str
     scope_claim: str
     algorithms: tuple[str, ...]
-    leeway_s: int
     keys_url: str = ""
 
 

@@ -17,6 +17,7 @@ from storage.ids import TenantId
 from storage.tenants.api_keys import TENANT_SCOPES, Scope
 
 MAX_BYTES = 16 * 1024
+CLOCK_SKEW_S = 60
 SCOPE_PREFIX = "rhapsode:"
 TYPES = frozenset({"JWT", "AT+JWT", "APPLICATION/AT+JWT"})
 """Of access tokens (RFC 9068) and ID tokens; a token for another purpose, as for logout, is none of them."""
@@ -29,7 +30,7 @@ class TokenReader:
         self._rules = rules
         self._keys = keys
         self._claims = jwt.JWTClaimsRegistry(
-            leeway=rules.leeway_s,
+            leeway=CLOCK_SKEW_S,
             iss={"essential": True, "value": rules.issuer},
             aud={"essential": True, "value": rules.audience},
             exp={"essential": True},

@@ -1,4 +1,4 @@
-"""For how long live streams and their listeners are waited for, as operators set it."""
+"""For how long live streams and their listeners are waited for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class LivePatience:
     takes in a second, over the whole stream; slower ones would hold a slot of the engine without end.
     """
 
-    resume_s: float
     drain_s: float
     lateness_s: float
-    slowest_pace: float
+    resume_s: float = 60.0
+    slowest_pace: float = 0.25

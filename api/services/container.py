@@ -197,12 +197,7 @@ async def _open_live(
 ) -> AsyncGenerator[LiveServices]:
     recent_models = RecentModels(client, settings.key_prefix)
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
-    patience = LivePatience(
-        resume_s=settings.live_resume_s,
-        drain_s=settings.live_drain_s,
-        lateness_s=settings.live_lateness_s,
-        slowest_pace=settings.live_slowest_pace,
-    )
+    patience = LivePatience(drain_s=settings.live_drain_s, lateness_s=settings.live_lateness_s)
     shares = ConnectionShares(settings.max_connections)
     async with open_live(workers, recent_models, streams, settings.tls_files, patience, settings.class_of) as speech:
         yield LiveServices(speech, CapacityLimiter(MAX_LIVE_ENCODERS), recent_models, shares, OpenSockets(shares))

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
 from api.services.container import ApiServices
+from api.settings import MAX_DOCUMENT_BYTES
 from reading.estimates import MAX_AUDIO_MS
 from reading.languages.names import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
 from reading.script.prosody import MAX_GAIN_DB, MAX_RATE, MIN_GAIN_DB, MIN_RATE, RATES, VOLUMES_DB
@@ -106,7 +107,7 @@ def _limits(services: ApiServices) -> LimitCapabilities:
         audio_s=MAX_AUDIO_MS / 1000,
         text_chars=settings.max_text_chars,
         body_bytes=settings.max_body_bytes,
-        document_bytes=min(settings.max_document_bytes, settings.max_upload_bytes),
+        document_bytes=min(MAX_DOCUMENT_BYTES, settings.max_upload_bytes),
         upload_bytes=settings.max_upload_bytes,
         segments=MAX_ENTRIES,
         speakers=MAX_SPEAKERS,

@@ -1,7 +1,7 @@
 """Where the API listens: the socket is opened here and handed to the API process.
 
 So a taken port is known before anything starts, and while the API restarts its callers wait in the queue of the socket
-instead of being refused. Of several API processes each has a socket of its own at the same port.
+instead of being refused. Several API processes accept from the same socket.
 """
 
 from __future__ import annotations
@@ -28,24 +28,7 @@ def listen(host: str, port: int, known: str) -> socket.socket:
     return bound(host, port)
 
 
-def listen_together(host: str, port: int, known: str, how_many: int) -> tuple[socket.socket, ...]:
-    """As `listen`, a socket for each of several processes."""
-    return bound_together(listen(host, port, known), how_many, host)
-
-
-def bound_together(first: socket.socket, how_many: int, host: str) -> tuple[socket.socket, ...]:
-    """As many sockets at the port of the first, over which the kernel spreads connections. Raises `AddressRefused`.
-
-    Only sockets that agree to it share a port: the first one did not, so that the port was no other program's.
-    """
-    if how_many == 1:
-        return (first,)
-    port = first.getsockname()[1]
-    first.close()
-    return tuple(bound(host, port, is_shared=True) for _ in range(how_many))
-
-
-def bound(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+def bound(host: str, port: int) -> socket.socket:
     """A listening TCP socket. Raises `AddressRefused`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -54,8 +37,6 @@ def bound(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if is_shared:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         # Accepted connections inherit it; asyncio cannot set it on a socket it was handed by number.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)

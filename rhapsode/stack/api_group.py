@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rhapsode.stack import commands
@@ -20,26 +20,29 @@ GRACE_S = 20.0
 
 
 class ApiGroup:
-    """A process for each listener. folder: where they keep what they measure.
+    """Processes that accept from one listener. folder: where they keep what they measure.
 
     Call `run` from the thread that is to last longest: when it ends, they do.
     """
 
     def __init__(
-        self, listeners: Sequence[socket.socket], environment: Mapping[str, str], folder: Path, observer: Observer
+        self,
+        listener: socket.socket,
+        how_many: int,
+        environment: Mapping[str, str],
+        folder: Path,
+        observer: Observer,
     ) -> None:
-        self._url = url_of(listeners[0])
-        descriptors = tuple(listener.fileno() for listener in listeners)
-        how_many = len(descriptors)
+        self._url = url_of(listener)
         self._children = tuple(
             SupervisedChild(
                 ProcessSpec(
                     process_name(API, number, how_many),
-                    commands.one_of_several_apis(descriptors, number, folder),
+                    commands.one_of_several_apis(listener.fileno(), number, folder),
                     environment,
                     Path.cwd(),
                     GRACE_S,
-                    inherited_fds=descriptors,
+                    inherited_fds=(listener.fileno(),),
                 ),
                 logs=None,
             )

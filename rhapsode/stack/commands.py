@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from rhapsode.stack.process_names import CPU_WORKER_THREADS
@@ -24,11 +23,10 @@ def api_behind(listener_fd: int) -> tuple[str, ...]:
     return python("-m", "api.server", "--fd", str(listener_fd))
 
 
-def one_of_several_apis(listener_fds: Sequence[int], number: int, metrics: Path) -> tuple[str, ...]:
-    """At one port. listener_fds: of all of them, in order. metrics: the folder where each keeps what all answer."""
-    own, others = listener_fds[number], (*listener_fds[:number], *listener_fds[number + 1 :])
+def one_of_several_apis(listener_fd: int, number: int, metrics: Path) -> tuple[str, ...]:
+    """On a socket that they share. metrics: the folder where each keeps what all answer."""
     shared = ("--metrics", str(metrics), "--number", str(number))
-    return python("-m", "api.one_of_several", *shared, "--fd", str(own), "--others", *map(str, others))
+    return python("-m", "api.one_of_several", *shared, "--fd", str(listener_fd))
 
 
 def gpu_worker() -> tuple[str, ...]:

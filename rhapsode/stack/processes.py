@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -75,13 +75,13 @@ def shared_environment(
 
 
 def api(
-    shared: Mapping[str, str], data_dir: DataDir, listener_fds: Sequence[int], planned: PlannedProcess = ONE_API
+    shared: Mapping[str, str], data_dir: DataDir, listener_fd: int, planned: PlannedProcess = ONE_API
 ) -> ProcessSpec:
     if planned.how_many == 1:
-        command = commands.api_behind(listener_fds[0])
+        command = commands.api_behind(listener_fd)
     else:
-        command = commands.one_of_several_apis(listener_fds, planned.number, data_dir.metrics)
-    return _spec(planned, command, shared, data_dir, grace_s=20.0, inherited_fds=tuple(listener_fds))
+        command = commands.one_of_several_apis(listener_fd, planned.number, data_dir.metrics)
+    return _spec(planned, command, shared, data_dir, grace_s=20.0, inherited_fds=(listener_fd,))
 
 
 def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_GPU_WORKER) -> ProcessSpec:

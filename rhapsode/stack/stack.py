@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rhapsode.stack import processes
-from rhapsode.stack.address import listen_together, url_of
+from rhapsode.stack.address import listen, url_of
 from rhapsode.stack.backing import StateProbe, choose_backing, refuse_unknown, storage_settings
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, ProcessesPlanned, StackReady, StateUnwritten, WaitingFor
@@ -27,11 +27,10 @@ from rhapsode.stack.planning.plan import PlannedProcess
 from rhapsode.stack.planning.this_machine import plan_stack
 from rhapsode.stack.probe import answers, api_client
 from rhapsode.stack.process_identity import start_mark
-from rhapsode.stack.process_names import API, GPU_WORKER
+from rhapsode.stack.process_names import GPU_WORKER
 from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
 from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
-from rhapsode.stack.supervision.orphans import end_orphans
-from rhapsode.stack.supervision.supervisor import Supervisor
+from rhapsode.stack.supervision.supervisor import Supervisor, end_orphans
 from storage.runtime.observability.logs import LogFormat
 
 LOOK_S = 0.1
@@ -75,17 +74,16 @@ class Stack:
             _empty(self._data_dir.metrics)
             orphans = end_orphans(_left_behind(self._data_dir))
             known = self._environ.get("RHAPSODE_API_KEYS") or self._environ.get("RHAPSODE_OIDC_ISSUER", "")
-            apis = len(self._plan.of_kind(API))
-            self._listeners = listen_together(self._options.host, self._options.port, known, apis)
+            self._listener = listen(self._options.host, self._options.port, known)
         except BaseException:
             os.close(lock)
             raise
         self._lock = lock
-        self._url = url_of(self._listeners[0])
+        self._url = url_of(self._listener)
         try:
             self._write_state(())
         except OSError as error:
-            self._close_listeners()
+            self._listener.close()
             os.close(lock)
             raise DataFolderUnusable(self._data_dir.root, error) from error
         self._observer(ProcessesPlanned(self._plan))
@@ -207,9 +205,7 @@ class Stack:
             case processes.HOOKS_WORKER:
                 return processes.hooks_worker(shared, self._data_dir, planned)
             case processes.API:
-                return processes.api(
-                    shared, self._data_dir, [listener.fileno() for listener in self._listeners], planned
-                )
+                return processes.api(shared, self._data_dir, self._listener.fileno(), planned)
             case processes.JANITOR:
                 return processes.janitor(shared, self._data_dir, planned)
             case _:
@@ -217,16 +213,12 @@ class Stack:
 
     def _stop_processes(self) -> None:
         try:
-            self._close_listeners()
+            self._listener.close()
             self._supervisor.stop(processes.stop_order(self._plan), self._kill_asked.is_set)
             self._data_dir.state_file.unlink(missing_ok=True)
         finally:
             os.close(self._lock)
             self._ended.set()
-
-    def _close_listeners(self) -> None:
-        for listener in self._listeners:
-            listener.close()
 
     def note_children(self, children: tuple[ProcessRecord, ...]) -> None:
         """Write down what runs, for other commands and the next start; tells the observer if that fails."""

@@ -15,6 +15,9 @@ from rhapsode.contract.jobs.narration import Narration
 from storage.ids import TenantId
 from storage.narration.voice_reference import VoiceReference
 
+NEXT_WORDS_S = 30.0
+"""How long the next words of a text that is still being written are waited for."""
+
 MAX_LIVE_CHARS = 200_000
 """Of a stream's text, also of one that is still being written: four hours of speech."""
 

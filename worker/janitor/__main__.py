@@ -48,6 +48,9 @@ logger = logging.getLogger("worker.janitor")
 
 POD_COSTS_INTERVAL_S = 15.0
 
+TICKET_CAP = 256
+"""Tickets that may wait in a queue: four times the slots of all workers is plenty."""
+
 
 def _agree_on_layout(settings: JanitorSettings) -> None:
     """A janitor may come before Redis does; the workers, which may not, ask the same."""
@@ -85,8 +88,8 @@ def main() -> None:
         logger.info("janitor ready")
         artifacts = open_artifacts(settings, FOR_CHORES)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
-        hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
-        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, settings.ticket_cap)
+        hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, TICKET_CAP)
+        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, TICKET_CAP)
         history = FleetHistoryStore(redis, settings.key_prefix)
         fleet = FleetRecorder(QueueOverviews(redis, settings.key_prefix), registry, history)
         files = UploadJanitor(artifacts)

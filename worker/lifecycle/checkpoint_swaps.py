@@ -64,7 +64,7 @@ class CheckpointSwaps:
         self._swaps = swaps
         self._overviews = overviews
         self._registry = registry
-        self._rules = SwapRules(settings.swap_idle_s, settings.swap_backlog_s, settings.swap_patience_s)
+        self._rules = SwapRules(settings.swap_idle_s)
         self._renewals = Periodic("swap", RENEW_INTERVAL_S, self._renew)
         self._cost_s = 0.0
         self._ready_s = self._idle_since_s = time.monotonic()

@@ -7,6 +7,7 @@ import socket
 import ssl
 from urllib.parse import urlsplit
 
+from storage.live.orders import NEXT_WORDS_S
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import SettingsError
 from storage.runtime.config.tls import server_context
@@ -36,7 +37,7 @@ def live_server(settings: WorkerSettings, services: SpeechServices, meter: Engin
         voices=services.voices,
         artifacts=services.artifacts,
         bounds=services.quality.bounds,
-        text_patience_s=settings.live_text_timeout_s + LATER_THAN_API_S,
+        text_patience_s=NEXT_WORDS_S + LATER_THAN_API_S,
     )
     return LiveServer(parts, _binding(settings), lambda: _step_ms(meter))
 

@@ -392,8 +392,7 @@ class WorkerProcess:
         return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
 
     def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
-        cache = PromptCache(self._settings.voice_cache_mb << 20)
-        return VoiceResolver(common.voice_store, common.artifacts, engine, cache)
+        return VoiceResolver(common.voice_store, common.artifacts, engine, PromptCache())
 
     def _join_worker_slots(self, services: WorkerServices) -> None:
         """What a worker that plans has room for is known when it takes tickets."""

@@ -52,11 +52,14 @@ class OwnModel:
 
 @dataclass(frozen=True, slots=True)
 class SwapRules:
-    """As the settings `swap_idle_s`, `swap_backlog_s` and `swap_patience_s` have them."""
+    """idle_s: as the setting `swap_idle_s`. backlog_s: how far the workers of another model are behind before one that
+    idles joins them. patience_s: how long something waits for a model that nobody serves before the only worker of
+    another one puts that down with work waiting.
+    """
 
     idle_s: float
-    backlog_s: float
-    patience_s: float
+    backlog_s: float = 300.0
+    patience_s: float = 900.0
 
     def choose(self, own: OwnModel, others: Iterable[ModelQueue]) -> str | None:
         """The model to load; None to stay.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from reading.languages.writing_systems import find_foreign, foreign_text_detail
-from reading.plan.plan import PlanSegment, with_occurrences
+from reading.plan.plan import CLOSING_MARK_BYTES, PlanSegment, with_occurrences
 from reading.segmenting.lengths import SegmentBounds
 from reading.spelling.job_spelling import DictionaryDamaged
 from reading.spelling.normalizers import NORMALIZERS
@@ -25,12 +28,19 @@ from worker.errors import unusable
 from worker.items.leases.persistence import StorePatience, until_available
 from worker.live.parts import LiveParts
 from worker.live.pieces import TextPiece, TextSource
-from worker.live.text_room import TextRoom
 from worker.planning.drafting.draft import DraftRequest
 from worker.planning.drafting.process import draft_bounded
 
 OPENING_CHARS = 90
 """Of the first segment: it is heard while the next ones are spoken."""
+
+TARGET_CHARS, MAX_CHARS = 220, 400
+"""As jobs have it by default."""
+
+_ROWS_PER_TOKEN = 4
+"""What an instruction or a reference takes: see `EngineInfo.max_text_tokens`."""
+
+_LEAST_BYTES = 64
 
 
 class WrittenText:
@@ -136,3 +146,24 @@ def _spec(order: LiveOrder, info: EngineInfo) -> NarrationSpec:
         bounds=SegmentBounds(max_bytes=room.max_bytes, opening_chars=min(OPENING_CHARS, room.target_chars)),
         languages=info.languages,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TextRoom:
+    """How long a segment may be: in speech units, and in bytes of UTF-8, of which each is one token at most."""
+
+    target_chars: int
+    max_chars: int
+    max_bytes: int
+
+    @classmethod
+    def of(cls, order: LiveOrder, info: EngineInfo) -> Self:
+        rows = float(len(order.narration.instructions.encode()))
+        if order.own_voice is not None and order.own_voice.ref_text:
+            reference_s = order.own_voice.source.duration_s or 0.0
+            rows += len(order.own_voice.ref_text.encode()) + reference_s * info.sample_rate_hz / info.samples_per_frame
+        return cls(
+            min(TARGET_CHARS, info.max_text_chars),
+            min(MAX_CHARS, info.max_text_chars),
+            max(_LEAST_BYTES, info.max_text_tokens - math.ceil(rows / _ROWS_PER_TOKEN) - CLOSING_MARK_BYTES),
+        )

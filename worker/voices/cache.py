@@ -34,10 +34,14 @@ class VoiceCacheStats:
     bytes: int
 
 
+MAX_BYTES = 64 << 20
+"""A voice takes 5 to 40 kB."""
+
+
 class PromptCache:
     """Least recently used prompts up to `max_bytes`; the newest stays in any case. Thread-safe."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._voices: OrderedDict[ContentKey, VoicePrompt] = OrderedDict()

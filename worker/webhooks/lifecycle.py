@@ -38,6 +38,9 @@ from worker.webhooks.attempts import Sender
 from worker.webhooks.sending import AttemptPlaces, Deliverer
 from worker.webhooks.settings import HookSettings
 
+SLOTS = 256
+"""Attempts at the same time; half of them at most at receivers that do not answer, or never did."""
+
 TICKET_LIFE_S = 60.0
 """How long one ticket waits while deliveries go on: far below the broker's visibility timeout."""
 
@@ -70,7 +73,7 @@ class HookProcess:
             WorkerRegistry(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
         )
         self._reporting.on_change = self._follow_wish
-        places = AttemptPlaces(settings.webhook_slots, settings.webhook_slots // 2)
+        places = AttemptPlaces(SLOTS, SLOTS // 2)
         self._deliverer = Deliverer(self._queue, sender, self._identity, places, self._claims)
         self._deliveries = DeliveryLoop(self._deliverer)
         self._watch = ConsumptionWatch(HOOKS_QUEUE, tickets, self._is_busy, ask_for_restart)
@@ -87,7 +90,7 @@ class HookProcess:
             export(self._measure)
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)
-            allow_files(CONNECTIONS_BESIDE + self._settings.webhook_slots)
+            allow_files(CONNECTIONS_BESIDE + SLOTS)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
             self._reporting.begin(self._load)
@@ -138,7 +141,7 @@ class HookProcess:
             self._consumption.resume(HOOKS_QUEUE)
 
     def _load(self) -> ProcessLoad:
-        return ProcessLoad(leases=self._deliverer.num_under_way, slots=self._settings.webhook_slots)
+        return ProcessLoad(leases=self._deliverer.num_under_way, slots=SLOTS)
 
     def _measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_draining", self._reporting.draining.is_set())

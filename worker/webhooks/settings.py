@@ -15,12 +15,10 @@ from worker.webhooks.retry_schedule import DELAYS_S
 class HookSettings(MeasuredSettings):
     """One process of the lane `hooks`.
 
-    webhook_slots: attempts at the same time; half of them at most at receivers that do not answer, or never did.
     webhook_delays_s: seconds between the attempts at one delivery, comma-separated.
     worker_name: as of the other workers: a new process of this name takes back what the old one held.
     """
 
-    webhook_slots: int = Field(default=256, ge=2, le=4096)
     webhook_delays_s: str = ",".join(f"{delay:.0f}" for delay in DELAYS_S)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
 

@@ -242,7 +242,6 @@ CODES = (
     ),
 )
 
-KNOWN = frozenset(each.code for each in CODES)
 JOB_CODES = {each.code: each for each in CODES if each.in_jobs}
 BY_CODE = {each.code: each for each in CODES}
 TITLES = {

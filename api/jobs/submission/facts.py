@@ -12,6 +12,7 @@ from api.jobs.submission.input import UPLOAD_POINTER, PreparedInput, prepare_inp
 from api.jobs.submission.reference_audio import Reference, read_reference
 from api.jobs.submission.voice_choice import OwnVoices, has_voice, usual_model
 from api.services.intake import JobIntake
+from api.settings import MAX_DOCUMENT_BYTES
 from api.uploads.named import find_named_upload
 from api.voices.matching import find_own_voice
 from api.webhooks.job_webhook import choose_webhook
@@ -61,8 +62,9 @@ def look_up(
     ]
     document, upload_bytes = request.input.document, 0
     if document is not None:
-        most = intake.settings.max_document_bytes
-        upload_bytes = find_named_upload(intake.artifacts, tenant, document.upload_id, UPLOAD_POINTER, most).bytes
+        upload_bytes = find_named_upload(
+            intake.artifacts, tenant, document.upload_id, UPLOAD_POINTER, MAX_DOCUMENT_BYTES
+        ).bytes
     prepared = prepare_input(request.input, intake.settings.max_text_chars, upload_bytes)
     if request.speakers and document is not None:
         refuse_cast(document)

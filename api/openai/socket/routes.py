@@ -79,12 +79,7 @@ async def _serve(
     socket: WebSocket, services: ApiServices, caller: Caller, place: OpenSocket, protocol: str | None, rate_hz: int
 ) -> None:
     """Every fault from here on is told on the socket."""
-    settings = services.settings
-    patience = MessageTimeouts(
-        text_s=settings.live_text_timeout_s,
-        whole_text_s=settings.live_whole_text_s,
-        connection_s=settings.live_connection_s,
-    )
+    patience = MessageTimeouts()
     try:
         async with asyncio.timeout(patience.start_s):
             first = await socket.receive_text() if protocol is None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from api.openai.socket.actions import AwaitedMessage
+from storage.live.orders import NEXT_WORDS_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class MessageTimeouts:
 
     start_s: float = 20.0
     next_s: float = 300.0
-    text_s: float = 30.0
+    text_s: float = NEXT_WORDS_S
     whole_text_s: float = 1800.0
     connection_s: float = 86_400.0
 

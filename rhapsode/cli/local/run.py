@@ -57,14 +57,14 @@ def run(
 def _serve_together(host: str, port: int, how_many: int, environment: Mapping[str, str]) -> None:
     """The API as several processes, until it is stopped. They write where this one does."""
     from rhapsode.cli.local.up_display import choose_display
-    from rhapsode.stack.address import bound, bound_together
+    from rhapsode.stack.address import bound
     from rhapsode.stack.api_group import ApiGroup
 
     display = choose_display(environment.get("RHAPSODE_LOG_FORMAT", ""))
     with display.failures(), ExitStack() as opened:
-        listeners = [opened.enter_context(each) for each in bound_together(bound(host, port), how_many, host)]
+        listener = opened.enter_context(bound(host, port))
         folder = Path(opened.enter_context(TemporaryDirectory(prefix="rhapsode-api-")))
-        group = ApiGroup(listeners, environment, folder, display)
+        group = ApiGroup(listener, how_many, environment, folder, display)
         for signum in (signal.SIGINT, *termination_signals()):
             signal.signal(signum, lambda number, frame: group.ask_to_stop())
         group.run()

@@ -12,12 +12,23 @@ from typing import TYPE_CHECKING, Literal
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable, reading
-from rhapsode.client.jobs.inputs import document_format
 from rhapsode.client.request_options import DocumentFormat, JobInputFields
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.uploads import Upload
+
+DOCUMENT_SUFFIXES: dict[str, DocumentFormat] = {
+    ".docx": "docx",
+    ".epub": "epub",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".md": "md",
+    ".markdown": "md",
+    ".pdf": "pdf",
+}
+"""Files that are not spoken as they are: they have chapters, and markup that is not to be heard."""
 
 SSML_SUFFIX = ".ssml"
 
@@ -217,3 +228,8 @@ def choose_output(file: str, output: Path | None) -> Path:
             return path
     except OSError as error:
         raise Misuse(f"{path} cannot be written: {error.strerror}") from error
+
+
+def document_format(path: Path) -> DocumentFormat | None:
+    """By the file's suffix; None for a file whose text is spoken as it is."""
+    return DOCUMENT_SUFFIXES.get(path.suffix.lower())

@@ -17,8 +17,7 @@ from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.fetching import fetch
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
-from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeechOptions, SystemOptions
-from rhapsode.cli.narrate.order_options import OrderOptions
+from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeechOptions, OrderOptions, SystemOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
 from rhapsode.cli.narrate.targets import choose_targets

@@ -9,6 +9,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.cover_file import CoverOption
+from rhapsode.cli.failures import Misuse
 from rhapsode.cli.job_fields import JobField, told
 from rhapsode.cli.narrate.audio_options import USUAL_LUFS, ChapterFilesOption, LoudnessOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import (
@@ -31,7 +32,9 @@ from rhapsode.cli.options import (
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
-    from rhapsode.client.request_options import JobOptions, LoudnessFields, OutputFields
+    from rhapsode.client.request_options import JobOptions, JobWebhookFields, LoudnessFields, OutputFields
+
+ENDPOINT_PREFIX = "whe_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +134,29 @@ class SystemOptions:
     slots: SlotsOption = None
     checkpoint: CheckpointOption = None
     device: DeviceOption = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderOptions:
+    """Schedule and webhook."""
+
+    priority: job_options.Priority = None
+    not_before: job_options.NotBefore = None
+    deadline: job_options.Deadline = None
+    webhook: Annotated[
+        str | None,
+        typer.Option(metavar="URL|ENDPOINT", help="Send a webhook at the end: a URL, or an endpoint's id, whe_..."),
+        JobField("webhook", is_by_hand=True),
+    ] = None
+
+    def wishes(self) -> JobOptions:
+        """Raises `Misuse` for what is no time, and for what is no address of a webhook."""
+        return {**told(self), "webhook": None if self.webhook is None else _receiver(self.webhook)}
+
+
+def _receiver(given: str) -> JobWebhookFields:
+    if given.startswith(ENDPOINT_PREFIX):
+        return {"endpoint_id": given}
+    if given.startswith(("https://", "http://")):
+        return {"url": given}
+    raise Misuse(f"--webhook: {given!r} is neither an address, https://..., nor an endpoint, {ENDPOINT_PREFIX}...")

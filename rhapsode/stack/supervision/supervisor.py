@@ -5,10 +5,12 @@ Knows nothing of what the processes do. One thread calls everything here, see `l
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from rhapsode.stack.errors import StackStartFailed
 from rhapsode.stack.events import Observer, ProcessEnded, ProcessKilled, ProcessRestarted, Stopping
@@ -17,6 +19,10 @@ from rhapsode.stack.supervision.child import SupervisedChild
 
 FAILURES_OF_A_START = 2
 """A process that ends this often before everything is ready will not get better by trying."""
+
+ORPHAN_GRACE_S = 3.0
+"""Short, because their Valkey is often gone and nothing they still could do is needed: whatever they held is taken
+back by name when their successors start."""
 
 
 class Supervisor:
@@ -101,3 +107,26 @@ def _spoken(status: int) -> str:
         return f"was ended by {signal.Signals(-status).name}"
     except ValueError:
         return f"was ended by signal {-status}"
+
+
+def end_orphans(records: Sequence[ProcessRecord]) -> tuple[ProcessRecord, ...]:
+    """End what a killed supervisor left running: SIGTERM, then SIGKILL, to those that still are the processes recorded.
+
+    Returns these. The kernel does it in some cases, and may take its time.
+    """
+    orphans = tuple(record for record in records if record.is_alive())
+    _signal(orphans, signal.SIGTERM)
+    deadline = time.monotonic() + ORPHAN_GRACE_S
+    while time.monotonic() < deadline and any(record.is_alive() for record in orphans):
+        time.sleep(0.05)
+    _signal(tuple(record for record in orphans if record.is_alive()), signal.SIGKILL)
+    while any(record.is_alive() for record in orphans):
+        time.sleep(0.02)
+    return orphans
+
+
+def _signal(records: Sequence[ProcessRecord], signum: signal.Signals) -> None:
+    for record in records:
+        # Each leads its own session, so its group holds what it started and nothing else.
+        with suppress(ProcessLookupError):
+            os.killpg(record.pid, signum)

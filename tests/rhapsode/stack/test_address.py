@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from rhapsode.stack.address import listen, listen_together, url_of
+from rhapsode.stack.address import listen, url_of
 from rhapsode.stack.errors import AddressRefused
 
 
@@ -42,16 +42,3 @@ def test_accepted_connections_do_not_wait_for_full_packets() -> None:
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-
-
-def test_several_processes_have_a_socket_each_at_one_port_that_is_nobody_elses() -> None:
-    first, second = together = listen_together("127.0.0.1", 0, "", 2)
-    with first, second:
-        port = first.getsockname()[1]
-        assert second.getsockname()[1] == port
-        assert len({listener.fileno() for listener in together}) == 2
-        for how_many in (1, 2):
-            with pytest.raises(AddressRefused, match="taken by another program"):
-                listen_together("127.0.0.1", port, "", how_many)
-    with pytest.raises(AddressRefused, match="RHAPSODE_API_KEYS"):
-        listen_together("0.0.0.0", 0, "", 2)

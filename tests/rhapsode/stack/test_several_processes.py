@@ -143,7 +143,7 @@ def submit(url: str, key: str) -> str:
 
 
 def both_have_connections(url: str, data_dir: Path) -> None:
-    """Of those that come at the same time. What the kernel gave to one that stands still the other takes."""
+    """Of those that come at the same time. While one stands still, the other takes what comes."""
     apis = {name: pid for name, pid in pids_of(data_dir).items() if name.startswith("api")}
     with ExitStack() as opened:
         clients = [opened.enter_context(httpx.Client(base_url=url, timeout=PATIENCE_S)) for _ in range(32)]

@@ -54,7 +54,6 @@ def test_the_default_schedule_is_the_standards(monkeypatch: pytest.MonkeyPatch) 
         ("RHAPSODE_WEBHOOK_DELAYS_S", "5,soon"),
         ("RHAPSODE_WEBHOOK_DELAYS_S", "0"),
         ("RHAPSODE_WEBHOOK_DELAYS_S", "inf"),
-        ("RHAPSODE_WEBHOOK_SLOTS", "1"),
     ],
 )
 def test_what_cannot_be_meant_names_its_variable_and_not_its_value(

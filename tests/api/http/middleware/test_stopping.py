@@ -60,7 +60,7 @@ def test_a_server_that_stops_has_time_for_the_answer_of_each_request(
 
     async def story() -> list[bytes]:
         options = {"timeout_graceful_shutdown": 0, "lifespan": "off", "interface": "asgi3"}
-        server = DrainingServer(server_config(app, api_settings, **options), [])
+        server = DrainingServer(server_config(app, api_settings, **options))
         with socket.create_server(("127.0.0.1", 0), backlog=requests) as listener:
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             asking = [asyncio.create_task(get(listener.getsockname()[1])) for _ in range(requests)]

@@ -17,8 +17,7 @@ from rhapsode.stack.events import ProcessEnded, ProcessKilled, ProcessRestarted,
 from rhapsode.stack.state_file import ProcessRecord
 from rhapsode.stack.supervision import child as child_module
 from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
-from rhapsode.stack.supervision.orphans import end_orphans
-from rhapsode.stack.supervision.supervisor import Supervisor
+from rhapsode.stack.supervision.supervisor import Supervisor, end_orphans
 from tests.process_tree import is_alive
 from worker.engine.cores import core_numbers
 
