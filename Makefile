@@ -210,10 +210,20 @@ TAG ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 # A base by digest, as BASE=debian:bookworm-slim@sha256:..., is the builder's to name: the tag's digest changes each month.
 IMAGE_ARGS := $(if $(BASE),--build-arg BASE=$(BASE))
 
-images: ## build the images of the API and of the CPU and CUDA workers: CONTAINER_TOOL, REGISTRY, TAG, BASE
-	$(CONTAINER_TOOL) build --file docker/api.Dockerfile $(IMAGE_ARGS) --tag $(REGISTRY)rhapsode-api:$(TAG) .
-	$(CONTAINER_TOOL) build --file docker/worker.Dockerfile $(IMAGE_ARGS) --build-arg VARIANT=cpu --tag $(REGISTRY)rhapsode-worker:$(TAG)-cpu .
-	$(CONTAINER_TOOL) build --file docker/worker.Dockerfile $(IMAGE_ARGS) --build-arg VARIANT=cuda --tag $(REGISTRY)rhapsode-worker:$(TAG)-cuda .
+VARIANTS ?= cpu cuda
+API_IMAGE := $(REGISTRY)rhapsode-api:$(TAG)
+WORKER_IMAGE := $(REGISTRY)rhapsode-worker:$(TAG)
+
+define build_worker
+	$(CONTAINER_TOOL) build --file docker/worker.Dockerfile $(IMAGE_ARGS) --build-arg VARIANT=$(1) --tag $(WORKER_IMAGE)-$(1) .
+
+endef
+
+images: $(VENV)/.dev-installed ## build the images of the API and of the workers, and narrate with those of the CPU: CONTAINER_TOOL, VARIANTS, REGISTRY, TAG, BASE
+	$(CONTAINER_TOOL) build --file docker/api.Dockerfile $(IMAGE_ARGS) --tag $(API_IMAGE) .
+	$(foreach variant,$(VARIANTS),$(call build_worker,$(variant)))
+	IMAGES='$(API_IMAGE) $(WORKER_IMAGE)-cpu' CONTAINER_TOOL=$(CONTAINER_TOOL) \
+		$(BIN)/python -m pytest -m long tests/docker/test_built_images.py
 
 chart: $(VENV)/.dev-installed ## pack the Helm chart into build/chart, as `helm push` takes it
 	@mkdir -p build/chart

@@ -22,16 +22,8 @@ RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --
     && python3 requirements.py pyproject.toml api > needed.txt \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile \
         --constraint constraints.txt --requirement needed.txt
-# Of 400 services that botocore describes the store uses one, and credentials come through four; nobody runs the tests
-# of numpy here, or debugs its modules. Libraries that wheels bundle (*.libs) do not load any more once stripped.
-WORKDIR /opt/rhapsode/lib/python3.11/site-packages
-RUN find botocore/data -mindepth 1 -maxdepth 1 -type d \
-        ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
-    && rm -r lxml/includes lxml/isoschematron && find lxml -name '*.p[yx][xi]' -delete \
-    && find numpy -type d -name tests -prune -exec rm -r {} + \
-    && find . -name '*.pyi' -delete \
-    && find . -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} +
-WORKDIR /src
+COPY docker/trim.sh ./
+RUN sh trim.sh /opt/rhapsode/lib/python3.11/site-packages
 COPY LICENSE README.md ./
 COPY api api
 COPY generators generators

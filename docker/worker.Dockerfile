@@ -28,7 +28,7 @@ FROM python-${VARIANT} AS python
 FROM python AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends python3-venv \
+    && apt-get install --yes --no-install-recommends binutils python3-venv \
     && rm -rf /var/lib/apt/lists/*
 ARG VARIANT
 ARG EXTRAS=worker,kokoro
@@ -45,6 +45,8 @@ RUN if [ "${VARIANT}" = cpu ]; then set -- --extra-index-url "${CPU_WHEELS}"; fi
     && python3 requirements.py pyproject.toml "${EXTRAS}" > needed.txt \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile "$@" \
         --constraint constraints.txt --requirement needed.txt
+COPY docker/trim.sh ./
+RUN sh trim.sh /opt/rhapsode/lib/python3.11/site-packages
 COPY LICENSE README.md ./
 COPY api api
 COPY generators generators
