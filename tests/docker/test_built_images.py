@@ -102,7 +102,7 @@ def spoken(url: str) -> bytes:
     while True:
         try:
             answer = httpx.post(f"{url}/v1/audio/speech", json=body, timeout=START_S)
-            if answer.status_code == httpx.codes.OK:
+            if answer.is_success:
                 return answer.content
             said = answer.text
         except httpx.TransportError as error:

@@ -178,8 +178,11 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
             raise RuntimeError("batches are no work of a GPU")
         case NarrationSpec() as spec:
             _leave_to_strict_workers(spec, services)
-            with services.packer.under_way(item.lease):
+            if item.plan_document:
+                # A job of one segment has none to store it with.
                 return run_segment(item, held, services, ending_of(item, services))
+            with services.packer.under_way(item.lease):
+                return run_segment(item, held, services)
 
 
 def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:

@@ -114,7 +114,7 @@ def test_a_job_in_packs_is_the_same_speech_in_fewer_objects(
     assert len(objects(there, record)) <= record.segments.total // 2
     assert hashlib.sha256(wav(there, record)).hexdigest() == expected_sha256(studio)
     assert crowd.jobs.audit_counters().differences == ()
-    assert crowd.services.packer.num_jobs == 0
+    assert crowd.services.packer.waiting == 0
 
 
 def test_the_first_segment_is_an_object_of_its_own(crowd: Studio) -> None:

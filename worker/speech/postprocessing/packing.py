@@ -79,11 +79,6 @@ class SegmentPacker:
         """Segments in packs that are not stored yet."""
         return self._waiting
 
-    @property
-    def num_jobs(self) -> int:
-        """Of which something is under way."""
-        return len(self._jobs)
-
     @contextmanager
     def under_way(self, lease: Lease) -> Generator[None]:
         """For the time from an item's claim to its end."""
@@ -103,16 +98,17 @@ class SegmentPacker:
     def stored_with_others(self, lease: Lease, part: PackPart, store: StorePack) -> StoredSpeech | None:
         """Where it lies with others of its job; None of one that is to be stored by itself.
 
-        lease: one that is under way. store: of whole packs; whichever of their segments' is called. Waits for the
-        others, and for the store.
+        What is not under way is stored by itself. store: of whole packs; that of one of their segments is called. Waits
+        for the others, and for the store.
         """
         with self._changed:
-            pack = self._joined(self._jobs[lease.job], lease, part)
-            if pack is None:
+            job = self._jobs.get(lease.job)
+            pack = job and self._joined(job, lease, part)
+            if not job or not pack:
                 return None
             number = len(pack.parts) - 1
             if number == 0:
-                self._wait_for_others(self._jobs[lease.job], pack)
+                self._wait_for_others(job, pack)
         if number == 0:
             self._settle(pack, store)
         stored = pack.stored.result()
