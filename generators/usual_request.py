@@ -12,8 +12,10 @@ from typing import get_args, get_type_hints
 
 from generators.files import Files
 from rhapsode.cli.job_fields import JobField
+from rhapsode.cli.narrate.audio_options import LEVELLED
 from rhapsode.cli.narrate.narrate import narrate
 from rhapsode.contract.jobs.narration import ShownNarration
+from rhapsode.contract.jobs.output import Loudness
 
 MADE = Path("api/page/script/jobs/beside/usual.js")
 
@@ -34,6 +36,10 @@ _HEAD = """\
 /** A request in which nothing was asked for, without what each narration has of its own. */
 export const USUAL = """
 
+_LEVELLED = """
+/** The loudness that `rhapsode narrate` asks for by itself. */
+export const LEVELLED = """
+
 _FLAGS = """
 /** Options of `rhapsode narrate` by the field that they are, or by field and value where they stand for one. */
 export const FLAGS = """
@@ -42,7 +48,9 @@ export const FLAGS = """
 def usual_request() -> Files:
     narration = ShownNarration(model="", voice="", own_voice=None, speakers={})
     values = narration.model_dump(mode="json", exclude=_ASKED)
-    return {MADE: f"{_HEAD}{json.dumps(values)};\n{_FLAGS}{json.dumps({**dict(_flags()), **_BY_VALUE})};\n"}
+    levelled = Loudness.model_validate(LEVELLED).model_dump(mode="json")
+    parts = {_HEAD: values, _LEVELLED: levelled, _FLAGS: {**dict(_flags()), **_BY_VALUE}}
+    return {MADE: "".join(f"{head}{json.dumps(value)};\n" for head, value in parts.items())}
 
 
 def _flags() -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from rhapsode import Job, Rhapsode
+from rhapsode.client.request_options import LoudnessFields
 from rhapsode.contract.jobs.narration import Narration
 from tests.page.conftest import OpenPage
 from tests.page.texts import story
@@ -95,6 +96,24 @@ def test_the_code_of_a_narration_orders_the_same_one(
     assert told.startswith("# Without metadata, retention_s.\n")
     with wave.open(str(folder / "narration.wav")) as audio:
         assert audio.getnframes() > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (None, "--loudness none"),
+        ({"target_lufs": -19, "scope": "segment"}, None),
+        ({"target_lufs": -16}, "--loudness -16"),
+    ],
+)
+def test_the_command_says_a_loudness_that_is_not_its_own(
+    open_page: OpenPage, client: Rhapsode, asked: LoudnessFields | None, said: str | None
+) -> None:
+    job = client.wait(client.submit_job("Yes.", voice="tom", output={"loudness": asked} if asked else None))
+    page = open_page(f"jobs/{job.id}")
+    page.get_by_role("button", name="As code").click()
+
+    assert re.findall(r"--loudness \S+", code(page, "Command line")) == ([said] if said else [])
 
 
 def test_a_link_is_given_away_and_followed_by_a_stranger(

@@ -13,7 +13,7 @@ from rhapsode.cli.job_fields import JobField
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
-    from rhapsode.client.request_options import AudioType, FormatFields
+    from rhapsode.client.request_options import AudioType, FormatFields, LoudnessFields
 
 LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")
 
@@ -37,13 +37,14 @@ ChapterFilesOption = Annotated[
 ]
 
 
-USUAL_LUFS = -19.0
+LEVELLED: LoudnessFields = {"target_lufs": -19.0, "scope": "segment"}
+"""Without a preset."""
 
 LoudnessOption = Annotated[
     str | None,
     typer.Option(
         metavar="LUFS",
-        help=f'-40 to -8: integrated loudness (EBU R128); "none": unchanged; else each segment at {USUAL_LUFS}.',
+        help='-40 to -8: integrated loudness (EBU R128); "none": unchanged; else each segment at -19.',
     ),
     JobField("output.loudness.target_lufs", wanted="between -40 and -8"),
 ]

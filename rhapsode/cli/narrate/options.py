@@ -11,7 +11,7 @@ from rhapsode.cli import job_options
 from rhapsode.cli.cover_file import CoverOption
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.job_fields import JobField, told
-from rhapsode.cli.narrate.audio_options import USUAL_LUFS, ChapterFilesOption, LoudnessOption, SubtitlesOption, formats
+from rhapsode.cli.narrate.audio_options import LEVELLED, ChapterFilesOption, LoudnessOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
     EncodingOption,
@@ -92,7 +92,7 @@ class AudioOptions:
             target_lufs = number_or_none("--loudness", self.loudness, float)
             output["loudness"] = cast("LoudnessFields", None if target_lufs is None else {"target_lufs": target_lufs})
         elif self.preset is None:
-            output["loudness"] = {"target_lufs": USUAL_LUFS, "scope": "segment"}
+            output["loudness"] = LEVELLED
         if self.subtitles:
             output["subtitles"] = [each.value for each in dict.fromkeys(self.subtitles)]
         return {"output": output}

@@ -34,7 +34,7 @@ class Files(enum.StrEnum):
 
 
 class LoudnessScope(enum.StrEnum):
-    """Where one gain applies."""
+    """Where one gain applies; with `segment`, peaks stay below -1 dB."""
 
     JOB = "job"
     CHAPTER = "chapter"

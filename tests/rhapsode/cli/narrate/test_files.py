@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.narrate.files import DocumentFile, Ssml, read_spoken, title_of, with_parts
-from rhapsode.client.jobs.inputs import document_format
+from rhapsode.cli.narrate.files import DocumentFile, Ssml, document_format, read_spoken, title_of, with_parts
 
 
 @pytest.mark.parametrize(

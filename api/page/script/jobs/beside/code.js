@@ -3,7 +3,7 @@
 import { key } from "../../api.js";
 import { openDialog } from "../../dialog.js";
 import { announce, button, h } from "../../dom.js";
-import { FLAGS, USUAL } from "./usual.js";
+import { FLAGS, LEVELLED, USUAL } from "./usual.js";
 
 const SERVER = new URL("../../../../../", import.meta.url).href.replace(/\/$/, "");
 const MOST_CHARS = 20_000;
@@ -95,8 +95,10 @@ function literal(value) {
 }
 
 function commandLine({ text, options, type }) {
-  const { speakers = {}, metadata, output: { formats: _, ...output }, ...rest } = options;
+  const { speakers = {}, metadata, output: { formats: _, loudness = null, ...output }, ...rest } = options;
   const flags = [["--server", SERVER], ...Object.entries(speakers).map((pair) => ["--speaker", pair.join("=")])];
+  if (!loudness) flags.push(["--loudness", "none"]);
+  else if (output.preset || JSON.stringify(loudness) !== JSON.stringify(LEVELLED)) output.loudness = loudness;
   // Its names are the caller's: they stand in no line that a shell reads.
   const left = metadata ? ["metadata"] : [];
   for (const [path, value] of leaves({ ...rest, output })) {
