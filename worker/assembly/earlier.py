@@ -27,7 +27,7 @@ _NUMBER = struct.Struct("<Q")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SegmentRow:
     """A segment's in the manifest."""
 
     voice: str
@@ -79,7 +79,7 @@ class _Manifest:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    segments: tuple[Row, ...] = ()
+    segments: tuple[SegmentRow, ...] = ()
 
 
 _MANIFEST, _ROWS = TypeAdapter(_Manifest), TypeAdapter(_Rows)
@@ -96,7 +96,7 @@ class Earlier:
     speech: str = ""
     speakers: tuple[SpeakerLevel, ...] = ()
     made: Made = field(default_factory=Made)
-    rows: Sequence[Row] = ()
+    rows: Sequence[SegmentRow] = ()
     codes: Codes = lambda first, end: iter([np.zeros((0, 0), np.int16)] * (end - first))
     lists: Mapping[str, Sequence[tuple[ChapterFile, str]]] = field(
         default_factory=dict[str, Sequence[tuple[ChapterFile, str]]]

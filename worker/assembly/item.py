@@ -42,7 +42,7 @@ from worker.assembly.fan_out import fan_out
 from worker.assembly.manifest import AssembledJob, manifest
 from worker.assembly.mending import mend_segments
 from worker.assembly.narration import AssembledNarration, load_narration
-from worker.assembly.reuse import Comparison, Reuse
+from worker.assembly.reuse import Reuse, ReuseSearch
 from worker.assembly.segment_reader import SegmentDamaged, SegmentFetcher
 from worker.assembly.timed_text.kept_times import KeptTimes
 from worker.assembly.timed_text.subtitles import subtitles
@@ -127,7 +127,7 @@ class Assembly:
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
         self._timed = KeptTimes(narration.sample_rate_hz)
         room = (narration.sample_rate_hz, self._output.room_tone_db, item.narration.request.seed)
-        self._comparison = Comparison(self._output, self._gain_db, room, earlier)
+        self._search = ReuseSearch(self._output, self._gain_db, room, earlier)
 
     def make(self, earlier_warnings: Sequence[TextWarning]) -> Assembled:
         """Every artifact, what the job should be warned of, and what spoke it."""
@@ -165,7 +165,7 @@ class Assembly:
             narration.sample_rate_hz,
             target,
             lambda result: self._heard(narration.placed[result.index], self._read(result).pcm),
-            self._comparison.level,
+            self._search.level,
         )
         self._warnings += [TextWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
@@ -199,7 +199,7 @@ class Assembly:
         series = FileSeries(cuts, self._rate_hz, description)
         # An assembly of the same speech again reads all of it: it finds what the store has lost.
         skips = self._clock is None and self._earlier.speech != self._speech
-        return self._comparison.reuse(series, levels, self._narration.placed, self._copied, skips=skips)
+        return self._search.reuse(series, levels, self._narration.placed, self._copied, skips=skips)
 
     def _copied(self, file: ChapterFile, key: str) -> None:
         self._held.check()

@@ -28,8 +28,8 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """This assembly beside the one before. gain_db: of a segment, before chapters are levelled. facts: of all files."""
+class ReuseSearch:
+    """What is taken of the assembly before. gain_db: of a segment, before its level. facts: of all files."""
 
     output: Output
     gain_db: GainDb

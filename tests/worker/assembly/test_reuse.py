@@ -29,6 +29,7 @@ from storage.jobs.chapter_files import as_artifact, decode_chapter_files
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
+from storage.objects import keys
 from storage.objects.s3_store import S3ArtifactStore
 from storage.segments.edits import SegmentEdit
 from storage.segments.results import SegmentResult
@@ -138,9 +139,14 @@ def test_an_edit_makes_the_files_of_its_chapter_alone(
         assert (first, third) == (files[0], files[2])
         assert second != files[1]
     folder = artifact(now, "manifest.json").key.rpartition("/")[0]
-    assert {entry.key.rpartition("/")[0] for entry in studio.artifacts.list(folder.rpartition("/")[0] + "/")} == {
-        folder
-    }
+    stored = studio.artifacts.list(keys.all_artifacts_prefix(TENANT, record.id))
+    assert {entry.key.rpartition("/")[0] for entry in stored} == {folder}
+    made = {form: files_of(studio, now, form) for form in before}
+    told, codes = _told(studio, now), content(studio, now, "codes.safetensors")
+    as_before(studio, now)
+    fresh = again(studio, redis_client, now, output)
+    assert {form: files_of(studio, fresh, form) for form in before} == made
+    assert (_told(studio, fresh), content(studio, fresh, "codes.safetensors")) == (told, codes)
 
 
 def test_an_edit_of_an_edited_job_does_too(studio: Studio, redis_client: redis.Redis, work: Work) -> None:

@@ -9,6 +9,7 @@ import wave
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from reading.plan.plan import Chapter, Plan, PlanSegment, encode_plan
