@@ -115,6 +115,13 @@ class LocalArtifactStore:
         _WRITTEN.inc(stored.bytes)
         return stored
 
+    @store_call("copy", "folder")
+    def copy(self, source: str, key: str) -> None:
+        check_key(key)
+        with _os_errors_named(key):
+            os.close(self._open(source))
+            self._link(self._objects / source, key)
+
     @store_call("get", "folder")
     def get(self, key: str) -> bytes:
         with _os_errors_named(key), open(self._open(key), "rb") as file:

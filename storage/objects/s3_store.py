@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import (
         CompletedPartTypeDef,
+        CopySourceTypeDef,
         GetObjectOutputTypeDef,
         HeadObjectOutputTypeDef,
         MultipartUploadTypeDef,
@@ -151,6 +152,14 @@ class S3ArtifactStore:
         if second is None:
             return self.put(key, first)
         return self._put_multipart(key, itertools.chain((first, second), parts))
+
+    @store_call("copy", "s3")
+    def copy(self, source: str, key: str) -> None:
+        check_key(source)
+        check_key(key)
+        found: CopySourceTypeDef = {"Bucket": self._bucket, "Key": self._root + source}
+        with self._calling(source):
+            self._client.copy(found, self._bucket, self._root + key)
 
     @store_call("get", "s3")
     def get(self, key: str) -> bytes:

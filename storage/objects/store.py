@@ -68,6 +68,10 @@ class ArtifactStore(Protocol):
         """As `put`, in memory bounded by one part, whatever the length."""
         ...
 
+    def copy(self, source: str, key: str) -> None:
+        """The object under another key as well, without its bytes passing through here. Raises `ArtifactMissing`."""
+        ...
+
     def get(self, key: str) -> bytes:
         """The object's bytes. Raises `ArtifactMissing`."""
         ...

@@ -51,6 +51,9 @@ class FailingStore:
         self.after_put(key)
         return stored
 
+    def copy(self, source: str, key: str) -> None:
+        self._store.copy(source, key)
+
     def get(self, key: str) -> bytes:
         return self._store.get(key)
 

@@ -17,8 +17,8 @@ from storage.audio.description import Description
 from storage.audio.tempo import stretched
 from storage.errors import ArtifactMissing
 from storage.ids import UploadId
-from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, list_name
-from storage.jobs.record import ArtifactRecord, JobRecord, SpokenBy
+from storage.jobs.chapter_files import CHAPTERS, ChapterFile, encode_chapter_files, list_name
+from storage.jobs.record import ArtifactRecord, SpokenBy
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import ASSEMBLY_CODES, COVER_UNUSABLE, LOUDNESS_TARGET_MISSED, QUALITY_UNCALIBRATED
 from storage.jobs.work_items import ClaimedItem
@@ -34,18 +34,15 @@ from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_
 from worker.assembly.audio.gain import amplified
 from worker.assembly.audio.levels import MeasuredLevel, measure_levels, warnings_of
 from worker.assembly.audio.scratch import require_room, scratch_file
-from worker.assembly.audio.sound import SoundShaper, num_output_samples
-from worker.assembly.audio.speaker_levels import (
-    SpeakerLevel,
-    levels_of_manifest,
-    segment_gain_db,
-    speaker_levels,
-)
+from worker.assembly.audio.sound import SoundShaper
+from worker.assembly.audio.speaker_levels import segment_gain_db, speaker_levels
 from worker.assembly.codes_file import CodesFile
+from worker.assembly.earlier import CODES_NAME, MANIFEST_NAME, Earlier, earlier_assembly
 from worker.assembly.fan_out import fan_out
 from worker.assembly.manifest import AssembledJob, manifest
 from worker.assembly.mending import mend_segments
 from worker.assembly.narration import AssembledNarration, load_narration
+from worker.assembly.reuse import Reuse, ReuseSearch
 from worker.assembly.segment_reader import SegmentDamaged, SegmentFetcher
 from worker.assembly.timed_text.kept_times import KeptTimes
 from worker.assembly.timed_text.subtitles import subtitles
@@ -62,7 +59,7 @@ from worker.speech.audio.segment_audio import SegmentAudio
 
 logger = logging.getLogger(__name__)
 
-CODES_NAME, MANIFEST_NAME, TIMESTAMPS_NAME = "codes.safetensors", "manifest.json", "timestamps.json"
+TIMESTAMPS_NAME = "timestamps.json"
 
 
 def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
@@ -74,9 +71,9 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     lease = item.lease
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
-    speakers = speaker_levels(narration.placed, item.narration.voice_of, _earlier_levels(record, services, held))
+    earlier = until_available(lambda: earlier_assembly(record.artifacts, services.artifacts), held)
     reader = SegmentFetcher(lease.tenant, lease.job, narration.sample_rate_hz, services.artifacts, held)
-    assembly = Assembly(item, narration, speakers, reader.read, services.artifacts, held)
+    assembly = Assembly(item, narration, earlier, reader.read, services.artifacts, held)
     try:
         made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     except SegmentDamaged:
@@ -109,13 +106,15 @@ class Assembly:
         self,
         item: ClaimedItem,
         narration: AssembledNarration,
-        speakers: Sequence[SpeakerLevel],
+        earlier: Earlier,
         read: Read,
         artifacts: ArtifactStore,
         held: StorePatience,
     ) -> None:
         self._item = item
         self._narration = narration
+        self._earlier = earlier
+        speakers = speaker_levels(narration.placed, item.narration.voice_of, earlier.speakers)
         self._speakers = {each.name: each for each in speakers}
         self._read = read
         self._artifacts = artifacts
@@ -127,15 +126,20 @@ class Assembly:
         wants_words = bool(self._output.subtitles) or self._finds_words
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
         self._timed = KeptTimes(narration.sample_rate_hz)
+        room = (narration.sample_rate_hz, self._output.room_tone_db, item.narration.request.seed)
+        self._search = ReuseSearch(self._output, self._gain_db, room, earlier)
 
     def make(self, earlier_warnings: Sequence[TextWarning]) -> Assembled:
         """Every artifact, what the job should be warned of, and what spoke it."""
         levels = self._levels()
         description = self._description()
+        apart = any(form.files is Files.CHAPTERS for form in self._output.formats)
+        cuts = chapter_cuts(self._narration, self._rate_hz, description.tags.title, apart=apart)
+        reuse = self._reuse(cuts, description, levels)
         with self._scratch() as scratch:
             codes = CodesFile(scratch)
             headers: list[SegmentHeader] = []
-            made = self._audio(description, self._blocks(levels, headers, codes))
+            made = self._audio(reuse, self._blocks(reuse, levels, headers, codes))
             made += self._texts()
             self._warnings += uncalibrated(headers)
             first = headers[0]
@@ -143,7 +147,7 @@ class Assembly:
                 made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
             all_warnings = (*earlier_warnings, *self._warnings)
             speakers = tuple(self._speakers.values())
-            facts = AssembledJob(headers, levels, speakers, tuple(made), all_warnings, codes, self._rate_hz)
+            facts = AssembledJob(headers, levels, speakers, tuple(made), reuse.made, all_warnings, codes, self._rate_hz)
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
         return Assembled(made, self._warnings, spoken_by(self._item, headers))
 
@@ -161,6 +165,7 @@ class Assembly:
             narration.sample_rate_hz,
             target,
             lambda result: self._heard(narration.placed[result.index], self._read(result).pcm),
+            self._search.level,
         )
         self._warnings += [TextWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
@@ -190,22 +195,45 @@ class Assembly:
         self._warnings.append(TextWarning(COVER_UNUSABLE, f"{name} was left out: {why}"))
         return None
 
+    def _reuse(self, cuts: Sequence[ChapterCut], description: Description, levels: Sequence[MeasuredLevel]) -> Reuse:
+        series = FileSeries(cuts, self._rate_hz, description)
+        # An assembly of the same speech again reads all of it: it finds what the store has lost.
+        skips = self._clock is None and self._earlier.speech != self._speech
+        return self._search.reuse(series, levels, self._narration.placed, self._copied, skips=skips)
+
+    def _copied(self, file: ChapterFile, key: str) -> None:
+        self._held.check()
+        self._artifacts.copy(key, keys.artifact(self._item.lease, file.object, self._output.destination))
+
     def _blocks(
-        self, levels: Sequence[MeasuredLevel], headers: list[SegmentHeader], codes: CodesFile
+        self, reuse: Reuse, levels: Sequence[MeasuredLevel], headers: list[SegmentHeader], codes: CodesFile
     ) -> Iterator[bytes]:
         """The samples of the output; segments leave headers, frames and word times behind as they go by."""
-        narration = self._narration
-        shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels, self._room_tone())
-        for placed in narration.placed:
-            segment = self._read(placed.result)
-            headers.append(segment.header)
-            codes.add(segment.codes)
-            if self._clock is not None:
-                self._timed.keep(placed, self._clock.times(placed, segment.pcm))
-            yield from shaper.gap(placed.num_head)
-            yield shaper.segment(placed.planned.index, self._heard(placed, segment.pcm))
-            yield from shaper.gap(placed.num_gap)
-        yield shaper.end()
+        from_hz = self._narration.sample_rate_hz
+        for cut in reuse.series.cuts:
+            if cut.number in reuse.skipped:
+                self._skip(cut.placed, headers, codes)
+                continue
+            shaper = SoundShaper(from_hz, self._rate_hz, cut.num_samples, levels, self._room_tone())
+            for placed in cut.placed:
+                segment = self._read(placed.result)
+                headers.append(segment.header)
+                codes.add(segment.codes)
+                if self._clock is not None:
+                    self._timed.keep(placed, self._clock.times(placed, segment.pcm))
+                yield from shaper.gap(placed.num_head)
+                yield shaper.segment(placed.planned.index, self._heard(placed, segment.pcm))
+                yield from shaper.gap(placed.num_gap)
+            yield shaper.end()
+
+    def _skip(self, stretch: Sequence[Placed], headers: list[SegmentHeader], codes: CodesFile) -> None:
+        """What a stretch leaves behind that is not read again."""
+        rows, first = self._earlier.rows, stretch[0].planned.index
+        headers += [
+            rows[each.planned.index].header(self._item, each, self._narration.sample_rate_hz) for each in stretch
+        ]
+        for frames in self._earlier.codes(first, first + len(stretch)):
+            codes.add(frames)
 
     def _room_tone(self) -> RoomTone | None:
         level_db = self._output.room_tone_db
@@ -216,18 +244,20 @@ class Assembly:
     def _heard(self, placed: Placed, spoken: Samples) -> Samples:
         """A segment's samples as loud and as fast as its speaker and its text want them."""
         rate_hz = self._narration.sample_rate_hz
-        gain_db = segment_gain_db(self._speakers[placed.planned.speaker], self._output.loudness, placed.result)
-        spoken = amplified(spoken, gain_db + placed.planned.gain_db, rate_hz)
+        spoken = amplified(spoken, self._gain_db(placed), rate_hz)
         if placed.speed == 1:
             return spoken
         return from_bytes(stretched(to_bytes(spoken), rate_hz, placed.speed))
 
-    def _audio(self, description: Description, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
-        num_samples = num_output_samples(self._narration.num_samples, self._narration.sample_rate_hz, self._rate_hz)
-        cuts = chapter_cuts(self._narration, self._rate_hz, description.tags.title)
+    def _gain_db(self, placed: Placed) -> float:
+        speaker = self._speakers[placed.planned.speaker]
+        return segment_gain_db(speaker, self._output.loudness, placed.result) + placed.planned.gain_db
+
+    def _audio(self, reuse: Reuse, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
+        cuts = reuse.series.cuts
+        num_samples = sum(cut.num_samples for cut in cuts)
         require_room(sum(self._scratch_bytes(form, num_samples, cuts) for form in self._output.formats))
-        series = FileSeries(cuts, self._rate_hz, description)
-        consumers = [self._consumer(form, num_samples, series) for form in self._output.formats]
+        consumers = [self._consumer(form, num_samples, reuse) for form in self._output.formats]
         return fan_out(blocks, consumers, self._held.check)
 
     def _scratch_bytes(self, form: OutputFormat, num_samples: int, cuts: Sequence[ChapterCut]) -> int:
@@ -236,17 +266,17 @@ class Assembly:
         return scratch_bytes(form, self._rate_hz, longest)
 
     def _consumer(
-        self, form: OutputFormat, num_samples: int, series: FileSeries
+        self, form: OutputFormat, num_samples: int, reuse: Reuse
     ) -> Callable[[Iterator[bytes]], ArtifactRecord]:
         """What makes the artifact of one format of the blocks that go by."""
 
         def whole(blocks: Iterator[bytes]) -> ArtifactRecord:
-            pieces = audio_file(form, self._rate_hz, num_samples, series.description, blocks)
+            pieces = audio_file(form, self._rate_hz, num_samples, reuse.series.description, blocks)
             made = self._put(f"narration.{form.type}", form.type.value, pieces)
             return replace(made, duration_s=num_samples / self._rate_hz)
 
         def in_chapters(blocks: Iterator[bytes]) -> ArtifactRecord:
-            files = series.make(form, blocks, self._stored)
+            files = reuse.series.make(form, blocks, self._stored, reuse.kept[form.type], reuse.skipped)
             made = self._put(list_name(form.type), CHAPTERS, [encode_chapter_files(form.type, files)])
             listed_bytes = sum(file.bytes for file in files)
             return replace(made, duration_s=num_samples / self._rate_hz, listed=len(files), listed_bytes=listed_bytes)
@@ -295,17 +325,6 @@ class Assembly:
         for piece in pieces:
             self._held.check()
             yield piece
-
-
-def _earlier_levels(record: JobRecord, services: WorkerServices, held: HeldLease) -> tuple[SpeakerLevel, ...]:
-    """Of the assembly whose files the job has now. A manifest that the store has lost leaves them to be found anew."""
-    earlier = next((each for each in record.artifacts if each.name == MANIFEST_NAME), None)
-    if earlier is None:
-        return ()
-    try:
-        return levels_of_manifest(until_available(lambda: services.artifacts.get(earlier.key), held))
-    except ArtifactMissing:
-        return ()
 
 
 def spoken_by(item: ClaimedItem, headers: Sequence[SegmentHeader]) -> SpokenBy:

@@ -17,8 +17,9 @@ from storage.segments.file import SegmentHeader
 from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.audio.levels import MeasuredLevel
-from worker.assembly.audio.speaker_levels import SpeakerLevel, as_rows
+from worker.assembly.audio.speaker_levels import SpeakerLevel
 from worker.assembly.codes_file import CodesFile
+from worker.assembly.earlier import Made
 from worker.assembly.narration import AssembledNarration
 
 MANIFEST_FORMAT = 3
@@ -56,6 +57,7 @@ class AssembledJob:
     levels: Sequence[MeasuredLevel]
     speakers: Sequence[SpeakerLevel]
     artifacts: Sequence[ArtifactRecord]
+    made: Made
     warnings: Sequence[TextWarning]
     codes: CodesFile
     output_rate_hz: int
@@ -90,7 +92,9 @@ def _head(item: ClaimedItem, narration: AssembledNarration, made: AssembledJob) 
         "sample_rate_hz": made.output_rate_hz,
         "totals": _totals(narration, made),
         "loudness": [_level(level) for level in made.levels],
-        "speakers": as_rows(made.speakers),
+        "speakers": [asdict(each) for each in made.speakers],
+        # For an assembly after an edit, which takes the files of chapters that are the same.
+        "made": asdict(made.made),
         "chapters": [
             {"title": each.title, "start_s": round(each.span.start_s, 6), "end_s": round(each.span.end_s, 6)}
             for each in narration.chapters

@@ -13,7 +13,7 @@ from storage.jobs.warnings import ASSEMBLY_CODES
 from storage.jobs.work_items import ClaimedItem
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.segments.results import SegmentResult
-from worker.assembly.audio.speaker_levels import speaker_levels
+from worker.assembly.earlier import Earlier
 from worker.assembly.item import Assembled, Assembly
 from worker.assembly.narration import AssembledNarration, placed_narration
 from worker.speech.audio.segment_audio import SegmentAudio
@@ -62,8 +62,7 @@ class _WholeAssembly(Assembly):
         files: WholeFiles,
         artifacts: ArtifactStore,
     ) -> None:
-        speakers = speaker_levels(narration.placed, item.narration.voice_of, ())
-        super().__init__(item, narration, speakers, lambda _: segment, artifacts, _NeverDropped())
+        super().__init__(item, narration, Earlier(), lambda _: segment, artifacts, _NeverDropped())
         self._files = files
 
     def _scratch(self) -> AbstractContextManager[IO[bytes]]:

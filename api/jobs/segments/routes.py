@@ -27,7 +27,7 @@ from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.segments import Segment, SegmentChange, SegmentList, SegmentState, TakeList, TakeOrder
 from storage.audio.tempo import stretched
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
-from storage.errors import ArtifactCorrupt, ArtifactMissing, SegmentNotFound
+from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.objects.stored_segments import read_segment_file, read_verified
@@ -78,15 +78,7 @@ def list_segments(
 @router.get("/{segment}", response_model=Segment)
 def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> Segment:
     """One segment by its id, `seg_000331`, or its index, with all that was measured of it."""
-    viewer = read_segment(services, tenant, job_id, index, links)
-    shown, result = _shown(viewer, index), viewer.states.results.get(index)
-    if result is None:
-        rejected = viewer.rejected(index)
-        best = next((each for each in rejected if each.seed == shown.seed_used), None)
-        return shown.model_copy(update={"tried": rejected, "checks": best.checks if best else None})
-    header = _stored(services, viewer.record, result).header
-    tried = tuple(shown_attempt(each) for each in header.tried)
-    return shown.model_copy(update={"checks": dict(header.checks), "tried": tried})
+    return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 
 @router.patch("/{segment}", response_model=Segment, openapi_extra=json_body(SegmentChange))
@@ -102,7 +94,7 @@ def edit_segment(
     change = parse_body(SegmentChange, body)
     viewer = read_segment(services, tenant, job_id, index, links)
     services.tickets.send(change_segment(services, tenant, viewer, index, change).tickets)
-    return _shown(read_segment(services, tenant, job_id, index, links), index)
+    return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 
 @router.post(
@@ -127,7 +119,7 @@ def regenerate_segment(
     idempotency = idempotency_key(idempotency_header, body, path)
     outcome = services.jobs.control.regenerate(tenant, job_id, index, order.seed, idempotency)
     services.tickets.send(outcome.tickets)
-    shown = _shown(read_segment(services, tenant, job_id, index, links), index)
+    shown = measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
     response.headers["Location"] = shown.links.self_
     return shown
 
@@ -148,7 +140,7 @@ def select_take(
     Repeating it is no error. A job that has not succeeded is only assembled once it is retried.
     """
     services.tickets.send(services.jobs.control.select_take(tenant, job_id, index, take).tickets)
-    return _shown(read_segment(services, tenant, job_id, index, links), index)
+    return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 
 @router.get("/{segment}/audio", response_class=Response)
@@ -247,7 +239,13 @@ def _is_wanted(viewer: SegmentViewer, index: int, parameters: SegmentListQuery) 
     return parameters.flagged is None or (parameters.flagged == "true") == bool(result and result.flags)
 
 
-def _shown(viewer: SegmentViewer, index: int) -> Segment:
-    if index >= len(viewer.segments):
-        raise SegmentNotFound
-    return viewer.segment(index, viewer.places(index + 1).get(index))
+def measured_segment(services: ApiServices, viewer: SegmentViewer, index: int) -> Segment:
+    """One that is there, with all that was measured of it."""
+    shown, result = viewer.segment(index, viewer.places(index + 1).get(index)), viewer.states.results.get(index)
+    if result is None:
+        rejected = viewer.rejected(index)
+        best = next((each for each in rejected if each.seed == shown.seed_used), None)
+        return shown.model_copy(update={"tried": rejected, "checks": best.checks if best else None})
+    header = _stored(services, viewer.record, result).header
+    tried = tuple(shown_attempt(each) for each in header.tried)
+    return shown.model_copy(update={"checks": dict(header.checks), "tried": tried})

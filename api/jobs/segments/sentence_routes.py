@@ -14,6 +14,7 @@ from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import sentence_place
 from api.jobs.segments.changes import change_sentence
 from api.jobs.segments.planned_job import read_segment
+from api.jobs.segments.routes import measured_segment
 from rhapsode.contract.segments import Segment, SentenceChange
 
 router = APIRouter(prefix="/v1/jobs/{job_id}/sentences", tags=["segments"], route_class=IdempotentRoute)
@@ -42,5 +43,4 @@ def edit_sentence(
     index, _ = place
     viewer = read_segment(services, tenant, job_id, index, links)
     services.tickets.send(change_sentence(services, tenant, viewer, place, change).tickets)
-    now = read_segment(services, tenant, job_id, index, links)
-    return now.segment(index, now.places(index + 1).get(index))
+    return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)

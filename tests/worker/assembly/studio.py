@@ -71,7 +71,7 @@ def submit_book(
     submitted = studio.jobs.submit(Submission(job, TENANT, spec, Priority.NORMAL, key, 1, 1000, retention_s=3600))
     _commit_plan(studio, submitted.job, book)
     for _ in book.pcm:
-        _commit_segment(studio, book)
+        commit_segment(studio, book)
     return studio.record(submitted.job)
 
 
@@ -121,7 +121,7 @@ def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
     studio.jobs.commit_plan(claimed.lease, PlanResult(key, len(segments), 1000))
 
 
-def _commit_segment(studio: Studio, book: Book) -> None:
+def commit_segment(studio: Studio, book: Book) -> None:
     claimed = studio.jobs.claim(GPU_QUEUE, studio.services.identity, 60).item
     assert claimed is not None
     index = int(claimed.lease.item)

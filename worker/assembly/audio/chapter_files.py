@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rhapsode.contract.jobs.output import OutputFormat
 from storage.audio.description import Description, Track
@@ -15,16 +19,23 @@ from worker.assembly.audio.audio_files import audio_file
 from worker.assembly.audio.sound import num_output_samples
 from worker.assembly.narration import AssembledNarration
 
+CONTENT_FORMAT = 1
+"""Another one makes all files of chapters again."""
+
+Kept = Mapping[int, ChapterFile]
+"""Files that are there already, by the numbers of their chapters."""
+
 Put = Callable[[str, Iterator[bytes]], StoredObject]
 """Stores pieces under the name of an object."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterCut:
-    """A chapter's stretch of the samples that go into the files. title: "" if the text has none."""
+    """A chapter's stretch of what goes into the files. title: "" if the text has none. num_samples: of the output."""
 
     number: int
     title: str
+    placed: Sequence[Placed]
     num_samples: int
 
 
@@ -36,17 +47,35 @@ class FileSeries:
     sample_rate_hz: int
     description: Description
 
-    def make(self, form: OutputFormat, blocks: Iterable[bytes], put: Put) -> list[ChapterFile]:
-        """A stored file for each chapter. blocks: the samples of the whole, all of which are taken."""
+    def make(
+        self, form: OutputFormat, blocks: Iterable[bytes], put: Put, kept: Kept, skipped: Container[int]
+    ) -> list[ChapterFile]:
+        """A stored file for each chapter. blocks: the samples of all but the skipped ones; all are taken."""
         cutter = Cutter(blocks)
-        files = [self._file(form, cut, cutter, put) for cut in self.cuts]
+        files = [
+            kept[cut.number] if cut.number in skipped else self._file(form, cut, cutter, put, kept) for cut in self.cuts
+        ]
         cutter.finish()
         return files
 
-    def _file(self, form: OutputFormat, cut: ChapterCut, cutter: Cutter, put: Put) -> ChapterFile:
-        total, name = len(self.cuts), object_name(cut.number, form.type)
-        description = self.description.of_chapter(cut.title or self.description.tags.title, Track(cut.number, total))
+    def content(self, form: OutputFormat, cut: ChapterCut, heard: str) -> str:
+        """A digest of what a chapter's file is made from. heard: one of its samples."""
+        described = self._description(cut)
+        cover = described.cover and hashlib.sha256(described.cover.data).hexdigest()
+        facts = [CONTENT_FORMAT, form.model_dump(mode="json"), self.sample_rate_hz, heard, cut.title]
+        told = [described.tags.model_dump(mode="json"), cut.number, len(self.cuts), cover]
+        return hashlib.sha256(json.dumps([*facts, *told]).encode()).hexdigest()
+
+    def _description(self, cut: ChapterCut) -> Description:
+        title = cut.title or self.description.tags.title
+        return self.description.of_chapter(title, Track(cut.number, len(self.cuts)))
+
+    def _file(self, form: OutputFormat, cut: ChapterCut, cutter: Cutter, put: Put, kept: Kept) -> ChapterFile:
         blocks = cutter.take(cut.num_samples * BYTES_PER_SAMPLE)
+        if cut.number in kept:
+            deque(blocks, 0)
+            return kept[cut.number]
+        total, name, description = len(self.cuts), object_name(cut.number, form.type), self._description(cut)
         stored = put(name, audio_file(form, self.sample_rate_hz, cut.num_samples, description, blocks))
         return ChapterFile(
             cut.number,
@@ -83,20 +112,21 @@ class Cutter:
             raise ValueError(f"{left} bytes are left behind the last file")
 
 
-def chapter_cuts(narration: AssembledNarration, rate_hz: int, title: str) -> tuple[ChapterCut, ...]:
+def chapter_cuts(narration: AssembledNarration, rate_hz: int, title: str, *, apart: bool) -> tuple[ChapterCut, ...]:
     """Where a chapter's first segment begins, its file does. rate_hz: of the output. title: of a text without chapters.
+    apart: whether chapters have files; the whole is one cut otherwise.
 
-    Pure.
+    Each has its own number of samples, wherever it begins: what comes before it changes nothing in its file. Pure.
     """
-    chapters, placed = narration.plan.chapters, narration.placed
+    chapters, placed = narration.plan.chapters if apart else (), narration.placed
     titles = [chapter.title for chapter in chapters] or [title]
-    starts = [0, *(_start(placed[chapter.first_segment], narration, rate_hz) for chapter in chapters[1:])]
-    ends = [*starts[1:], num_output_samples(narration.num_samples, narration.sample_rate_hz, rate_hz)]
+    firsts = [0, *(chapter.first_segment for chapter in chapters[1:]), len(placed)]
     return tuple(
-        ChapterCut(number, title, end - start)
-        for number, (title, start, end) in enumerate(zip(titles, starts, ends, strict=True), 1)
+        ChapterCut(number, title, stretch, num_output_samples(_num_samples(stretch), narration.sample_rate_hz, rate_hz))
+        for number, (title, (first, end)) in enumerate(zip(titles, pairwise(firsts), strict=True), 1)
+        for stretch in [placed[first:end]]
     )
 
 
-def _start(placed: Placed, narration: AssembledNarration, rate_hz: int) -> int:
-    return num_output_samples(placed.start - placed.num_head, narration.sample_rate_hz, rate_hz)
+def _num_samples(stretch: Sequence[Placed]) -> int:
+    return sum(each.num_head + each.num_samples + each.num_gap for each in stretch)

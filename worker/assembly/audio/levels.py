@@ -65,14 +65,17 @@ class MeasuredLevel:
         return limited(signal, FULL_SCALE * 10 ** (self.ceiling_db / 20), sample_rate_hz)
 
 
+Known = Callable[[Sequence[Placed]], MeasuredLevel | None]
+
+
 def measure_levels(
-    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Read
+    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Read, known: Known
 ) -> tuple[MeasuredLevel, ...]:
     """In order, covering all segments. read: gives a segment's samples; called for each in order, once where no limiter
-    is needed, and again for each gain that is tried with one.
+    is needed, and again for each gain that is tried with one. known: the level of a stretch that was measured before.
     """
     stretches = _stretches(placed, target.scope)
-    return tuple(Levelling(stretch, sample_rate_hz, target, read).level() for stretch in stretches)
+    return tuple(known(each) or Levelling(each, sample_rate_hz, target, read).level() for each in stretches)
 
 
 def warnings_of(levels: Iterable[MeasuredLevel], target: Loudness) -> Iterator[str]:

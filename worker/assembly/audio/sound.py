@@ -34,7 +34,7 @@ class SoundShaper:
         levels: Iterable[MeasuredLevel],
         room_tone: RoomTone | None = None,
     ) -> None:
-        """num_samples: of the whole, before resampling. levels: none, or covering all segments. room_tone: at to_hz."""
+        """num_samples: of the whole, at to_hz. levels: none, or covering all segments. room_tone: at to_hz."""
         self._levels = {index: each for each in levels for index in range(each.first_segment, each.end_segment)}
         self._from_hz = from_hz
         self._resampler = None if from_hz == to_hz else Resampler(from_hz, to_hz, num_samples)
@@ -71,7 +71,7 @@ class Resampler:
 
     def __init__(self, from_hz: int, to_hz: int, num_samples: int) -> None:
         self._stream = soxr.ResampleStream(from_hz, to_hz, num_channels=1, dtype="float32", quality="HQ")
-        self._num_left = num_output_samples(num_samples, from_hz, to_hz)
+        self._num_left = num_samples
 
     def add(self, signal: Signal) -> Signal:
         return self._within(self._stream.resample_chunk(signal))

@@ -6,13 +6,10 @@ no sample of its neighbours.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-
-from pydantic import TypeAdapter, ValidationError
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from rhapsode.contract.jobs.output import Loudness, LoudnessScope
 from storage.segments.results import SegmentResult
@@ -41,9 +38,6 @@ class SpeakerLevel:
         return None if self.loudness_lufs is None else self.loudness_lufs + self.gain_db
 
 
-_LEVELS = TypeAdapter(tuple[SpeakerLevel, ...])
-
-
 def speaker_levels(
     placed: Iterable[Placed], voice_of: Callable[[str], str], earlier: Sequence[SpeakerLevel]
 ) -> tuple[SpeakerLevel, ...]:
@@ -68,20 +62,6 @@ def segment_gain_db(speaker: SpeakerLevel, target: Loudness | None, segment: Seg
     level = target.target_lufs if target.scope is LoudnessScope.SEGMENT else speaker.heard_lufs
     own_lufs = speaker.loudness_lufs if segment.loudness_lufs is None else segment.loudness_lufs
     return 0.0 if level is None or own_lufs is None else _bounded(level - own_lufs)
-
-
-def as_rows(levels: Sequence[SpeakerLevel]) -> list[dict[str, object]]:
-    """For the manifest."""
-    return [asdict(each) for each in levels]
-
-
-def levels_of_manifest(manifest: bytes) -> tuple[SpeakerLevel, ...]:
-    """What an earlier assembly has written there; nothing of one that knew no such levels, or of a damaged one."""
-    try:
-        head: Mapping[str, object] = json.loads(manifest)
-        return _LEVELS.validate_python(head["speakers"])
-    except (ValueError, KeyError, TypeError, ValidationError):
-        return ()
 
 
 def _differ(levels: Sequence[SpeakerLevel]) -> bool:

@@ -9,6 +9,7 @@ import wave
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from reading.plan.plan import Chapter, Plan, PlanSegment, encode_plan
@@ -104,6 +105,26 @@ def test_every_segment_tells_where_it_stands(api: ServedApi) -> None:
     assert first["checks"] is None
     assert api.http.get(at(job, 0)).json() == {**first, "checks": {"duration_ratio": 1.0}, "tried": []}
     assert api.http.get(f"{job['links']['segments']}/1").json() == {**second, "tried": []}
+
+
+def test_every_answer_with_one_segment_has_what_was_measured_of_it(api: ServedApi) -> None:
+    job = finished(api)
+    sentence = api.http.get(at(job, 0)).json()["sentences"][0]["id"]
+
+    def change() -> list[httpx.Response]:
+        return [
+            api.http.patch(at(job, 0), json={"text": "Another one."}),
+            api.http.patch(f"{job['links']['self']}/sentences/{sentence}", json={"text": "Another one."}),
+        ]
+
+    opened = change()
+    speak(api)
+    assemble(api)
+    answers = [*change(), api.http.post(at(job, 0, "/takes/1/select"))]
+
+    assert [each.json()["checks"] for each in opened] == [None, None]
+    assert [each.status_code for each in answers] == [200, 200, 200]
+    assert [each.json()["checks"] for each in answers] == [{"duration_ratio": 1.0}] * 3
 
 
 def test_the_list_is_filtered_and_paged(api: ServedApi) -> None:

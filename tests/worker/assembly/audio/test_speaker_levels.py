@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -16,8 +14,6 @@ from worker.assembly.audio.speaker_levels import (
     EVEN_LU,
     MOST_DB,
     SpeakerLevel,
-    as_rows,
-    levels_of_manifest,
     segment_gain_db,
     speaker_levels,
 )
@@ -106,10 +102,3 @@ def test_a_gain_never_passes_the_ceiling_and_none_leaves_the_very_samples() -> N
 
     assert np.abs(amplified(samples, level.gain_db, RATE_HZ)).max() <= CEILING
     assert amplified(samples, 0.0, RATE_HZ) is samples
-
-
-def test_the_manifest_keeps_them() -> None:
-    levels = speaker_levels(spoken(("", -24.0), ("Mary", -30.0)), str, ())
-
-    assert levels_of_manifest(json.dumps({"speakers": as_rows(levels)}).encode()) == levels
-    assert levels_of_manifest(b"{}") == levels_of_manifest(b"no JSON") == ()
