@@ -10,8 +10,8 @@ from typing import cast
 import redis
 
 from storage.database.functions import Clock, Functions
+from storage.database.hashes import read_hashes
 from storage.database.pronunciation_keys import PronunciationKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import DictionaryNotFound, QuotaExceeded
 from storage.ids import DictionaryId, TenantId
 
@@ -67,7 +67,7 @@ class PronunciationStore:
     ) -> None:
         self._redis = redis
         self._keys = PronunciationKeys(key_prefix)
-        self._functions = Functions(redis, key_prefix, clock)
+        self._call = Functions(redis, key_prefix, clock).call
 
     def create(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
@@ -83,8 +83,7 @@ class PronunciationStore:
 
     def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
         """Raises `DictionaryNotFound`."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.dictionary(dictionary)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.dictionary(dictionary)))
         if fields.get("tenant") != tenant:
             raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
         return _record(fields)
@@ -92,36 +91,29 @@ class PronunciationStore:
     def list(self, tenant: TenantId, after: str, limit: int) -> Sequence[DictionaryRecord]:
         """In order of age, behind the id `after` ("" begins)."""
         start = f"({after}" if after else "-"
-        with redis_errors_named():
-            found = self._redis.zrangebylex(self._keys.dictionaries(tenant), start, "+", start=0, num=limit)
-            ids = cast("list[str]", found)
-            pipeline = self._redis.pipeline(transaction=False)
-            for each in ids:
-                pipeline.hgetall(self._keys.dictionary(DictionaryId(each)))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
+        found = self._redis.zrangebylex(self._keys.dictionaries(tenant), start, "+", start=0, num=limit)
+        rows = read_hashes(self._redis, map(self._keys.dictionary, cast("list[DictionaryId]", found)))
         # One that was deleted in between has no fields.
         return [_record(fields) for fields in rows if fields]
 
     def delete(self, tenant: TenantId, dictionary: DictionaryId) -> None:
         """Forget it; jobs keep what they took from it. Repeating it is no error."""
-        with redis_errors_named():
-            reply = self._functions.call("pronunciation_delete", dictionary=dictionary, tenant=tenant)
+        reply = self._call("pronunciation_delete", dictionary=dictionary, tenant=tenant)
         if reply.status == "missing":
             raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
 
     def _run(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
     ) -> tuple[DictionaryRecord, int]:
-        with redis_errors_named():
-            reply = self._functions.call(
-                "pronunciation_add",
-                dictionary=dictionary,
-                tenant=tenant,
-                name=name,
-                version=asdict(version),
-                most_dictionaries=MAX_DICTIONARIES,
-                most_versions=MAX_VERSIONS,
-            )
+        reply = self._call(
+            "pronunciation_add",
+            dictionary=dictionary,
+            tenant=tenant,
+            name=name,
+            version=asdict(version),
+            most_dictionaries=MAX_DICTIONARIES,
+            most_versions=MAX_VERSIONS,
+        )
         match reply.status:
             case "missing":
                 raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")

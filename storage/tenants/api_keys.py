@@ -16,8 +16,8 @@ from typing import cast
 
 import redis
 
+from storage.database.hashes import read_hashes
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import KeyNotFound
 from storage.ids import KeyId, TenantId, new_key_id
 
@@ -100,34 +100,28 @@ class ApiKeyStore:
             expires_at_ms=expires_at_ms,
         )
         digest = key_digest(secret)
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.hset(self._names.key(digest), items=[part for pair in _fields(record).items() for part in pair])
-            pipeline.hset(self._names.index, record.id, digest)
-            pipeline.execute()
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.hset(self._names.key(digest), items=[part for pair in _fields(record).items() for part in pair])
+        pipeline.hset(self._names.index, record.id, digest)
+        pipeline.execute()
         return NewKey(secret, record)
 
     def list(self, tenant: TenantId | None = None) -> list[ApiKey]:
         """All keys, or one tenant's, the oldest first; those that are over too."""
-        with redis_errors_named():
-            digests = cast("dict[str, str]", self._redis.hgetall(self._names.index))
-            pipeline = self._redis.pipeline(transaction=False)
-            for key_id in sorted(digests):
-                pipeline.hgetall(self._names.key(digests[key_id]))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
+        digests = cast("dict[str, str]", self._redis.hgetall(self._names.index))
+        rows = read_hashes(self._redis, (self._names.key(digests[key_id]) for key_id in sorted(digests)))
         records = (decode_key(row) for row in rows if row)
         return [record for record in records if tenant in (None, record.tenant)]
 
     def revoke(self, key: KeyId) -> None:
         """From now on nobody gets in with it. Repeating it is no error; raises `KeyNotFound` for one never made."""
-        with redis_errors_named():
-            digest = cast("str | None", self._redis.hget(self._names.index, key))
-            if digest is None:
-                raise KeyNotFound(f"there is no key {key}")
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.delete(self._names.key(digest))
-            pipeline.hdel(self._names.index, key)
-            pipeline.execute()
+        digest = cast("str | None", self._redis.hget(self._names.index, key))
+        if digest is None:
+            raise KeyNotFound(f"there is no key {key}")
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.delete(self._names.key(digest))
+        pipeline.hdel(self._names.index, key)
+        pipeline.execute()
 
 
 class _Names:
