@@ -67,7 +67,7 @@ def check_server(client: redis.Redis, key_prefix: str) -> None:
     keys = RedisKeys(key_prefix)
     try:
         # Of no job. A function that may not publish would fail in the middle of its work.
-        client.publish(keys.events(JobId("")), "")
+        client.publish(keys.of("events", JobId("")), "")
     except NoPermissionError as error:
         raise ChannelsRefused(f"{keys.root}:*") from error
 

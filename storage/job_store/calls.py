@@ -67,7 +67,7 @@ class JobCalls:
 
 def raise_missing_job(client: redis.Redis, keys: RedisKeys, tenant: TenantId, job_id: JobId) -> NoReturn:
     """Of a tenant that has no such job: `JobGone` if it had one, else `JobNotFound`."""
-    tombstone = cast("str | None", client.get(keys.tombstone(job_id)))
+    tombstone = cast("str | None", client.get(keys.of("tombstone", job_id)))
     if tombstone == tenant:
         raise JobGone(f"{job_id} was deleted")
     raise JobNotFound(f"there is no job {job_id}")

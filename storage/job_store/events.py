@@ -22,5 +22,5 @@ class EventLog:
         Raises `ValueError` if `after` is no event id.
         """
         check_event_id(after)
-        entries = cast("list[Entry]", self._redis.xrange(self._keys.events(job_id), min=f"({after}"))
+        entries = cast("list[Entry]", self._redis.xrange(self._keys.of("events", job_id), min=f"({after}"))
         return events_of(entries)

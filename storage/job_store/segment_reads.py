@@ -69,8 +69,8 @@ class SegmentReader:
     def states(self, job_id: JobId) -> SegmentStates:
         """All at one moment. Raises `StoreUnavailable`."""
         pipeline = self._redis.pipeline(transaction=True)
-        for key in (self._keys.results, self._keys.live, self._keys.edits, self._keys.takes, self._keys.tries):
-            pipeline.hgetall(key(job_id))
+        for family in ("results", "live", "edits", "takes", "tries"):
+            pipeline.hgetall(self._keys.of(family, job_id))
         results, live, edits, takes, tries = cast("list[dict[str, str]]", pipeline.execute())
         failed = frozenset(int(item) for item, _ in _segments(results, "X"))
         return SegmentStates(
@@ -86,7 +86,7 @@ class SegmentReader:
 
     def results(self, job_id: JobId, indices: Sequence[int]) -> dict[int, SegmentResult]:
         """Those of these segments that are done. Raises `StoreUnavailable`."""
-        lines = self._redis.hmget(self._keys.results(job_id), [str(index) for index in indices])
+        lines = self._redis.hmget(self._keys.of("results", job_id), [str(index) for index in indices])
         found = zip(indices, cast("list[str | None]", lines), strict=True)
         return {index: decode_segment_result(str(index), line) for index, line in found if line and line[0] == "D"}
 
@@ -94,9 +94,9 @@ class SegmentReader:
         """The finished ones in the order of their numbers. Raises `StoreUnavailable`."""
         item = str(index)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.hget(self._keys.results(job_id), item)
-        pipeline.hgetall(self._keys.takes(job_id))
-        pipeline.hgetall(self._keys.edits(job_id))
+        pipeline.hget(self._keys.of("results", job_id), item)
+        pipeline.hgetall(self._keys.of("takes", job_id))
+        pipeline.hgetall(self._keys.of("edits", job_id))
         line, takes, edits = cast("tuple[str | None, dict[str, str], dict[str, str]]", pipeline.execute())
         found = [
             StoredTake(
@@ -132,6 +132,6 @@ class ResultSamples:
 
     def read(self, job: JobId, count: int) -> list[SegmentResult]:
         """At most `count` different segments that are done. Raises `StoreUnavailable`."""
-        flat = cast("list[str]", self._redis.hrandfield(self._keys.results(job), count, withvalues=True))
+        flat = cast("list[str]", self._redis.hrandfield(self._keys.of("results", job), count, withvalues=True))
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return [decode_segment_result(item, line) for item, line in pairs if item.isdecimal() and line.startswith("D")]

@@ -31,7 +31,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
 
     def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
         """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.job(job_id)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
         if fields.get("tenant") != tenant:
             self._raise_missing(tenant, job_id)
         return decode_record(fields)
@@ -55,7 +55,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
     def segment_results(self, tenant: TenantId, job_id: JobId) -> list[SegmentResult]:
         """The finished segments in index order. Raises `JobNotFound` or `JobGone`."""
         self._check_owner(tenant, job_id)
-        values = cast("dict[str, str]", self._redis.hgetall(self._keys.results(job_id)))
+        values = cast("dict[str, str]", self._redis.hgetall(self._keys.of("results", job_id)))
         done = (
             decode_segment_result(item, value)
             for item, value in values.items()
@@ -66,7 +66,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
     def segment_edits(self, tenant: TenantId, job_id: JobId) -> dict[int, SegmentEdit]:
         """What was changed of segments over the plan, by index. Raises `JobNotFound` or `JobGone`."""
         self._check_owner(tenant, job_id)
-        values = cast("dict[str, str]", self._redis.hgetall(self._keys.edits(job_id)))
+        values = cast("dict[str, str]", self._redis.hgetall(self._keys.of("edits", job_id)))
         return {int(item): decode_edit(text) for item, text in values.items() if item.isdecimal()}
 
     def pace(self, queue: WorkQueue) -> float | None:
@@ -83,12 +83,11 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
     def wanted_tickets(self) -> Counter[WorkQueue]:
         """How many should be on their way, by queue: one for each item; one where workers claim several at a time."""
         counts = self.ready_counts()
-        return Counter(
-            {queue: 1 if self._redis.exists(self._keys.awake(queue)) else ready for queue, ready in counts.items()}
-        )
+        awake = {queue for queue in counts if self._redis.exists(self._keys.of("awake", queue))}
+        return Counter({queue: 1 if queue in awake else ready for queue, ready in counts.items()})
 
     def _check_owner(self, tenant: TenantId, job_id: JobId) -> None:
-        if self._redis.hget(self._keys.job(job_id), "tenant") != tenant:
+        if self._redis.hget(self._keys.of("job", job_id), "tenant") != tenant:
             self._raise_missing(tenant, job_id)
 
     def _transition(self, function: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:

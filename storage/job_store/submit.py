@@ -50,7 +50,7 @@ class JobSubmits(JobCalls):
 
     def find_response(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
         """The job this key was used for, if any; `submit` decides, this only saves storing the text."""
-        known = cast("str | None", self._redis.get(self._keys.idempotency(tenant, key_sha256(idempotency))))
+        known = cast("str | None", self._redis.get(self._keys.of("idempotency", tenant, key_sha256(idempotency))))
         if known is None:
             return None
         job, _, fingerprint = known.partition("|")

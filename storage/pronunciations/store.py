@@ -11,7 +11,7 @@ import redis
 
 from storage.database.functions import Clock, Functions
 from storage.database.hashes import read_hashes
-from storage.database.pronunciation_keys import PronunciationKeys
+from storage.database.keys import PronunciationKeys
 from storage.errors import DictionaryNotFound, QuotaExceeded
 from storage.ids import DictionaryId, TenantId
 
@@ -83,7 +83,7 @@ class PronunciationStore:
 
     def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
         """Raises `DictionaryNotFound`."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.dictionary(dictionary)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("dictionary", dictionary)))
         if fields.get("tenant") != tenant:
             raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
         return _record(fields)
@@ -91,8 +91,8 @@ class PronunciationStore:
     def list(self, tenant: TenantId, after: str, limit: int) -> Sequence[DictionaryRecord]:
         """In order of age, behind the id `after` ("" begins)."""
         start = f"({after}" if after else "-"
-        found = self._redis.zrangebylex(self._keys.dictionaries(tenant), start, "+", start=0, num=limit)
-        rows = read_hashes(self._redis, map(self._keys.dictionary, cast("list[DictionaryId]", found)))
+        found = self._redis.zrangebylex(self._keys.of("dictionaries", tenant), start, "+", start=0, num=limit)
+        rows = read_hashes(self._redis, (self._keys.of("dictionary", each) for each in cast("list[str]", found)))
         # One that was deleted in between has no fields.
         return [_record(fields) for fields in rows if fields]
 

@@ -12,8 +12,7 @@ from typing import cast
 
 import redis
 
-from storage.database.keys import RedisKeys
-from storage.database.voice_keys import VoiceKeys
+from storage.database.keys import RedisKeys, VoiceKeys
 from storage.ids import TenantId
 from storage.jobs.submissions import AdmissionLimits
 from storage.runtime.config.settings import StorageSettings
@@ -77,7 +76,7 @@ class QuotaStore:
 
     def own(self, tenant: TenantId) -> OwnQuotas:
         """Raises `StoreUnavailable`, as everything here does."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.quotas(tenant)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("quotas", tenant)))
         # A release before had a limit of bytes, too.
         known = {each.name for each in dataclass_fields(OwnQuotas)}
         return OwnQuotas(**{name: int(value) for name, value in fields.items() if name in known})
@@ -89,15 +88,15 @@ class QuotaStore:
         """In place of those it had; at once, for whatever is accepted from now on. What is held already stays."""
         given = _given(own)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.delete(self._keys.quotas(tenant))
+        pipeline.delete(self._keys.of("quotas", tenant))
         if given:
-            pipeline.hset(self._keys.quotas(tenant), items=[part for pair in given.items() for part in pair])
+            pipeline.hset(self._keys.of("quotas", tenant), items=[part for pair in given.items() for part in pair])
         pipeline.execute()
 
     def held(self, tenant: TenantId) -> QuotaUse:
         pipeline = self._redis.pipeline(transaction=False)
-        pipeline.hmget(self._keys.admission(tenant), ["jobs", "audio_ms"])
-        pipeline.zcard(self._voice_keys.voices(tenant))
+        pipeline.hmget(self._keys.of("admission", tenant), ["jobs", "audio_ms"])
+        pipeline.zcard(self._voice_keys.of("voices", tenant))
         (jobs, audio_ms), voices = cast("tuple[list[str | None], int]", pipeline.execute())
         return QuotaUse(int(jobs or 0), int(audio_ms or 0), voices)
 

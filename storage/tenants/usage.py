@@ -60,7 +60,7 @@ class UsageLedger:
     def read(self, tenant: TenantId, first: date, last: date) -> tuple[DayUsage, ...]:
         """Days from first to last, both included, that have any; by day, then by key. Raises `StoreUnavailable`."""
         days = [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
-        rows = read_hashes(self._redis, (self._keys.usage(tenant, (day - _EPOCH).days) for day in days))
+        rows = read_hashes(self._redis, (self._keys.of("usage", tenant, str((day - _EPOCH).days)) for day in days))
         return tuple(usage for day, row in zip(days, rows, strict=True) for usage in _by_key(day, row))
 
 

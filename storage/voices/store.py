@@ -16,7 +16,7 @@ from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
-from storage.database.voice_keys import VoiceKeys
+from storage.database.keys import VoiceKeys
 from storage.errors import (
     BuildRefused,
     VoiceChanged,
@@ -106,7 +106,7 @@ class VoiceStore:
 
     def get(self, tenant: TenantId, voice: VoiceId) -> VoiceRecord:
         """Raises `VoiceNotFound` (also for another tenant's voice) or `VoiceGone`."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.voice(voice)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("voice", voice)))
         if fields.get("tenant") != tenant:
             self._raise_missing(tenant, voice)
         return decode_voice(fields)
@@ -115,19 +115,21 @@ class VoiceStore:
         """One record, or None, for each id."""
         found: list[VoiceRecord | None] = []
         for start in range(0, len(voices), READ_CHUNK):
-            rows = read_hashes(self._redis, map(self._keys.voice, voices[start : start + READ_CHUNK]))
+            rows = read_hashes(
+                self._redis, (self._keys.of("voice", each) for each in voices[start : start + READ_CHUNK])
+            )
             found += [decode_voice(row) if row.get("tenant") == tenant else None for row in rows]
         return found
 
     def find(self, tenant: TenantId, name: str) -> VoiceRecord | None:
         """The tenant's voice of this name, in whatever case."""
-        voice = cast("str | None", self._redis.hget(self._keys.names(tenant), name_key(name)))
+        voice = cast("str | None", self._redis.hget(self._keys.of("names", tenant), name_key(name)))
         return None if voice is None else self.get_many(tenant, [VoiceId(voice)])[0]
 
     def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> VoicePage:
         """The newest first; the next page comes after the last voice of this one."""
         bound = f"({after}" if after else "+"
-        ids = self._redis.zrevrangebylex(self._keys.voices(tenant), bound, "-", start=0, num=limit + 1)
+        ids = self._redis.zrevrangebylex(self._keys.of("voices", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("list[VoiceId]", ids)
         records = self.get_many(tenant, wanted[:limit])
         # One may have been deleted meanwhile.
@@ -197,7 +199,7 @@ class VoiceStore:
     def caches(self, tenant: TenantId, voice: VoiceId) -> builtins.list[VoiceCacheRecord]:
         """Every cache of the voice, by model and mode. Raises `VoiceNotFound` or `VoiceGone`."""
         self.get(tenant, voice)
-        fields = cast("list[str]", self._redis.hkeys(self._keys.caches(voice)))
+        fields = cast("list[str]", self._redis.hkeys(self._keys.of("caches", voice)))
         found = self._read_caches(tenant, [f"{voice}|{field}" for field in fields])
         return sorted(found, key=lambda cache: (cache.target.model, cache.target.mode))
 
@@ -229,7 +231,7 @@ class VoiceStore:
     def find_artifact(self, tenant: TenantId, content: ContentKey) -> CacheArtifact | None:
         """The version that is served, whatever is being done about another one."""
         names = ["tenant", "version", "sha256", "bytes"]
-        values = cast("list[str | None]", self._redis.hmget(self._keys.build(content), names))
+        values = cast("list[str | None]", self._redis.hmget(self._keys.of("build", content), names))
         if values[0] != tenant:
             return None
         return decode_artifact_fields(tenant, content, dict(zip(names, values, strict=True)))
@@ -273,13 +275,13 @@ class VoiceStore:
         """Objects that may be deleted now: a name for `forget_discarded` -> the object's key."""
         seconds, microseconds = self._redis.time()
         now_ms = seconds * 1000 + microseconds // 1000
-        members = self._redis.zrangebyscore(self._keys.garbage, "-inf", now_ms, start=0, num=limit)
+        members = self._redis.zrangebyscore(self._keys.single("garbage"), "-inf", now_ms, start=0, num=limit)
         return {member: _object_key(member) for member in cast("list[str]", members)}
 
     def forget_discarded(self, names: Sequence[str]) -> None:
         """After the objects have been deleted."""
         if names:
-            self._redis.zrem(self._keys.garbage, *names)
+            self._redis.zrem(self._keys.single("garbage"), *names)
 
     def _request(
         self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], *, rebuild: bool
@@ -293,7 +295,7 @@ class VoiceStore:
 
     def _cache_names(self, tenant: TenantId, after: str | None) -> builtins.list[str]:
         bound = f"({after}" if after else "-"
-        names = self._redis.zrangebylex(self._keys.cache_list(tenant), bound, "+", start=0, num=READ_CHUNK)
+        names = self._redis.zrangebylex(self._keys.of("cache_list", tenant), bound, "+", start=0, num=READ_CHUNK)
         return cast("list[str]", names)
 
     def _read_caches(self, tenant: TenantId, names: Sequence[str]) -> builtins.list[VoiceCacheRecord]:
@@ -305,7 +307,7 @@ class VoiceStore:
         ]
 
     def _raise_missing(self, tenant: TenantId, voice: VoiceId) -> NoReturn:
-        tombstone = cast("str | None", self._redis.get(self._keys.gone(voice)))
+        tombstone = cast("str | None", self._redis.get(self._keys.of("gone", voice)))
         if tombstone == tenant:
             raise VoiceGone(f"{voice} was deleted")
         raise VoiceNotFound(f"there is no voice {voice}")

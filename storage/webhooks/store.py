@@ -16,8 +16,7 @@ from rhapsode.contract.webhook_events import TEST_EVENT
 from rhapsode.contract.webhooks import DeliveryState
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
-from storage.database.keys import RedisKeys
-from storage.database.webhook_keys import WebhookKeys
+from storage.database.keys import WebhookKeys
 from storage.errors import QuotaExceeded
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
 from storage.jobs.delivery_limits import MAX_ENDPOINTS
@@ -54,7 +53,7 @@ class WebhookStore:
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._redis = redis
-        self._keys = WebhookKeys(RedisKeys(key_prefix))
+        self._keys = WebhookKeys(key_prefix)
         self._call = Functions(redis, key_prefix, clock).call
 
     # Endpoints
@@ -75,15 +74,15 @@ class WebhookStore:
 
     def get(self, tenant: TenantId, endpoint: EndpointId) -> EndpointRecord:
         """Raises `EndpointNotFound` (also for another tenant's) or `EndpointGone`."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.endpoint(endpoint)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("endpoint", endpoint)))
         if fields.get("tenant") != tenant:
             self._raise_missing(tenant, endpoint)
         return self._record(fields)
 
     def list(self, tenant: TenantId) -> builtins.list[EndpointRecord]:
         """All of them, the newest first: a tenant has few."""
-        ids = cast("list[EndpointId]", self._redis.zrevrange(self._keys.endpoints(tenant), 0, -1))
-        rows = read_hashes(self._redis, map(self._keys.endpoint, ids))
+        ids = cast("list[EndpointId]", self._redis.zrevrange(self._keys.of("endpoints", tenant), 0, -1))
+        rows = read_hashes(self._redis, (self._keys.of("endpoint", each) for each in ids))
         # One may have been deleted meanwhile.
         return [self._record(row) for row in rows if row]
 
@@ -148,7 +147,7 @@ class WebhookStore:
 
     def delivery(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
         """Raises `DeliveryNotFound`, also for one that is too old to be remembered."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.delivery(delivery)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("delivery", delivery)))
         if fields.get("tenant") != tenant:
             raise _no_delivery(delivery)
         return decode_delivery(fields)
@@ -161,8 +160,8 @@ class WebhookStore:
         Raises `DeliveryNotFound` as `delivery` does.
         """
         with self._redis.pipeline(transaction=True) as pipeline:
-            pipeline.hgetall(self._keys.delivery(delivery))
-            pipeline.lrange(self._keys.attempts(delivery), 0, -1)
+            pipeline.hgetall(self._keys.of("delivery", delivery))
+            pipeline.lrange(self._keys.of("attempts", delivery), 0, -1)
             fields, rows = cast("tuple[dict[str, str], list[str]]", tuple(pipeline.execute()))
         if fields.get("tenant") != tenant:
             raise _no_delivery(delivery)
@@ -170,7 +169,7 @@ class WebhookStore:
 
     def attempts(self, delivery: DeliveryId) -> builtins.list[DeliveryAttempt]:
         """The last ones, oldest first."""
-        rows = cast("list[str]", self._redis.lrange(self._keys.attempts(delivery), 0, -1))
+        rows = cast("list[str]", self._redis.lrange(self._keys.of("attempts", delivery), 0, -1))
         return [decode_attempt(row) for row in rows]
 
     def list_deliveries(
@@ -183,11 +182,11 @@ class WebhookStore:
     ) -> DeliveryPage:
         """One page of an endpoint's deliveries, newest first. Raises `EndpointNotFound` or `EndpointGone`."""
         self.get(tenant, endpoint)
-        return self._page(self._keys.log(endpoint_target(endpoint)), tenant, states, after, limit)
+        return self._page(self._keys.of("log", endpoint_target(endpoint)), tenant, states, after, limit)
 
     def job_deliveries(self, tenant: TenantId, job: JobId) -> builtins.list[DeliveryRecord]:
         """Every delivery that tells of the job, newest first, up to a hundred."""
-        page = self._page(self._keys.of_job(job), tenant, frozenset(), None, LIST_CHUNK)
+        page = self._page(self._keys.of("of_job", job), tenant, frozenset(), None, LIST_CHUNK)
         return list(page.deliveries)
 
     def _rotate(self, tenant: TenantId, endpoint: str, sealed: str, overlap_s: int | None) -> Reply:
@@ -219,18 +218,18 @@ class WebhookStore:
         return self._redis.zcard(key) if rank is None else rank + 1
 
     def _deliveries(self, ids: Sequence[DeliveryId]) -> builtins.list[DeliveryRecord | None]:
-        rows = read_hashes(self._redis, map(self._keys.delivery, ids))
+        rows = read_hashes(self._redis, (self._keys.of("delivery", each) for each in ids))
         # A delivery expires by time. The log is bounded by count and may still name it.
         return [decode_delivery(row) if row else None for row in rows]
 
     def _record(self, fields: dict[str, str]) -> EndpointRecord:
         target: Target = endpoint_target(EndpointId(fields["id"]))
-        health = cast("list[str | None]", self._redis.hmget(self._keys.target(target), ["failing_since_ms"]))
-        waiting = self._redis.zcard(self._keys.waiting(target))
+        health = cast("list[str | None]", self._redis.hmget(self._keys.of("target", target), ["failing_since_ms"]))
+        waiting = self._redis.zcard(self._keys.of("waiting", target))
         return decode_endpoint(fields, health, waiting)
 
     def _raise_missing(self, tenant: TenantId, endpoint: EndpointId) -> NoReturn:
-        tombstone = cast("str | None", self._redis.get(self._keys.gone(endpoint)))
+        tombstone = cast("str | None", self._redis.get(self._keys.of("gone", endpoint)))
         if tombstone == tenant:
             raise EndpointGone(f"{endpoint} was deleted")
         raise EndpointNotFound(f"there is no webhook endpoint {endpoint}")

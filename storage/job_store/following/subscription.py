@@ -48,7 +48,7 @@ class EventSubscription:
 
     def feed(self, job_id: JobId) -> JobFeed:
         """The one of this job; there is one for as long as it has followers."""
-        channel = self._keys.events(job_id)
+        channel = self._keys.of("events", job_id)
         if channel not in self._feeds:
             self._feeds[channel] = JobFeed(job_id)
             self._settle(channel)
@@ -57,7 +57,7 @@ class EventSubscription:
     def left(self, feed: JobFeed) -> None:
         """A follower has gone; the last one takes the subscription along."""
         if not feed.followers:
-            self._settle(self._keys.events(feed.job_id))
+            self._settle(self._keys.of("events", feed.job_id))
 
     def each_feed(self, act: Callable[[JobFeed], None]) -> None:
         for feed in tuple(self._feeds.values()):
