@@ -69,17 +69,31 @@ class PronunciationStore:
         self._keys = PronunciationKeys(key_prefix)
         self._call = Functions(redis, key_prefix, clock).call
 
-    def create(
-        self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
+    def add(
+        self, tenant: TenantId, dictionary: DictionaryId, version: NewVersion, name: str = ""
     ) -> tuple[DictionaryRecord, int]:
-        """A dictionary with its first version. Raises `QuotaExceeded`."""
-        return self._run(tenant, dictionary, name, version)
+        """The record with another version, and its number. name: of a new dictionary, whose first version this is.
 
-    def add_version(
-        self, tenant: TenantId, dictionary: DictionaryId, version: NewVersion
-    ) -> tuple[DictionaryRecord, int]:
-        """The record and the number given out. Raises `DictionaryNotFound` or `QuotaExceeded`."""
-        return self._run(tenant, dictionary, "", version)
+        Raises `DictionaryNotFound` or `QuotaExceeded`.
+        """
+        reply = self._call(
+            "pronunciation_add",
+            dictionary=dictionary,
+            tenant=tenant,
+            name=name,
+            version=asdict(version),
+            most_dictionaries=MAX_DICTIONARIES,
+            most_versions=MAX_VERSIONS,
+        )
+        match reply.status:
+            case "missing":
+                raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
+            case "full":
+                limit = reply.text("limit")
+                most = MAX_VERSIONS if limit == "versions" else MAX_DICTIONARIES
+                raise QuotaExceeded(f"tenant_pronunciation_{limit}", most, most)
+            case _:
+                return _record(reply.hash("record")), reply.number("version")
 
     def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
         """Raises `DictionaryNotFound`."""
@@ -101,28 +115,6 @@ class PronunciationStore:
         reply = self._call("pronunciation_delete", dictionary=dictionary, tenant=tenant)
         if reply.status == "missing":
             raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
-
-    def _run(
-        self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
-    ) -> tuple[DictionaryRecord, int]:
-        reply = self._call(
-            "pronunciation_add",
-            dictionary=dictionary,
-            tenant=tenant,
-            name=name,
-            version=asdict(version),
-            most_dictionaries=MAX_DICTIONARIES,
-            most_versions=MAX_VERSIONS,
-        )
-        match reply.status:
-            case "missing":
-                raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
-            case "full":
-                limit = reply.text("limit")
-                most = MAX_VERSIONS if limit == "versions" else MAX_DICTIONARIES
-                raise QuotaExceeded(f"tenant_pronunciation_{limit}", most, most)
-            case _:
-                return _record(reply.hash("record")), reply.number("version")
 
 
 def _record(fields: Mapping[str, str]) -> DictionaryRecord:

@@ -71,11 +71,6 @@ class NewKey:
     record: ApiKey
 
 
-def draw_key() -> str:
-    """`rh_` and 43 characters that hold 256 random bits."""
-    return KEY_PREFIX + secrets.token_urlsafe(32)
-
-
 def key_digest(secret: str) -> str:
     """The sha256 by which a key is known, in hex."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
@@ -89,7 +84,7 @@ class ApiKeyStore:
         self._names = _Names(key_prefix)
 
     def create(self, tenant: TenantId, name: str, scopes: frozenset[Scope], expires_at_ms: int | None = None) -> NewKey:
-        secret = draw_key()
+        secret = KEY_PREFIX + secrets.token_urlsafe(32)
         record = ApiKey(
             id=new_key_id(),
             tenant=tenant,

@@ -177,16 +177,18 @@ class VoiceStore:
     # Caches
 
     def request_caches(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
+        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], *, rebuild: bool = False
     ) -> builtins.list[RequestOutcome]:
-        """Ask for caches that `job` will see to; one outcome each. What is ready stays as it is."""
-        return self._request(tenant, job, wanted, rebuild=False)
+        """Ask for caches that `job` will see to; one outcome each.
 
-    def rebuild_caches(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
-    ) -> builtins.list[RequestOutcome]:
-        """As `request_caches`, but what is ready is built anew, and served until then."""
-        return self._request(tenant, job, wanted, rebuild=True)
+        rebuild: build those again that are ready; they are served until then.
+        """
+        outcomes: list[RequestOutcome] = []
+        for start in range(0, len(wanted), REQUEST_CHUNK):
+            caches = [_request_arguments(each) for each in wanted[start : start + REQUEST_CHUNK]]
+            reply = self._call("voice_cache_request", tenant=tenant, job=job, rebuild=rebuild, caches=caches)
+            outcomes += [RequestOutcome(state) for state in reply.texts("states")]
+        return outcomes
 
     def forget_caches(self, tenant: TenantId, voice: VoiceId, targets: Sequence[tuple[CacheMode, str]] = ()) -> int:
         """Drop the voice's caches, all or those of these (mode, model); returns how many there were."""
@@ -282,16 +284,6 @@ class VoiceStore:
         """After the objects have been deleted."""
         if names:
             self._redis.zrem(self._keys.single("garbage"), *names)
-
-    def _request(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], *, rebuild: bool
-    ) -> builtins.list[RequestOutcome]:
-        outcomes: list[RequestOutcome] = []
-        for start in range(0, len(wanted), REQUEST_CHUNK):
-            caches = [_request_arguments(each) for each in wanted[start : start + REQUEST_CHUNK]]
-            reply = self._call("voice_cache_request", tenant=tenant, job=job, rebuild=rebuild, caches=caches)
-            outcomes += [RequestOutcome(state) for state in reply.texts("states")]
-        return outcomes
 
     def _cache_names(self, tenant: TenantId, after: str | None) -> builtins.list[str]:
         bound = f"({after}" if after else "-"

@@ -167,11 +167,6 @@ class WebhookStore:
             raise _no_delivery(delivery)
         return decode_delivery(fields), [decode_attempt(row) for row in rows]
 
-    def attempts(self, delivery: DeliveryId) -> builtins.list[DeliveryAttempt]:
-        """The last ones, oldest first."""
-        rows = cast("list[str]", self._redis.lrange(self._keys.of("attempts", delivery), 0, -1))
-        return [decode_attempt(row) for row in rows]
-
     def list_deliveries(
         self,
         tenant: TenantId,

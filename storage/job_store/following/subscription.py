@@ -135,7 +135,7 @@ class EventSubscription:
             await self._has_unsettled.wait()
             self._has_unsettled.clear()
             unsettled, self._unsettled = self._unsettled, set[str]()
-            joined = [channel for channel in unsettled if self._is_to_join(channel)]
+            joined = [channel for channel in unsettled if channel in self._feeds and channel not in self._subscribed]
             left = [channel for channel in unsettled if self._is_to_leave(channel)]
             for channel in left:
                 del self._feeds[channel]
@@ -145,9 +145,6 @@ class EventSubscription:
                 # What is sent on a lost connection makes another, which nothing is read from.
                 if channels and connection.is_connected:
                     await connection.send_command(command, *channels, check_health=False)
-
-    def _is_to_join(self, channel: str) -> bool:
-        return channel in self._feeds and channel not in self._subscribed
 
     def _is_to_leave(self, channel: str) -> bool:
         """Not before it was confirmed: a confirmation on its way would be taken for that of the next subscription."""

@@ -138,7 +138,7 @@ class VoiceWorld:
         return self._checked(seen, job, self.store.request_caches(ALICE, job, [request_for(seen)])[0])
 
     def rebuild(self, seen: VoiceRecord, job: JobId) -> RequestOutcome:
-        return self._checked(seen, job, self.store.rebuild_caches(ALICE, job, [request_for(seen)])[0])
+        return self._checked(seen, job, self.store.request_caches(ALICE, job, [request_for(seen)], rebuild=True)[0])
 
     def _checked(self, seen: VoiceRecord, job: JobId, outcome: RequestOutcome) -> RequestOutcome:
         if not self.is_under_way(job):
