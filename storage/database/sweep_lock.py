@@ -1,4 +1,4 @@
-"""Which of several janitors sweeps: a lock in Redis that its owner renews and anybody gets when that stops."""
+"""Which of several janitors sweeps: a lock in Redis that its owner renews. Another janitor gets it once it expires."""
 
 from __future__ import annotations
 

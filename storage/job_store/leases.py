@@ -125,7 +125,7 @@ class WorkLedger(JobCalls):
         return tickets_of(self._functions.call("look_away", queue=queue, worker=worker.name))
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> builtins.list[LeaseStatus]:
-        """One status per lease. Work that is not `HELD` is dropped: nobody will take its result."""
+        """One status per lease. Work that is not `HELD` is dropped: its result would be refused."""
         if not leases:
             return []
         held = [lease_arguments(lease) for lease in leases]

@@ -1,7 +1,7 @@
 """Which jobs are whole: one item from the submit to the end, because their plan is one segment. Pure.
 
 A short plain text whose output one process makes in milliseconds beside the engine. Everything else is planned, spoken
-and assembled as items of its own.
+and assembled as separate items.
 """
 
 from __future__ import annotations

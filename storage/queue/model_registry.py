@@ -28,7 +28,7 @@ class ModelCard:
     units; a card from before this field names no bound. text_front_end: "words" for one that wants numbers written out,
     else "raw". segmentation: "sentence" for one whose sentences are spoken one by one, else "packed".
     accepts_instructions: whether a job may say how to speak; a
-    card from before this field says no, until its worker is of this release. notice: what a listener must be told.
+    card from before this field says no, until its worker is of this release. notice: what listeners must know.
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
     blends_speakers: whether a voice may be several of `speakers` with weights, as `one(2)+other`.

@@ -15,7 +15,7 @@ RENEW_INTERVAL_S = 15.0
 """A worker on the way says so again; after three that did not come, another may go."""
 
 REST_AFTER_FAILURE_S = 600.0
-"""What could not be loaded is not tried again by anybody for so long."""
+"""No worker tries a model again for so long after it failed to load."""
 
 
 class Swaps:
@@ -38,7 +38,7 @@ class Swaps:
         return self._end(queue, worker, 0.0)
 
     def failed(self, queue: WorkQueue, worker: str) -> None:
-        """It could not load the model; nobody tries for a while."""
+        """It could not load the model. No worker tries it for a while."""
         self._end(queue, worker, REST_AFTER_FAILURE_S)
 
     def given_up(self, queue: WorkQueue, worker: str) -> None:

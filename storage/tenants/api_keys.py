@@ -109,7 +109,7 @@ class ApiKeyStore:
         return [record for record in records if tenant in (None, record.tenant)]
 
     def revoke(self, key: KeyId) -> None:
-        """From now on nobody gets in with it. Repeating it is no error; raises `KeyNotFound` for one never made."""
+        """The key is refused from now on. Repeating it is no error; raises `KeyNotFound` for one never made."""
         digest = cast("str | None", self._redis.hget(self._names.index, key))
         if digest is None:
             raise KeyNotFound(f"there is no key {key}")

@@ -66,7 +66,7 @@ def admission_limits(settings: StorageSettings) -> AdmissionLimits:
 
 
 class QuotaStore:
-    """Safe to share between threads, as the client is. for_all: what counts where a tenant has no limit of its own."""
+    """Safe to share between threads, as the client is. for_all: for tenants without their own limits."""
 
     def __init__(self, redis: redis.Redis, for_all: Quotas, key_prefix: str = "rhapsode") -> None:
         self._redis = redis

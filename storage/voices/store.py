@@ -68,7 +68,7 @@ LIST_SCAN_LIMIT = 2_000
 class VoiceStore:
     """Safe to share between threads, as the client is.
 
-    max_voices: of a tenant without a limit of its own.
+    max_voices: for tenants without their own limit.
     clock: as of `Functions`.
     """
 

@@ -25,7 +25,7 @@ from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
 from worker.janitor.fleet import FleetRecorder
-from worker.janitor.metrics import LEADER, swept, topped_up
+from worker.janitor.metrics import LEADER, SWEPT, TOPPED_UP
 from worker.janitor.orphans import OrphanSweep
 from worker.janitor.periodic_jobs import TICK_S, Chore
 from worker.janitor.voices import VoiceJanitor
@@ -84,7 +84,9 @@ class Janitor:
         if time.monotonic() < self._patient_until:
             return
         report = self._jobs.reap(BATCH)
-        swept(report)
+        SWEPT.labels("lease_expired").inc(report.leases_expired)
+        SWEPT.labels("retry_due").inc(report.retries_due)
+        SWEPT.labels("job_expired").inc(report.jobs_expired)
         if report.leases_expired or report.retries_due or report.jobs_expired or report.jobs_woken:
             logger.info(
                 "swept",
@@ -110,7 +112,7 @@ class Janitor:
             number = min(wanted, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
-                topped_up(queue, number)
+                TOPPED_UP.labels(queue).inc(number)
                 logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
         tickets = Tickets(missing)
         self._tickets.send(tickets)

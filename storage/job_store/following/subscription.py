@@ -1,6 +1,6 @@
 """The one connection over which Redis tells a process what happens to the jobs that are followed in it.
 
-Channels are named as the logs are, a job each, so that a process hears of its own jobs alone. A connection that is lost
+Channels are named as the logs are, a job each, so a process receives events of its jobs only. A lost connection
 is made again for as long as the subscription runs; what happened meanwhile is in the logs.
 """
 
@@ -74,7 +74,7 @@ class EventSubscription:
                 pause_s = FIRST_PAUSE_S if was_told else min(LONGEST_PAUSE_S, 2 * pause_s)
                 level = logging.DEBUG if pause_s == LONGEST_PAUSE_S else logging.WARNING
                 _LOSSES.inc()
-                logger.log(level, "events are not told", extra={"error": str(errors.exceptions[0])})
+                logger.log(level, "the event subscription failed", extra={"error": str(errors.exceptions[0])})
             finally:
                 # Also after an error of another kind: then this is called again, see `watched_task`.
                 self._interrupt()
