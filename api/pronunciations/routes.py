@@ -102,7 +102,7 @@ def post_dictionary(
     dictionary = new_dictionary_id()
     version = _store(services, tenant, dictionary, order)
     with _discarding(services, tenant, dictionary, version):
-        record, _ = services.intake.pronunciations.create(tenant, dictionary, name, version)
+        record, _ = services.intake.pronunciations.add(tenant, dictionary, version, name)
     response.headers["Location"] = f"{router.prefix}/{dictionary}"
     return _shown(record)
 
@@ -146,7 +146,7 @@ def post_version(
     order = _from_pls(body.content) if body.is_pls else parse_body(VersionOrder, body.content)
     version = _store(services, tenant, dictionary_id, order)
     with _discarding(services, tenant, dictionary_id, version):
-        record, number = services.intake.pronunciations.add_version(tenant, dictionary_id, version)
+        record, number = services.intake.pronunciations.add(tenant, dictionary_id, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary_id}/versions/{number}"
     return _shown_version(record, _known(record, number))
 

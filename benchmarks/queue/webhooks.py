@@ -32,8 +32,7 @@ from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
-from storage.database.keys import RedisKeys
-from storage.database.webhook_keys import WebhookKeys
+from storage.database.keys import WebhookKeys
 from storage.ids import TenantId, new_endpoint_id
 from storage.job_store.store import JobStore
 from storage.queue.celery_queue import TicketQueue, create_celery
@@ -227,7 +226,7 @@ def latency(bench: Bench, num_stuck: int) -> list[float]:
         bench.end_jobs(1)
         bench.await_arrivals(1)
         bench.end_jobs(STUCK_JOBS if num_stuck else 0, STUCK_TENANT)
-        flights = f"{WebhookKeys(RedisKeys('rhapsode')).root}:flights"
+        flights = f"{WebhookKeys('rhapsode').root}:flights"
         while int(bench.client.zcard(flights)) < num_stuck:
             time.sleep(0.05)
         for _ in range(LATENCY_JOBS):

@@ -70,7 +70,7 @@ def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes
         _plan(script, segmented),
         script.text,
         speech_ms,
-        (*plan_warnings(segmented.segments, spec), *_not_done(script, spec)),
+        (*_shortened(spec), *language_warnings(segmented.segments, spec), *_not_done(script, spec)),
         bool(script.chapters),
         script.cover,
         script.left_out,
@@ -122,11 +122,6 @@ def _refuse_endless(expected_ms: int) -> None:
             f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
         )
         raise Unplannable("text_too_long", detail)
-
-
-def plan_warnings(segments: Sequence[PlanSegment], spec: ReadingSpec) -> tuple[TextWarning, ...]:
-    """What the owner of a planned job should know although it goes on."""
-    return (*_shortened(spec), *language_warnings(segments, spec))
 
 
 def _not_done(script: Script, spec: ReadingSpec) -> Iterator[TextWarning]:

@@ -61,7 +61,7 @@ def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
 
 
 def freeform(tags: Tags) -> dict[str, str]:
-    """What M4B has only under names of its own."""
+    """What M4B stores under names that only it knows."""
     return {name.upper(): value for name, value in _more(tags).items() if value}
 
 

@@ -172,7 +172,7 @@ def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> A
 
 
 class _Reader:
-    """The target again with a position of its own: the index moves to the front by reading what was written."""
+    """The target with a second file position: the index moves to the front by reading what was written."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -85,7 +85,7 @@ class RecordingFacts:
         return self.num_samples / self.sample_rate_hz
 
     def refuse_text(self, ref_text: str) -> None:
-        """Of a recording that was cut nobody knows which of the words are left. Raises `RecordingRefused`."""
+        """The words that a cut recording still has are not known. Raises `RecordingRefused`."""
         if ref_text.strip() and Repair.CUT in self.repairs:
             raise RecordingRefused(RefusalCode.TOO_LONG, TEXT_OF_LONGER)
 

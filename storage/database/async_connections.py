@@ -15,7 +15,7 @@ from redis.asyncio.connection import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 MAX_IDLE = 16
-"""Connections that are kept for later: every request that waits for an answer has one of its own."""
+"""Connections that are kept for later: every request that waits for an answer holds one."""
 
 _CLOSED = "the handler is closed"
 """How uvloop says, by a `RuntimeError`, that a connection has ended."""
@@ -36,7 +36,7 @@ class ResetNamed(AbstractConnection):
             raise RedisConnectionError(f"the connection was reset: {error}") from error
 
     async def _send_packed_command(self, command: Iterable[bytes]) -> None:
-        """As the base's. With a timeout it runs in a task of its own, and a reader may close the connection first."""
+        """As the base's. With a timeout it runs in another task, and a reader may close the connection first."""
         if not self.is_connected:
             raise RedisConnectionError("the connection was closed before anything was sent")
         await super()._send_packed_command(command)

@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from storage.database.async_connections import ShrinkingPool
 from storage.database.failover import async_failover_pool, failover_pool
+from storage.database.redis_errors import StateRedis
 from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
@@ -37,9 +38,9 @@ def connect_redis(settings: StorageSettings) -> redis.Redis:
     given = settings.redis_url.get_secret_value()
     retry = redis.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
     if is_sentinel_url(given):
-        return redis.Redis.from_pool(failover_pool(parse_sentinel_url(given), retry=retry, **_options(given)))
+        return StateRedis.from_pool(failover_pool(parse_sentinel_url(given), retry=retry, **_options(given)))
     url = settings.tls_files.redis_url(given)
-    return redis.Redis.from_url(url, retry=retry, **_options(url))
+    return StateRedis.from_url(url, retry=retry, **_options(url))
 
 
 def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:

@@ -21,7 +21,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from storage.database.keys import RedisKeys
 from storage.database.library import library
-from storage.database.redis_errors import NotReplicated
+from storage.database.redis_errors import StateUnavailable
 from storage.errors import AdmissionRefused, refusal_of
 from storage.runtime.observability.metrics import redis_call
 
@@ -154,7 +154,7 @@ class Functions:
     def call_each(self, calls: Sequence[tuple[str, Arguments]], replicas: int = 0) -> list[Reply]:
         """Several calls in one round trip; others may come in between them. Each is measured as long as all take.
 
-        replicas: that have what was written when this returns; else it raises `NotReplicated`, and the calls have taken
+        replicas: that have what was written when this returns. With fewer it raises `StateUnavailable`; the calls took
         effect.
         """
         if not calls:
@@ -188,7 +188,7 @@ class Functions:
         pipeline.wait(replicas, REPLICATION_TIMEOUT_MS)
         *answers, _, reached = cast("list[object]", pipeline.execute())
         if cast("int", reached) < replicas:
-            raise NotReplicated(f"{reached} of {replicas} replicas have it")
+            raise StateUnavailable(f"{reached} of {replicas} replicas have it")
         return answers
 
     def _sent(self, calls: Sequence[FunctionCall]) -> list[str | RedisError]:

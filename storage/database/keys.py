@@ -1,150 +1,156 @@
-"""Every key of jobs in the state database, and the root of all keys; nothing else spells one.
+"""Every key of the state database; no other module spells one.
 
-The names here and in the modules beside it are those that the functions in the server know. All keys share one hash
+The names here are those that the functions in the server know. All keys share one hash
 tag, so that every function touches one slot should the state ever live in a cluster.
 Keys are built from our own ids, tenant names and hashes, never from a caller's words.
 """
 
 from __future__ import annotations
 
-from storage.ids import JobId, TenantId, UploadId, WorkQueue
-
-FAMILIES = {
-    "job": "hash: the job's record",
-    "live": "hash per job: item -> L<fence>|<worker> (leased; A... if alone), W (for its retry) or S (for its time)",
-    "results": "hash per job: item -> D<fence>... (done) or X<fence> (failed for good)",
-    "reuse": "string per tenant and content of a segment: job:index:fence of the newest that has it",
-    "takes": "hash per job: item -> take in place:highest number; item:n -> result of another; only if there are any",
-    "edits": "hash per job: item -> the edit in force; item:n -> the one that another take was made from",
-    "tries": "hash per job: item -> attempts:suspicions:last fence; rejected_attempts:n, rejected:n (takes)",
-    "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
-    "parked": "list per queue and job: what `ready` would hold if the job were not paused",
-    "voice_slot_waiters": "sorted set per queue: job|item that waits for a voice slot -> since when, in Unix ms",
-    "reading": "set per tenant: job|plan|fence of its documents and long texts that are being read",
-    "unread": "sorted set per tenant: job whose document or long text waits for one of these to be read -> since when",
-    "tenants": "list per queue and class: the tenants with claimable work, next first",
-    "line": "list per queue, class and tenant: the jobs with claimable work, next first",
-    "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",
-    "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
-    "newcomers": "sorted set per queue and class: tenant -> inf while its turn is ahead of time, or a number of turns",
-    "claims": "string per claim call: job|item|fence|wait in ms of each item given, for 20 s, to answer it again",
-    "awake": "hash per queue whose workers claim several items at a time: until when (Unix ms) one "
-    "looks for items by itself (looking, and its name), and one may be woken by the last ticket (rung)",
-    "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
-    "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
-    "quotas": "hash per tenant: its own limits by name, where they are not those for all",
-    "quota_told": "string per tenant, limit and day (UTC, days since 1970): that it refused was told, for a day",
-    "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
-    "live_streams": "sorted set per tenant: stream of live speech that is open -> when that is over, in Unix ms",
-    "live_streams_told": "string per API process: the number of its last report on its streams",
-    "worker_slots": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
-    "worker": "hash per worker name: lease -> boot_id",
-    "jobs": "sorted set per tenant: every job id, in order of the ids",
-    "batches": "sorted set per tenant: every batch's id, in order of the ids",
-    "children": "sorted set per batch: ids of the jobs that were made of its lines, in order of the ids",
-    "idempotency": "string per tenant and key: job id and fingerprint, for 24 hours",
-    "tombstone": "string per deleted job: its tenant, for 30 days",
-    "events": "stream per job, the last 500 or so",
-}
-SINGLES = {
-    "layout": "string: the number of the layout that all these keys have",
-    "mark": "hash: state (drawn once) and position (grows); the object store has both as well",
-    "awaited": "string: written before replicas are waited for, so that there is something to wait for",
-    "held": "string: why nothing may be claimed: Redis lost something and was not reconciled yet",
-    "total": "hash: admission of all tenants together",
-    "recalled": "hash: cancelled batch -> the last of its jobs that was cancelled as well; until all of them are",
-    "leases": "sorted set: job|item|fence -> expiry in Unix ms",
-    "retries": "sorted set: job|item -> due time in Unix ms",
-    "deadlines": "sorted set: job -> deadline in Unix ms",
-    "scheduled": "sorted set: job whose time has not come -> that time in Unix ms",
-    "retention": "sorted set: tenant|job -> end of retention in Unix ms",
-    "active": "set: jobs that have not ended",
-    "counters": "hash: queue -> claimable items; no entry while there are none",
-    "flow": "hash: queue:class:in and queue:class:out -> expected audio ms since the beginning",
-    "audit": "hash: the audit under way: its epoch, and sums by name",
-    "turns": "hash: queue -> claims taken while both classes had work; queue:class -> turns that tenants had in order",
-    "throughput": "hash: queue:audio_ms, :busy_ms, :engine_ms (fading sums of audio, time, all in engines), :at_ms",
-    "fence": "counter: the last fence given out",
-    "worker_registry": "hash: worker name -> what it last said of itself, as JSON",
-    "heard": "sorted set: worker name -> when it was last heard of, in Unix ms",
-    "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
-    "swaps": "hash: queue -> worker that is on the way to it (empty: none could load its model), since and until when",
-    "dead": "stream: items that were given up, the last 10,000 or so",
-    "fleet_history": "list: what the fleet was in each of the last 1,440 minutes, as JSON, the newest last",
-    "audited": "string: what the last complete audit found, as JSON",
-}
+from collections.abc import Mapping
+from typing import ClassVar
 
 
 class RedisKeys:
+    """Keys of jobs, tenants and workers. families: a key for each value of its parts. singles: one key each."""
+
+    subroot = ""
+    families: ClassVar[Mapping[str, str]] = {
+        "job": "hash: the job's record",
+        "live": "hash per job: item -> L<fence>|<worker> (leased; A... if alone), W (waits to retry) or S (scheduled)",
+        "results": "hash per job: item -> D<fence>... (done) or X<fence> (failed for good)",
+        "reuse": "string per tenant and content of a segment: job:index:fence of the newest that has it",
+        "takes": "hash per job: item -> take in place:highest number; item:n -> result of another; only if any",
+        "edits": "hash per job: item -> the edit in force; item:n -> the one that another take was made from",
+        "tries": "hash per job: item -> attempts:suspicions:last fence; rejected_attempts:n, rejected:n (takes)",
+        "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
+        "parked": "list per queue and job: what `ready` would hold if the job were not paused",
+        "voice_slot_waiters": "sorted set per queue: job|item that waits for a voice slot -> since when, in Unix ms",
+        "reading": "set per tenant: job|plan|fence of its documents and long texts that are being read",
+        "unread": "sorted set per tenant: job whose document or long text waits to be read -> since when",
+        "tenants": "list per queue and class: the tenants with claimable work, next first",
+        "line": "list per queue, class and tenant: the jobs with claimable work, next first",
+        "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has it",
+        "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
+        "newcomers": "sorted set per queue and class: tenant -> inf while its turn comes early, or a number of turns",
+        "claims": "string per claim call: job|item|fence|wait in ms of each item given, for 20 s, to answer it again",
+        "awake": "hash per queue whose workers claim several items at a time: until when (Unix ms) one "
+        "looks for items by itself (looking, and its name), and one may be woken by the last ticket (rung)",
+        "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
+        "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
+        "quotas": "hash per tenant: its own limits by name, where they are not those for all",
+        "quota_told": "string per tenant, limit and day (UTC, days since 1970): that it refused was told, for a day",
+        "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
+        "live_streams": "sorted set per tenant: stream of live speech that is open -> when that is over, in Unix ms",
+        "live_streams_told": "string per API process: the number of its last report on its streams",
+        "worker_slots": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
+        "worker": "hash per worker name: lease -> boot_id",
+        "jobs": "sorted set per tenant: every job id, in order of the ids",
+        "batches": "sorted set per tenant: every batch's id, in order of the ids",
+        "children": "sorted set per batch: ids of the jobs that were made of its lines, in order of the ids",
+        "idempotency": "string per tenant and key: job id and fingerprint, for 24 hours",
+        "tombstone": "string per deleted job: its tenant, for 30 days",
+        "events": "stream per job, the last 500 or so",
+    }
+    singles: ClassVar[Mapping[str, str]] = {
+        "layout": "string: the number of the layout that all these keys have",
+        "mark": "hash: state (drawn once) and position (grows); the object store has both as well",
+        "awaited": "string: written before replicas are waited for, so that there is something to wait for",
+        "held": "string: why nothing may be claimed: Redis lost something and was not reconciled yet",
+        "total": "hash: admission of all tenants together",
+        "recalled": "hash: cancelled batch -> the last of its jobs that was cancelled as well; until all of them are",
+        "leases": "sorted set: job|item|fence -> expiry in Unix ms",
+        "retries": "sorted set: job|item -> due time in Unix ms",
+        "deadlines": "sorted set: job -> deadline in Unix ms",
+        "scheduled": "sorted set: job whose time has not come -> that time in Unix ms",
+        "retention": "sorted set: tenant|job -> end of retention in Unix ms",
+        "active": "set: jobs that have not ended",
+        "counters": "hash: queue -> claimable items; no entry while there are none",
+        "flow": "hash: queue:class:in and queue:class:out -> expected audio ms since the beginning",
+        "audit": "hash: the audit under way: its epoch, and sums by name",
+        "turns": "hash: queue -> claims taken while both classes had work; queue:class -> turns of tenants in order",
+        "throughput": "hash: queue:audio_ms, :busy_ms, :engine_ms (fading sums of audio, time, all in engines), :at_ms",
+        "fence": "counter: the last fence given out",
+        "worker_registry": "hash: worker name -> its last report, as JSON",
+        "heard": "sorted set: worker name -> its last report, in Unix ms",
+        "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
+        "swaps": "hash: queue -> worker that loads its model (empty: none could), since and until when",
+        "dead": "stream: items that were given up, the last 10,000 or so",
+        "fleet_history": "list: what the fleet was in each of the last 1,440 minutes, as JSON, the newest last",
+        "audited": "string: what the last complete audit found, as JSON",
+    }
+
     def __init__(self, prefix: str) -> None:
-        self.root = f"{{{prefix}}}"
+        self.root = f"{{{prefix}}}{self.subroot}"
 
-    def job(self, job: JobId) -> str:
-        return self._family("job", job)
-
-    def results(self, job: JobId) -> str:
-        return self._family("results", job)
-
-    def live(self, job: JobId) -> str:
-        return self._family("live", job)
-
-    def takes(self, job: JobId) -> str:
-        return self._family("takes", job)
-
-    def edits(self, job: JobId) -> str:
-        return self._family("edits", job)
-
-    def tries(self, job: JobId) -> str:
-        return self._family("tries", job)
-
-    def reuse(self, tenant: TenantId, reuse_id: str) -> str:
-        return self._family("reuse", tenant, reuse_id)
-
-    def events(self, job: JobId) -> str:
-        return self._family("events", job)
-
-    def tombstone(self, job: JobId) -> str:
-        return self._family("tombstone", job)
-
-    def ready(self, queue: WorkQueue, job: JobId) -> str:
-        return self._family("ready", queue, job)
-
-    def parked(self, queue: WorkQueue, job: JobId) -> str:
-        return self._family("parked", queue, job)
-
-    def awake(self, queue: WorkQueue) -> str:
-        return self._family("awake", queue)
-
-    def jobs(self, tenant: TenantId) -> str:
-        return self._family("jobs", tenant)
-
-    def batches(self, tenant: TenantId) -> str:
-        return self._family("batches", tenant)
-
-    def children(self, batch: JobId) -> str:
-        return self._family("children", batch)
-
-    def idempotency(self, tenant: TenantId, key_sha256: str) -> str:
-        return self._family("idempotency", tenant, key_sha256)
-
-    def admission(self, tenant: TenantId) -> str:
-        return self._family("admission", tenant)
-
-    def quotas(self, tenant: TenantId) -> str:
-        return self._family("quotas", tenant)
-
-    def upload(self, upload: UploadId) -> str:
-        return self._family("upload", upload)
-
-    def usage(self, tenant: TenantId, day: int) -> str:
-        """day: since 1970, UTC."""
-        return self._family("usage", tenant, str(day))
+    def of(self, family: str, *parts: str) -> str:
+        """Raises `KeyError` for a name that is not in `families`."""
+        if family not in self.families:
+            raise KeyError(family)
+        return ":".join((self.root, family, *parts))
 
     def single(self, name: str) -> str:
-        """A key of which there is one; `name` is one of `SINGLES`."""
-        if name not in SINGLES:
+        """Raises `KeyError` for a name that is not in `singles`."""
+        if name not in self.singles:
             raise KeyError(name)
         return f"{self.root}:{name}"
 
-    def _family(self, name: str, *parts: str) -> str:
-        return ":".join((self.root, name, *parts))
+
+class WebhookKeys(RedisKeys):
+    """Keys of webhooks."""
+
+    subroot = ":w"
+    families: ClassVar[Mapping[str, str]] = {
+        "endpoint": "hash: the endpoint's record",
+        "endpoints": "sorted set per tenant: every endpoint id, in order of the ids",
+        "routes": "hash per tenant: enabled endpoint -> the events it wants, comma-separated, or *",
+        "gone": "string per deleted endpoint: its tenant, for 7 days",
+        "secrets": "hash per tenant: the secrets that sign what goes to URLs of jobs",
+        "delivery": "hash: one event for one target; expires a while after its end",
+        "attempts": "list per delivery: its attempts as JSON, oldest first",
+        "log": "sorted set per target: its deliveries by the time of their event",
+        "ended": "sorted set per target: its deliveries that ended, by when",
+        "waiting": "sorted set per target: deliveries that wait for an attempt -> when it is due",
+        "flying": "sorted set per target: delivery|fence of the attempts under way -> end of the lease",
+        "target": "hash per target: whether it ever took a delivery, and its failures since the last it took",
+        "of_job": "sorted set per job: its deliveries by the time of their event",
+        "holder": "hash per worker name: delivery|fence -> boot_id",
+    }
+    singles: ClassVar[Mapping[str, str]] = {
+        "due": "sorted set: target that took the last delivery -> when the next is due",
+        "suspects": "sorted set: target that did not, or took none yet -> when the next is due",
+        "flights": "sorted set: delivery|fence of every attempt under way -> end of the lease",
+        "called": "string, there while a worker was called by a ticket and has not found yet that nothing more is due",
+        "turn": "counter: what became due, of targets and of deliveries",
+        "fence": "counter: the last fence given out",
+    }
+
+
+class VoiceKeys(RedisKeys):
+    """Keys of voices and their caches."""
+
+    subroot = ":v"
+    families: ClassVar[Mapping[str, str]] = {
+        "voice": "hash: the voice's record",
+        "names": "hash per tenant: folded name -> voice",
+        "voices": "sorted set per tenant: every voice id, in order of the ids",
+        "gone": "string per deleted voice: its tenant, for 7 days",
+        "caches": "hash per voice: mode|model -> content",
+        "cache_list": "sorted set per tenant: voice|mode|model of every cache, in this order",
+        "build": "hash per content: what is served and what is being done about it; exists while it has users",
+        "users": "set per content: voice|mode|model of the caches that are of it",
+    }
+    singles: ClassVar[Mapping[str, str]] = {
+        "garbage": "sorted set: k|<object key> or c|tenant|content|fence -> when it may be deleted, Unix ms"
+    }
+
+
+class PronunciationKeys(RedisKeys):
+    """Keys of pronunciation dictionaries."""
+
+    subroot = ":pd"
+    families: ClassVar[Mapping[str, str]] = {
+        "dictionary": "hash: the dictionary's record, v<n> for each version",
+        "dictionaries": "sorted set per tenant: every dictionary's id, in order of the ids",
+    }
+    singles: ClassVar[Mapping[str, str]] = {}

@@ -18,7 +18,7 @@ from functools import cache
 from importlib import resources
 
 from rhapsode.contract.webhook_events import BATCH_EVENTS, JOB_EVENTS
-from storage.database import keys, pronunciation_keys, voice_keys, webhook_keys
+from storage.database import keys
 from storage.database.layout import LAYOUT
 from storage.jobs import delivery_limits
 from storage.jobs.failure_codes import CALLERS_FAULTS
@@ -110,7 +110,7 @@ def _constants() -> str:
     }
     hook = {name: str(getattr(delivery_limits, name)) for name in _DELIVERY_LIMITS}
     tables = {
-        "KEY_NAMES": _table({name: _key_names(*parts) for name, parts in _KEYS.items()}),
+        "KEY_NAMES": _table({name: _key_names(each) for name, each in _KEYS.items()}),
         "MOVES": _table({state: _set(sorted(targets)) for state, targets in MOVES.items()}),
         "TERMINAL": _set(sorted(state for state in MOVES if state.is_terminal)),
         "CALLERS_FAULTS": _set(sorted(CALLERS_FAULTS)),
@@ -120,16 +120,12 @@ def _constants() -> str:
     return "".join(f"local {name} = {value}\n" for name, value in rows)
 
 
-_KEYS = {
-    "K": ("", keys.FAMILIES, keys.SINGLES),
-    "W": (webhook_keys.SUBROOT, webhook_keys.FAMILIES, webhook_keys.SINGLES),
-    "V": (voice_keys.SUBROOT, voice_keys.FAMILIES, voice_keys.SINGLES),
-    "P": (pronunciation_keys.SUBROOT, pronunciation_keys.FAMILIES, ()),
-}
+_KEYS = {"K": keys.RedisKeys, "W": keys.WebhookKeys, "V": keys.VoiceKeys, "P": keys.PronunciationKeys}
 
 
-def _key_names(subroot: str, families: Collection[str], singles: Collection[str]) -> str:
-    return _table({"subroot": f"'{subroot}'", "families": _list(families), "singles": _list(singles)})
+def _key_names(of: type[keys.RedisKeys]) -> str:
+    names = {"subroot": f"'{of.subroot}'", "families": _list(of.families), "singles": _list(of.singles)}
+    return _table(names)
 
 
 def _table(rows: Mapping[str, str]) -> str:

@@ -1,10 +1,13 @@
-"""Which Redis errors mean "not now" rather than "wrong"."""
+"""The Redis client of the stores. It raises `StateUnavailable` for errors that mean "not now" rather than "wrong"."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
+import redis
+from redis.client import Pipeline
 from redis.exceptions import (
     BusyLoadingError,
     ConnectionError,
@@ -18,11 +21,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from storage.errors import StoreUnavailable
 
 
-class NotReplicated(RedisError):
-    """Fewer replicas than wanted have what was written, in the time given. It stands in the server, and may be lost."""
+class StateUnavailable(StoreUnavailable, RedisError):
+    """Redis cannot serve the call now; the call may have taken effect."""
 
 
-_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryError, ReadOnlyError, NotReplicated)
+_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryError, ReadOnlyError)
 _TRANSIENT_CODES = ("MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS")
 
 
@@ -34,12 +37,29 @@ def is_refusal(error: ResponseError) -> bool:
 
 @contextmanager
 def redis_errors_named() -> Generator[None]:
-    """Turns an unreachable, loading, full or read-only Redis into `StoreUnavailable`; other errors pass."""
+    """Turns an unreachable, loading, full or read-only Redis into `StateUnavailable`; other errors pass."""
     try:
         yield
     except _TRANSIENT as error:
-        raise StoreUnavailable(f"Redis does not answer: {error}") from error
+        raise StateUnavailable(f"Redis does not answer: {error}") from error
     except ResponseError as error:
         if is_refusal(error):
-            raise StoreUnavailable(f"Redis refuses to write: {error}") from error
+            raise StateUnavailable(f"Redis refuses to write: {error}") from error
         raise
+
+
+class StateRedis(redis.Redis):
+    """As the base. Commands and pipelines raise `StateUnavailable` when Redis cannot serve them now."""
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - the base's
+        with redis_errors_named():
+            return super().execute_command(*args, **options)
+
+    def pipeline(self, transaction: bool = True, shard_hint: Any = None) -> Pipeline:  # noqa: ANN401, FBT001, FBT002
+        return _StatePipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+
+
+class _StatePipeline(Pipeline):
+    def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 - the base's
+        with redis_errors_named():
+            return super().execute(raise_on_error)

@@ -9,7 +9,6 @@ from redis.exceptions import NoPermissionError, ResponseError
 
 from storage.database.keys import RedisKeys
 from storage.database.layout import LAYOUT
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import StorageError
 from storage.ids import JobId
 
@@ -53,10 +52,9 @@ def agree_on_layout(client: redis.Redis, key_prefix: str) -> None:
     Raises `ServerTooOld`, `ChannelsRefused`, `LayoutMismatch` or `StoreUnavailable`.
     """
     key = RedisKeys(key_prefix).single("layout")
-    with redis_errors_named():
-        check_server(client, key_prefix)
-        client.set(key, LAYOUT, nx=True)
-        found = str(client.get(key))
+    check_server(client, key_prefix)
+    client.set(key, LAYOUT, nx=True)
+    found = str(client.get(key))
     if found != str(LAYOUT):
         raise LayoutMismatch(found)
 
@@ -69,7 +67,7 @@ def check_server(client: redis.Redis, key_prefix: str) -> None:
     keys = RedisKeys(key_prefix)
     try:
         # Of no job. A function that may not publish would fail in the middle of its work.
-        client.publish(keys.events(JobId("")), "")
+        client.publish(keys.of("events", JobId("")), "")
     except NoPermissionError as error:
         raise ChannelsRefused(f"{keys.root}:*") from error
 

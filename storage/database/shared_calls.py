@@ -22,10 +22,10 @@ MOST_TOGETHER = 16
 
 
 class SharedCalls:
-    """As `Functions.call`, from many threads. Each call has an answer of its own, or an error of its own.
+    """As `Functions.call`, from many threads. Each call gets its answer or its error.
 
-    A server that does not answer those on their way answers none that waits behind them either: all are told at once,
-    so that none waits for longer than a socket's time-out and then its own.
+    If the server does not answer the calls under way, all waiting calls fail at once. So no call waits for more than
+    one socket time-out.
     """
 
     def __init__(self, functions: Functions) -> None:
@@ -101,6 +101,6 @@ class _Waiting:
         if isinstance(self.answer, str):
             return Reply.read(self.answer)
         if self.answer is None:
-            raise RuntimeError("a call was told to go on before it had an answer")
+            raise RuntimeError("a call continued before it had an answer")
         # Several threads may have the one error.
         raise copy(self.answer) from self.answer

@@ -1,11 +1,11 @@
-"""Which of several janitors sweeps: a lock in Redis that its owner renews and anybody gets when that stops."""
+"""Which of several janitors sweeps: a lock in Redis that its owner renews. Another janitor gets it once it expires."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import redis
 from redis.exceptions import LockNotOwnedError
-
-from storage.database.redis_errors import redis_errors_named
 
 
 class JanitorLock:
@@ -16,17 +16,13 @@ class JanitorLock:
 
     def renew(self) -> bool:
         """Whether the lock is ours for another `ttl_s`. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            try:
-                return self._lock.reacquire() if self._lock.owned() else self._lock.acquire()
-            except LockNotOwnedError:
-                return False  # it ran out between the two calls; the next round asks again
+        try:
+            return self._lock.reacquire() if self._lock.owned() else self._lock.acquire()
+        except LockNotOwnedError:
+            return False  # it ran out between the two calls; the next round asks again
 
     def release(self) -> None:
         """Let the next one in at once. Does nothing if the lock is not ours. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            try:
-                if self._lock.owned():
-                    self._lock.release()
-            except LockNotOwnedError:
-                return
+        with suppress(LockNotOwnedError):
+            if self._lock.owned():
+                self._lock.release()

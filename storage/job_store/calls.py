@@ -56,12 +56,8 @@ class JobCalls:
         self._functions = Functions(redis, key_prefix, clock)
         self._settlements = SharedCalls(self._functions)
 
-    def _call(self, function: str, /, **arguments: Value | None) -> Reply:
-        with redis_errors_named():
-            return self._functions.call(function, **arguments)
-
     def _settle(self, function: str, /, **arguments: Value | None) -> Reply:
-        """As `_call`, for what ends an item's lease: where many end at once, several go together."""
+        """As `Functions.call`, for what ends an item's lease: where many end at once, several go together."""
         with redis_errors_named():
             return self._settlements.call(function, **arguments)
 
@@ -71,8 +67,7 @@ class JobCalls:
 
 def raise_missing_job(client: redis.Redis, keys: RedisKeys, tenant: TenantId, job_id: JobId) -> NoReturn:
     """Of a tenant that has no such job: `JobGone` if it had one, else `JobNotFound`."""
-    with redis_errors_named():
-        tombstone = cast("str | None", client.get(keys.tombstone(job_id)))
+    tombstone = cast("str | None", client.get(keys.of("tombstone", job_id)))
     if tombstone == tenant:
         raise JobGone(f"{job_id} was deleted")
     raise JobNotFound(f"there is no job {job_id}")

@@ -15,7 +15,6 @@ import redis
 from rhapsode.contract.jobs.states import Priority
 from storage.database.functions import Arguments, Clock, Functions, Reply, Value
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import (
     IdempotencyMismatch,
     JobGone,
@@ -245,28 +244,24 @@ class JobControl:
         return text, spec
 
     def _spec(self, tenant: TenantId, job_id: JobId) -> str:
-        with redis_errors_named():
-            row = cast("list[str | None]", self._redis.hmget(self._keys.job(job_id), ["tenant", "spec"]))
+        row = cast("list[str | None]", self._redis.hmget(self._keys.of("job", job_id), ["tenant", "spec"]))
         owner, spec = row
         if owner != tenant or spec is None:
             raise_missing_job(self._redis, self._keys, tenant, job_id)
         return spec
 
     def _record_fields(self, tenant: TenantId, job_id: JobId) -> dict[str, str]:
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.job(job_id)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
         if fields.get("tenant") != tenant:
             raise_missing_job(self._redis, self._keys, tenant, job_id)
         return fields
 
     def _edit_text(self, job_id: JobId, index: int) -> str:
-        with redis_errors_named():
-            return cast("str | None", self._redis.hget(self._keys.edits(job_id), str(index))) or encode_edit(UNEDITED)
+        return cast("str | None", self._redis.hget(self._keys.of("edits", job_id), str(index))) or encode_edit(UNEDITED)
 
     @property
     def _bounds(self) -> Arguments:
         return {"limits": self._limits, "window": self._window}
 
     def _call(self, function: str, tenant: TenantId, job_id: JobId, /, **arguments: Value | None) -> Reply:
-        with redis_errors_named():
-            return self._functions.call(function, job=job_id, tenant=tenant, **arguments)
+        return self._functions.call(function, job=job_id, tenant=tenant, **arguments)

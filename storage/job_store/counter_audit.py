@@ -60,7 +60,7 @@ class CounterAudits(JobCalls):
     def _audited(self, batch: int, *, mends: bool) -> Iterator[list[CounterMismatch]]:
         epoch, cursor = uuid4().hex, ""
         while cursor != "0":
-            reply = self._call("counter_audit", epoch=epoch, cursor=cursor, limit=batch, mends=mends)
+            reply = self._functions.call("counter_audit", epoch=epoch, cursor=cursor, limit=batch, mends=mends)
             if reply.status == "overtaken":
                 raise AuditOvertaken
             cursor = reply.text("cursor")

@@ -7,7 +7,6 @@ from typing import cast
 import redis
 
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId
 from storage.job_store.following.event import Entry, LoggedEvent, check_event_id, events_of
 
@@ -23,6 +22,5 @@ class EventLog:
         Raises `ValueError` if `after` is no event id.
         """
         check_event_id(after)
-        with redis_errors_named():
-            entries = cast("list[Entry]", self._redis.xrange(self._keys.events(job_id), min=f"({after}"))
+        entries = cast("list[Entry]", self._redis.xrange(self._keys.of("events", job_id), min=f"({after}"))
         return events_of(entries)

@@ -92,7 +92,7 @@ class WorkLedger(JobCalls):
 
     def claim(self, queue: WorkQueue, worker: WorkerIdentity, lease_s: float) -> ItemClaim:
         """The next item of the queue by class, tenant and job, under a lease; None when nothing is ready."""
-        reply = self._call(
+        reply = self._functions.call(
             "claim",
             queue=queue,
             worker=worker.name,
@@ -107,7 +107,7 @@ class WorkLedger(JobCalls):
 
         What becomes ready sends no ticket while the worker looks again by itself.
         """
-        reply = self._call(
+        reply = self._functions.call(
             "claim_several",
             queue=look.queue,
             most=look.room,
@@ -122,14 +122,14 @@ class WorkLedger(JobCalls):
 
     def look_away(self, queue: WorkQueue, worker: WorkerIdentity) -> Tickets:
         """The worker waits for a ticket: it has just come, or leaves what is ready to others."""
-        return tickets_of(self._call("look_away", queue=queue, worker=worker.name))
+        return tickets_of(self._functions.call("look_away", queue=queue, worker=worker.name))
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> builtins.list[LeaseStatus]:
-        """One status per lease. Work that is not `HELD` is dropped: nobody will take its result."""
+        """One status per lease. Work that is not `HELD` is dropped: its result would be refused."""
         if not leases:
             return []
         held = [lease_arguments(lease) for lease in leases]
-        reply = self._call("extend", lease_ms=milliseconds(lease_s), leases=held)
+        reply = self._functions.call("extend", lease_ms=milliseconds(lease_s), leases=held)
         return [LeaseStatus(verdict) for verdict in reply.texts("leases")]
 
     def commit_plan(self, lease: Lease, result: PlanResult) -> Tickets:
@@ -211,7 +211,7 @@ class WorkLedger(JobCalls):
 
         Raises `LeaseLost` or `JobAborted`.
         """
-        tickets_or_lost(lease, self._call("isolate", **lease_arguments(lease)))
+        tickets_or_lost(lease, self._functions.call("isolate", **lease_arguments(lease)))
 
     def release(self, lease: Lease, reason: ReleaseReason) -> Tickets:
         """Put the item back in front, without a result. A lease that is not held any more is left alone."""
@@ -282,7 +282,9 @@ class WorkLedger(JobCalls):
         """
         if lease.item != ASSEMBLE_ITEM:
             raise ValueError(f"{lease.item!r} is not the assembly")
-        reply = self._call("mend", **lease_arguments(lease), most_times=most_times, warnings=warning_rows(damages))
+        reply = self._functions.call(
+            "mend", **lease_arguments(lease), most_times=most_times, warnings=warning_rows(damages)
+        )
         return None if reply.status == "exhausted" else tickets_or_lost(lease, reply)
 
     def finish_plan(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> Tickets:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from rhapsode.contract.jobs.states import JobState
-from storage.database.redis_errors import redis_errors_named
+from storage.database.hashes import read_hashes
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls
 from storage.jobs.record import JobRecord
@@ -72,46 +72,35 @@ class JobLists(JobCalls):
     def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> JobPage:
         """The tenant's batches, newest first."""
         bound = f"({after}" if after else "+"
-        with redis_errors_named():
-            ids = self._redis.zrevrangebylex(self._keys.batches(tenant), bound, "-", start=0, num=limit + 1)
+        ids = self._redis.zrevrangebylex(self._keys.of("batches", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("builtins.list[JobId]", ids)
         has_more = len(wanted) > limit
         return JobPage(self._records(wanted[:limit]), has_more, wanted[limit - 1] if has_more else None)
 
     def get_many(self, tenant: TenantId, job_ids: Sequence[JobId]) -> builtins.list[JobRecord | None]:
         """One record, or None, for each id."""
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            for job_id in job_ids:
-                pipeline.hgetall(self._keys.job(job_id))
-            rows = cast("builtins.list[dict[str, str]]", pipeline.execute())
+        rows = read_hashes(self._redis, (self._keys.of("job", each) for each in job_ids))
         return [decode_record(row) if row.get("tenant") == tenant else None for row in rows]
 
     def _ids_after(self, tenant: TenantId, cursor: JobId | None, query: JobQuery) -> builtins.list[JobId]:
-        key = self._keys.jobs(tenant) if query.batch is None else self._keys.children(query.batch)
-        with redis_errors_named():
-            if query.newest_first:
-                bound = f"({cursor}" if cursor else "+"
-                ids = self._redis.zrevrangebylex(key, bound, "-", start=0, num=LIST_CHUNK)
-            else:
-                bound = f"({cursor}" if cursor else "-"
-                ids = self._redis.zrangebylex(key, bound, "+", start=0, num=LIST_CHUNK)
+        key = self._keys.of("jobs", tenant) if query.batch is None else self._keys.of("children", query.batch)
+        if query.newest_first:
+            bound = f"({cursor}" if cursor else "+"
+            ids = self._redis.zrevrangebylex(key, bound, "-", start=0, num=LIST_CHUNK)
+        else:
+            bound = f"({cursor}" if cursor else "-"
+            ids = self._redis.zrangebylex(key, bound, "+", start=0, num=LIST_CHUNK)
         return cast("list[JobId]", ids)
 
     def _match(self, ids: Sequence[JobId], query: JobQuery) -> builtins.list[bool]:
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            for job_id in ids:
-                pipeline.hmget(self._keys.job(job_id), ["state", "created_at_ms", "metadata", "kind"])
-            rows = cast("list[list[str | None]]", pipeline.execute())
+        pipeline = self._redis.pipeline(transaction=False)
+        for job_id in ids:
+            pipeline.hmget(self._keys.of("job", job_id), ["state", "created_at_ms", "metadata", "kind"])
+        rows = cast("list[list[str | None]]", pipeline.execute())
         return [_matches(query, *row) for row in rows]
 
     def _records(self, ids: Sequence[JobId]) -> tuple[JobRecord, ...]:
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            for job_id in ids:
-                pipeline.hgetall(self._keys.job(job_id))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
+        rows = read_hashes(self._redis, (self._keys.of("job", each) for each in ids))
         return tuple(decode_record(row) for row in rows if row)  # a job may have been deleted meanwhile
 
 

@@ -13,7 +13,6 @@ import redis
 
 from rhapsode.contract.jobs.states import JobClass, JobState
 from storage.database.functions import Arguments, Clock, Functions, Reply
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import TenantId, WorkQueue
 from storage.jobs.record import JobRecord, queue_of
 from storage.jobs.service_classes import job_class
@@ -70,8 +69,7 @@ class QueuePositions:
     def of_jobs(self, jobs: Sequence[JobRecord]) -> list[QueuePosition]:
         """In one round trip. Raises `StoreUnavailable`."""
         asked = [_question(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
-        with redis_errors_named():
-            replies = self._functions.call_each(asked)
+        replies = self._functions.call_each(asked)
         return [_place(reply, job.job_class) for reply, job in zip(replies, jobs, strict=True)]
 
     def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePosition:
@@ -91,8 +89,7 @@ class QueuePositions:
 
     def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePosition:
         function, arguments = _question(queue, of_class, tenant, job)
-        with redis_errors_named():
-            return _place(self._functions.call(function, **arguments), of_class)
+        return _place(self._functions.call(function, **arguments), of_class)
 
 
 def _question(queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> tuple[str, Arguments]:

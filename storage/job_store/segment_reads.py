@@ -10,7 +10,6 @@ import redis
 
 from rhapsode.contract.segments import SegmentState
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit, decode_edit
 from storage.segments.results import SegmentResult, decode_segment_result
@@ -69,11 +68,10 @@ class SegmentReader:
 
     def states(self, job_id: JobId) -> SegmentStates:
         """All at one moment. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=True)
-            for key in (self._keys.results, self._keys.live, self._keys.edits, self._keys.takes, self._keys.tries):
-                pipeline.hgetall(key(job_id))
-            results, live, edits, takes, tries = cast("list[dict[str, str]]", pipeline.execute())
+        pipeline = self._redis.pipeline(transaction=True)
+        for family in ("results", "live", "edits", "takes", "tries"):
+            pipeline.hgetall(self._keys.of(family, job_id))
+        results, live, edits, takes, tries = cast("list[dict[str, str]]", pipeline.execute())
         failed = frozenset(int(item) for item, _ in _segments(results, "X"))
         return SegmentStates(
             results={int(item): decode_segment_result(item, line) for item, line in _segments(results, "D")},
@@ -88,20 +86,18 @@ class SegmentReader:
 
     def results(self, job_id: JobId, indices: Sequence[int]) -> dict[int, SegmentResult]:
         """Those of these segments that are done. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            lines = self._redis.hmget(self._keys.results(job_id), [str(index) for index in indices])
+        lines = self._redis.hmget(self._keys.of("results", job_id), [str(index) for index in indices])
         found = zip(indices, cast("list[str | None]", lines), strict=True)
         return {index: decode_segment_result(str(index), line) for index, line in found if line and line[0] == "D"}
 
     def takes(self, job_id: JobId, index: int) -> list[StoredTake]:
         """The finished ones in the order of their numbers. Raises `StoreUnavailable`."""
         item = str(index)
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.hget(self._keys.results(job_id), item)
-            pipeline.hgetall(self._keys.takes(job_id))
-            pipeline.hgetall(self._keys.edits(job_id))
-            line, takes, edits = cast("tuple[str | None, dict[str, str], dict[str, str]]", pipeline.execute())
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.hget(self._keys.of("results", job_id), item)
+        pipeline.hgetall(self._keys.of("takes", job_id))
+        pipeline.hgetall(self._keys.of("edits", job_id))
+        line, takes, edits = cast("tuple[str | None, dict[str, str], dict[str, str]]", pipeline.execute())
         found = [
             StoredTake(
                 int(number), decode_segment_result(item, kept), decode_edit(edits.get(field, "")), is_selected=False
@@ -136,7 +132,6 @@ class ResultSamples:
 
     def read(self, job: JobId, count: int) -> list[SegmentResult]:
         """At most `count` different segments that are done. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            flat = cast("list[str]", self._redis.hrandfield(self._keys.results(job), count, withvalues=True))
+        flat = cast("list[str]", self._redis.hrandfield(self._keys.of("results", job), count, withvalues=True))
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return [decode_segment_result(item, line) for item, line in pairs if item.isdecimal() and line.startswith("D")]

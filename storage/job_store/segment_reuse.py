@@ -16,7 +16,6 @@ import redis
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.quality import Gate
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
 from storage.segments.results import SegmentResult, decode_segment_result
 
@@ -83,12 +82,11 @@ class ReuseIndex:
 
     def find(self, tenant: TenantId, content_id: str) -> ReusableSegment | None:
         """None if no job has it, or its job has changed it or is gone. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            hint = cast("str | None", self._redis.get(self._keys.reuse(tenant, content_id)))
-            if hint is None:
-                return None
-            job, index, fence = hint.rsplit(":", 2)
-            line = cast("str | None", self._redis.hget(self._keys.results(JobId(job)), index))
+        hint = cast("str | None", self._redis.get(self._keys.of("reuse", tenant, content_id)))
+        if hint is None:
+            return None
+        job, index, fence = hint.rsplit(":", 2)
+        line = cast("str | None", self._redis.hget(self._keys.of("results", JobId(job)), index))
         if line is None or not line.startswith(f"D{fence}:"):
             return None
         result = decode_segment_result(index, line)

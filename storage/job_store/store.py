@@ -10,7 +10,6 @@ from collections import Counter
 from typing import cast
 
 from storage.database.functions import Reply
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import StateConflict
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.job_store.calls import Transitioned, transitioned
@@ -32,8 +31,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
 
     def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
         """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.job(job_id)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
         if fields.get("tenant") != tenant:
             self._raise_missing(tenant, job_id)
         return decode_record(fields)
@@ -51,16 +49,13 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
 
     def delete(self, tenant: TenantId, job_id: JobId) -> None:
         """Forget a job that has ended; its id answers `JobGone` from then on. Repeating it is no error."""
-        reply = self._call("delete", job=job_id, tenant=tenant, tombstone_ttl_s=TOMBSTONE_TTL_S)
+        reply = self._functions.call("delete", job=job_id, tenant=tenant, tombstone_ttl_s=TOMBSTONE_TTL_S)
         self._check_transition(reply, tenant, job_id, "deleted")
 
     def segment_results(self, tenant: TenantId, job_id: JobId) -> list[SegmentResult]:
         """The finished segments in index order. Raises `JobNotFound` or `JobGone`."""
-        with redis_errors_named():
-            owner = cast("str | None", self._redis.hget(self._keys.job(job_id), "tenant"))
-            if owner != tenant:
-                self._raise_missing(tenant, job_id)
-            values = cast("dict[str, str]", self._redis.hgetall(self._keys.results(job_id)))
+        self._check_owner(tenant, job_id)
+        values = cast("dict[str, str]", self._redis.hgetall(self._keys.of("results", job_id)))
         done = (
             decode_segment_result(item, value)
             for item, value in values.items()
@@ -70,36 +65,33 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
 
     def segment_edits(self, tenant: TenantId, job_id: JobId) -> dict[int, SegmentEdit]:
         """What was changed of segments over the plan, by index. Raises `JobNotFound` or `JobGone`."""
-        with redis_errors_named():
-            owner = cast("str | None", self._redis.hget(self._keys.job(job_id), "tenant"))
-            if owner != tenant:
-                self._raise_missing(tenant, job_id)
-            values = cast("dict[str, str]", self._redis.hgetall(self._keys.edits(job_id)))
+        self._check_owner(tenant, job_id)
+        values = cast("dict[str, str]", self._redis.hgetall(self._keys.of("edits", job_id)))
         return {int(item): decode_edit(text) for item, text in values.items() if item.isdecimal()}
 
     def pace(self, queue: WorkQueue) -> float | None:
         """Seconds of audio that the queue's workers speak in a second, as last measured; None before the first."""
-        with redis_errors_named():
-            fields = [f"{queue}:audio_ms", f"{queue}:busy_ms"]
-            audio_ms, busy_ms = cast("list[str | None]", self._redis.hmget(self._keys.single("throughput"), fields))
+        fields = [f"{queue}:audio_ms", f"{queue}:busy_ms"]
+        audio_ms, busy_ms = cast("list[str | None]", self._redis.hmget(self._keys.single("throughput"), fields))
         return float(audio_ms) / max(1.0, float(busy_ms)) if audio_ms and busy_ms else None
 
     def ready_counts(self) -> Counter[WorkQueue]:
         """Items that may be claimed now, by queue."""
-        with redis_errors_named():
-            counts = cast("dict[str, str]", self._redis.hgetall(self._keys.single("counters")))
+        counts = cast("dict[str, str]", self._redis.hgetall(self._keys.single("counters")))
         return Counter({WorkQueue(queue): int(count) for queue, count in counts.items()})
 
     def wanted_tickets(self) -> Counter[WorkQueue]:
         """How many should be on their way, by queue: one for each item; one where workers claim several at a time."""
         counts = self.ready_counts()
-        with redis_errors_named():
-            return Counter(
-                {queue: 1 if self._redis.exists(self._keys.awake(queue)) else ready for queue, ready in counts.items()}
-            )
+        awake = {queue for queue in counts if self._redis.exists(self._keys.of("awake", queue))}
+        return Counter({queue: 1 if queue in awake else ready for queue, ready in counts.items()})
+
+    def _check_owner(self, tenant: TenantId, job_id: JobId) -> None:
+        if self._redis.hget(self._keys.of("job", job_id), "tenant") != tenant:
+            self._raise_missing(tenant, job_id)
 
     def _transition(self, function: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
-        reply = self._call(function, job=job_id, tenant=tenant)
+        reply = self._functions.call(function, job=job_id, tenant=tenant)
         self._check_transition(reply, tenant, job_id, action)
         return transitioned(reply)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from storage.database.functions import Arguments, Reply
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls, key_arguments, key_sha256, record_of, tickets_of
@@ -40,21 +39,18 @@ class JobSubmits(JobCalls):
         in this order after a replay; `JobGone` if the replayed job was deleted, `JobAborted` if the job's batch has
         ended.
         """
-        with redis_errors_named():
-            (reply,) = self._functions.call_each([("submit", self._arguments(submission))], self._accept_replicas)
+        (reply,) = self._functions.call_each([("submit", self._arguments(submission))], self._accept_replicas)
         return _submitted(submission, reply)
 
     def submit_placed(self, submission: Submission, places: QueuePositions) -> Submitted:
         """As `submit`, and where the job stands then, in the same round trip."""
-        with redis_errors_named():
-            reply, place = places.submit(self._arguments(submission), submission)
+        reply, place = places.submit(self._arguments(submission), submission)
         submitted = _submitted(submission, reply)
         return submitted if submitted.replayed else replace(submitted, place=place)
 
     def find_response(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
         """The job this key was used for, if any; `submit` decides, this only saves storing the text."""
-        with redis_errors_named():
-            known = cast("str | None", self._redis.get(self._keys.idempotency(tenant, key_sha256(idempotency))))
+        known = cast("str | None", self._redis.get(self._keys.of("idempotency", tenant, key_sha256(idempotency))))
         if known is None:
             return None
         job, _, fingerprint = known.partition("|")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls, tickets_of
 from storage.jobs.tickets import Tickets
@@ -39,7 +38,7 @@ class Sweeps(JobCalls):
 
     def release_worker(self, worker: WorkerIdentity) -> Tickets:
         """Every lease that another boot_id of this worker holds goes back at once."""
-        reply = self._call(
+        reply = self._functions.call(
             "release_worker", worker=worker.name, boot_id=worker.boot_id, max_attempts=self._max_attempts
         )
         return tickets_of(reply)
@@ -48,22 +47,21 @@ class Sweeps(JobCalls):
         """At most `limit` of each: expired leases go back, due retries become ready, overdue jobs end, and jobs whose
         time has come stand in line.
         """
-        reply = self._call("reap", limit=limit, max_attempts=self._max_attempts)
+        reply = self._functions.call("reap", limit=limit, max_attempts=self._max_attempts)
         leases, retries, jobs, woken = (reply.number(name) for name in ("leases", "retries", "jobs", "woken"))
         return ReapReport(leases, retries, jobs, woken, tickets_of(reply))
 
     def batches_to_recall(self) -> list[JobId]:
         """Cancelled ones whose jobs are not all cancelled yet."""
-        with redis_errors_named():
-            return cast("list[JobId]", self._redis.hkeys(self._keys.single("recalled")))
+        return cast("list[JobId]", self._redis.hkeys(self._keys.single("recalled")))
 
     def recall(self, batch: JobId, limit: int = RECALL_STEP) -> RecallStep:
         """Cancel the next jobs of a cancelled batch. By any process, and however often: each of them is once."""
-        reply = self._call("recall", batch=batch, limit=limit)
+        reply = self._functions.call("recall", batch=batch, limit=limit)
         return RecallStep(reply.flag("has_more"), tickets_of(reply))
 
     def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
-        reply = self._call("retentions", limit=limit)
+        reply = self._functions.call("retentions", limit=limit)
         pairs = (entry.rpartition("|") for entry in reply.texts("entries"))
         return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]

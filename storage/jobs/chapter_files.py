@@ -66,7 +66,7 @@ def encode_chapter_files(form: str, files: Sequence[ChapterFile]) -> bytes:
 
 
 def decode_chapter_files(data: bytes) -> tuple[ChapterFile, ...]:
-    """Of what `encode_chapter_files` wrote: nobody else writes there."""
+    """Reads what `encode_chapter_files` wrote."""
     return tuple(ChapterFile(**each) for each in json.loads(data)["files"])
 
 
@@ -78,7 +78,7 @@ def is_listed(key: str, listing: ArtifactRecord) -> bool:
 
 
 def as_artifact(file: ChapterFile, listing: ArtifactRecord) -> ArtifactRecord:
-    """The file as an artifact of its own. listing: the artifact that lists it."""
+    """The file as a separate artifact. listing: the artifact that lists it."""
     folder = listing.key.rpartition("/")[0]
     form = file.object.rpartition(".")[2]
     return ArtifactRecord(

@@ -74,7 +74,7 @@ def submitted_fields(submission: Submission) -> dict[str, str]:
 def _whole_fields(whole: WholePlan) -> dict[str, str]:
     fields = {"whole": "1", "plan": whole.document, "first_words": whole.first_words, "cost_ms": str(whole.speech_ms)}
     if whole.warnings:
-        fields["warnings"] = encode_warnings(whole.warnings)
+        fields["warnings"] = _WARNINGS.dump_json(whole.warnings, exclude_none=True).decode()
     return fields
 
 
@@ -163,11 +163,6 @@ def decode_metadata(text: str) -> dict[str, str]:
 def warning_rows(warnings: Sequence[TextWarning]) -> list[dict[str, str | int]]:
     """As the functions in Redis take them: without `segment` where there is none, as Lua reads null as a value."""
     return cast("list[dict[str, str | int]]", _WARNINGS.dump_python(tuple(warnings), mode="json", exclude_none=True))
-
-
-def encode_warnings(warnings: tuple[TextWarning, ...]) -> str:
-    """As the functions in Redis write them."""
-    return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
 
 
 def decode_warnings(text: str) -> tuple[TextWarning, ...]:

@@ -29,7 +29,7 @@ class Submission:
 
     key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
     no id. not_before_ms: when it may start, in Unix ms; None for at once.
-    whole: the plan of a job that is one item; None for one that is planned by an item of its own.
+    whole: the plan of a job that is one item; None for one that a separate item plans.
     """
 
     id: JobId

@@ -1,7 +1,7 @@
 """Which jobs are whole: one item from the submit to the end, because their plan is one segment. Pure.
 
 A short plain text whose output one process makes in milliseconds beside the engine. Everything else is planned, spoken
-and assembled as items of its own.
+and assembled as separate items.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reading.drafting.warnings import TextWarning
 from rhapsode.contract.jobs.input import SourceType
-from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat, Timestamps
+from rhapsode.contract.jobs.output import AudioFormat, Files, Output, Timestamps
 from rhapsode.contract.voices.modes import IfCacheMissing
 from storage.narration.spec import NarrationSpec
 
@@ -57,14 +57,10 @@ def _waits_for_voice(spec: NarrationSpec) -> bool:
 def is_made_at_once(output: Output) -> bool:
     """Without a second pass over the samples, an encoder, a picture, or times of words."""
     return (
-        all(_is_one_wav(form) for form in output.formats)
+        all(form.type is AudioFormat.WAV and form.files is Files.WHOLE for form in output.formats)
         and output.loudness is None
         and output.speed == 1
         and output.timestamps is Timestamps.OFF
         and not output.subtitles
         and output.cover is None
     )
-
-
-def _is_one_wav(form: OutputFormat) -> bool:
-    return form.type is AudioFormat.WAV and form.files is Files.WHOLE

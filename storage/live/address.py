@@ -1,4 +1,4 @@
-"""Where a worker speaks live, as its entry in the worker registry has it: for API processes, and shown to nobody."""
+"""Where a worker speaks live, as its entry in the worker registry has it: for API processes only."""
 
 from __future__ import annotations
 

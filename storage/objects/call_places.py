@@ -1,4 +1,4 @@
-"""How many threads may wait for a store that answers nobody."""
+"""How many threads may wait for a store that does not answer."""
 
 from __future__ import annotations
 

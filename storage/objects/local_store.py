@@ -246,7 +246,7 @@ class LocalArtifactStore:
         digest = hashlib.sha256()
         size = 0
         with open(_created(draft, key), "wb", buffering=0) as file:
-            # What goes wrong in making the chunks is the caller's affair and keeps its own type.
+            # Errors of the chunks' iterator belong to the caller and keep their type.
             for chunk in chunks:
                 with _os_errors_named(key):
                     self._refuse_when_full(len(chunk))
@@ -312,7 +312,7 @@ class LocalArtifactStore:
                 for each in written:
                     os.fsync(each.descriptor)
             except OSError:
-                # Of what could not be synced nobody knows what is there, whatever its length says later.
+                # A file that was not synced may have any content, even if its length is right.
                 for each in written:
                     with suppress(FileNotFoundError):
                         os.unlink(each.name, dir_fd=each.folder)
@@ -542,7 +542,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _os_errors_named(key: str) -> Generator[None]:
-    """What the operating system refuses and no caller expected is a store that does not work now."""
+    """Turns an unexpected error of the operating system into `StoreUnavailable`."""
     try:
         yield
     except OSError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from storage.errors import StoreUnavailable
 
 SLOWEST_BYTES_S = 16 * 1024
-"""On average. A line that is slower than speech can do nothing for anybody who listens."""
+"""On average. A slower connection cannot keep up with speech."""
 
 PIECE_BYTES = 16 * 1024
 """Read at once. A read returns when it has them all, so a slow one is noticed after so many bytes."""

@@ -279,7 +279,7 @@ class S3ArtifactStore:
         self._refuse_taken(key)
         with self._upload(key, writer) as upload_id:
             completed: list[CompletedPartTypeDef] = []
-            # What goes wrong in making the chunks is the caller's affair and keeps its own type.
+            # Errors of the chunks' iterator belong to the caller and keep their type.
             for number, part in enumerate(parts, start=1):
                 with self._calling(key):
                     uploaded = self._client.upload_part(
@@ -361,7 +361,7 @@ class S3ArtifactStore:
         return head["Metadata"].get(_WRITER, "")
 
     def _probed(self, since_s: float) -> bool:
-        """What one thread finds out for all that wait with it: also that the server does not answer."""
+        """One thread asks; those that wait use its answer, or its failure."""
         with self._probing:
             if self._conditional is not None:
                 return self._conditional
@@ -400,7 +400,7 @@ class S3ArtifactStore:
             yield
 
     def _stepwise(self, key: str, steps: Iterator[T]) -> Iterator[T]:
-        """The same, without a place while somebody does something with a step."""
+        """The same steps. It holds no place while the caller uses a step."""
         while True:
             with self._calling(key):
                 step = next(steps, None)

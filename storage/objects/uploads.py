@@ -1,13 +1,15 @@
-"""What callers store for a later job: its id is all there is to know of it, and the object is its state.
+"""Files that callers store for a later job. The object is the only state of an upload.
 
 An id is given out with a link to PUT to; once the object is there, it may be named in a job, which copies it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from storage.objects import keys
 from storage.objects.store import ArtifactStore, ObjectEntry, StoredObject
 
 LINK_TTL_S = 3600
@@ -37,6 +39,14 @@ def take_upload(artifacts: ArtifactStore, upload_key: str, job_key: str) -> Take
             yield piece
 
     return TakenUpload(artifacts.put_stream(job_key, pieces()), bytes(head))
+
+
+def remove_old_uploads(artifacts: ArtifactStore) -> int:
+    """Those whose time is over: jobs that took them have copies. Returns how many."""
+    old = [entry.key for entry in artifacts.list(keys.UPLOADS) if is_over(entry, time.time())]
+    for key in old:
+        artifacts.delete(key)
+    return len(old)
 
 
 def is_over(entry: ObjectEntry, now_s: float) -> bool:

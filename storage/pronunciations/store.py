@@ -10,8 +10,8 @@ from typing import cast
 import redis
 
 from storage.database.functions import Clock, Functions
-from storage.database.pronunciation_keys import PronunciationKeys
-from storage.database.redis_errors import redis_errors_named
+from storage.database.hashes import read_hashes
+from storage.database.keys import PronunciationKeys
 from storage.errors import DictionaryNotFound, QuotaExceeded
 from storage.ids import DictionaryId, TenantId
 
@@ -67,61 +67,24 @@ class PronunciationStore:
     ) -> None:
         self._redis = redis
         self._keys = PronunciationKeys(key_prefix)
-        self._functions = Functions(redis, key_prefix, clock)
+        self._call = Functions(redis, key_prefix, clock).call
 
-    def create(
-        self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
+    def add(
+        self, tenant: TenantId, dictionary: DictionaryId, version: NewVersion, name: str = ""
     ) -> tuple[DictionaryRecord, int]:
-        """A dictionary with its first version. Raises `QuotaExceeded`."""
-        return self._run(tenant, dictionary, name, version)
+        """The record with another version, and its number. name: of a new dictionary, whose first version this is.
 
-    def add_version(
-        self, tenant: TenantId, dictionary: DictionaryId, version: NewVersion
-    ) -> tuple[DictionaryRecord, int]:
-        """The record and the number given out. Raises `DictionaryNotFound` or `QuotaExceeded`."""
-        return self._run(tenant, dictionary, "", version)
-
-    def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
-        """Raises `DictionaryNotFound`."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.dictionary(dictionary)))
-        if fields.get("tenant") != tenant:
-            raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
-        return _record(fields)
-
-    def list(self, tenant: TenantId, after: str, limit: int) -> Sequence[DictionaryRecord]:
-        """In order of age, behind the id `after` ("" begins)."""
-        start = f"({after}" if after else "-"
-        with redis_errors_named():
-            found = self._redis.zrangebylex(self._keys.dictionaries(tenant), start, "+", start=0, num=limit)
-            ids = cast("list[str]", found)
-            pipeline = self._redis.pipeline(transaction=False)
-            for each in ids:
-                pipeline.hgetall(self._keys.dictionary(DictionaryId(each)))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
-        # One that was deleted in between has no fields.
-        return [_record(fields) for fields in rows if fields]
-
-    def delete(self, tenant: TenantId, dictionary: DictionaryId) -> None:
-        """Forget it; jobs keep what they took from it. Repeating it is no error."""
-        with redis_errors_named():
-            reply = self._functions.call("pronunciation_delete", dictionary=dictionary, tenant=tenant)
-        if reply.status == "missing":
-            raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
-
-    def _run(
-        self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
-    ) -> tuple[DictionaryRecord, int]:
-        with redis_errors_named():
-            reply = self._functions.call(
-                "pronunciation_add",
-                dictionary=dictionary,
-                tenant=tenant,
-                name=name,
-                version=asdict(version),
-                most_dictionaries=MAX_DICTIONARIES,
-                most_versions=MAX_VERSIONS,
-            )
+        Raises `DictionaryNotFound` or `QuotaExceeded`.
+        """
+        reply = self._call(
+            "pronunciation_add",
+            dictionary=dictionary,
+            tenant=tenant,
+            name=name,
+            version=asdict(version),
+            most_dictionaries=MAX_DICTIONARIES,
+            most_versions=MAX_VERSIONS,
+        )
         match reply.status:
             case "missing":
                 raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
@@ -131,6 +94,27 @@ class PronunciationStore:
                 raise QuotaExceeded(f"tenant_pronunciation_{limit}", most, most)
             case _:
                 return _record(reply.hash("record")), reply.number("version")
+
+    def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
+        """Raises `DictionaryNotFound`."""
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("dictionary", dictionary)))
+        if fields.get("tenant") != tenant:
+            raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
+        return _record(fields)
+
+    def list(self, tenant: TenantId, after: str, limit: int) -> Sequence[DictionaryRecord]:
+        """In order of age, behind the id `after` ("" begins)."""
+        start = f"({after}" if after else "-"
+        found = self._redis.zrangebylex(self._keys.of("dictionaries", tenant), start, "+", start=0, num=limit)
+        rows = read_hashes(self._redis, (self._keys.of("dictionary", each) for each in cast("list[str]", found)))
+        # One that was deleted in between has no fields.
+        return [_record(fields) for fields in rows if fields]
+
+    def delete(self, tenant: TenantId, dictionary: DictionaryId) -> None:
+        """Forget it; jobs keep what they took from it. Repeating it is no error."""
+        reply = self._call("pronunciation_delete", dictionary=dictionary, tenant=tenant)
+        if reply.status == "missing":
+            raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
 
 
 def _record(fields: Mapping[str, str]) -> DictionaryRecord:

@@ -8,7 +8,6 @@ from typing import cast
 import redis
 
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import StorageError
 from storage.ids import JobId, TenantId
 
@@ -41,23 +40,20 @@ class DeadLetters:
     def list(self, after: str | None, limit: int) -> tuple[DeadLetter, ...]:
         """Newest first, older than the entry `after`. Raises `StoreUnavailable`."""
         bound = f"({after}" if after else "+"
-        with redis_errors_named():
-            rows = self._redis.xrevrange(self._key, bound, "-", count=limit)
+        rows = self._redis.xrevrange(self._key, bound, "-", count=limit)
         return tuple(_dead_letter(name, fields) for name, fields in cast("list[tuple[str, dict[str, str]]]", rows))
 
     def get(self, name: str) -> DeadLetter:
         """Raises `DeadLetterUnknown` or `StoreUnavailable`."""
-        with redis_errors_named():
-            rows = cast("list[tuple[str, dict[str, str]]]", self._redis.xrange(self._key, name, name))
+        rows = cast("list[tuple[str, dict[str, str]]]", self._redis.xrange(self._key, name, name))
         if not rows:
             raise DeadLetterUnknown(f"there is no dead letter {name}")
         return _dead_letter(*rows[0])
 
     def forget(self, name: str) -> None:
         """Somebody has seen to it. Raises `DeadLetterUnknown` or `StoreUnavailable`."""
-        with redis_errors_named():
-            if not self._redis.xdel(self._key, name):
-                raise DeadLetterUnknown(f"there is no dead letter {name}")
+        if not self._redis.xdel(self._key, name):
+            raise DeadLetterUnknown(f"there is no dead letter {name}")
 
 
 def _dead_letter(name: str, fields: dict[str, str]) -> DeadLetter:

@@ -11,7 +11,6 @@ import redis
 
 from rhapsode.contract.operators.fleet import FleetMinute
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.queue.overview import Overview
 from storage.queue.worker_registry import ListedWorker, WorkerState
 
@@ -51,19 +50,17 @@ class FleetHistoryStore:
 
     def note(self, minute: FleetMinute) -> None:
         """Keep it as the newest, in place of one of the same minute. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            last = cast("str | None", self._redis.lindex(self._key, -1))
-            line = minute.model_dump_json()
-            if last is not None and FleetMinute.model_validate_json(last).at == minute.at:
-                self._redis.lset(self._key, -1, line)
-                return
-            with self._redis.pipeline() as pipeline:
-                pipeline.rpush(self._key, line)
-                pipeline.ltrim(self._key, -MOST_MINUTES, -1)
-                pipeline.execute()
+        last = cast("str | None", self._redis.lindex(self._key, -1))
+        line = minute.model_dump_json()
+        if last is not None and FleetMinute.model_validate_json(last).at == minute.at:
+            self._redis.lset(self._key, -1, line)
+            return
+        with self._redis.pipeline() as pipeline:
+            pipeline.rpush(self._key, line)
+            pipeline.ltrim(self._key, -MOST_MINUTES, -1)
+            pipeline.execute()
 
     def read(self, most: int = MOST_MINUTES) -> tuple[FleetMinute, ...]:
         """The newest so many, the oldest first; minutes without a janitor are missing. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            lines = cast("list[str]", self._redis.lrange(self._key, -most, -1))
+        lines = cast("list[str]", self._redis.lrange(self._key, -most, -1))
         return tuple(FleetMinute.model_validate_json(line) for line in lines)

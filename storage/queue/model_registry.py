@@ -12,7 +12,6 @@ from typing import Any, cast
 import redis
 
 from rhapsode.contract.jobs.input import MAX_SEGMENT_CHARS
-from storage.database.redis_errors import redis_errors_named
 
 AWAY_MS = 120_000
 """Workers announce their model every 30 s; so far behind another model's card, a card has no worker."""
@@ -29,7 +28,7 @@ class ModelCard:
     units; a card from before this field names no bound. text_front_end: "words" for one that wants numbers written out,
     else "raw". segmentation: "sentence" for one whose sentences are spoken one by one, else "packed".
     accepts_instructions: whether a job may say how to speak; a
-    card from before this field says no, until its worker is of this release. notice: what a listener must be told.
+    card from before this field says no, until its worker is of this release. notice: what listeners must know.
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
     blends_speakers: whether a voice may be several of `speakers` with weights, as `one(2)+other`.
@@ -98,41 +97,37 @@ class ModelRegistry:
         embeddings: of the card's speakers, in their order, if the model speaks with embeddings. They are not part of
         the card, which every submit reads.
         """
-        with redis_errors_named():
-            seconds, microseconds = self._redis.time()
-            now_ms = int(seconds) * 1000 + int(microseconds) // 1000
-            announced = dataclasses.replace(card, updated_at_ms=now_ms)
-            pipeline = self._redis.pipeline(transaction=False)
-            pipeline.hset(self._key, card.name, json.dumps(dataclasses.asdict(announced)))
-            for speaker, values in zip(card.speakers, embeddings, strict=bool(embeddings)):
-                pipeline.hset(self._speakers_key, f"{card.name}/{speaker}", json.dumps([card.revision, *values]))
-            if card.is_strict:
-                pipeline.hset(self._strict_key, card.name, now_ms)
-            pipeline.execute()
+        seconds, microseconds = self._redis.time()
+        now_ms = int(seconds) * 1000 + int(microseconds) // 1000
+        announced = dataclasses.replace(card, updated_at_ms=now_ms)
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hset(self._key, card.name, json.dumps(dataclasses.asdict(announced)))
+        for speaker, values in zip(card.speakers, embeddings, strict=bool(embeddings)):
+            pipeline.hset(self._speakers_key, f"{card.name}/{speaker}", json.dumps([card.revision, *values]))
+        if card.is_strict:
+            pipeline.hset(self._strict_key, card.name, now_ms)
+        pipeline.execute()
 
     def list(self) -> tuple[ModelCard, ...]:
         """Every model ever announced, by name. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            pipeline.hgetall(self._key)
-            pipeline.hgetall(self._strict_key)
-            cards, strict = cast("list[dict[str, str]]", pipeline.execute())
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hgetall(self._key)
+        pipeline.hgetall(self._strict_key)
+        cards, strict = cast("list[dict[str, str]]", pipeline.execute())
         return tuple(_card(cards[name], strict.get(name, "0")) for name in sorted(cards))
 
     def get(self, name: str) -> ModelCard | None:
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            pipeline.hget(self._key, name)
-            pipeline.hget(self._strict_key, name)
-            card, strict_at_ms = cast("list[str | None]", pipeline.execute())
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hget(self._key, name)
+        pipeline.hget(self._strict_key, name)
+        card, strict_at_ms = cast("list[str | None]", pipeline.execute())
         return None if card is None else _card(card, strict_at_ms or "0")
 
     def speaker_embedding(self, card: ModelCard, speaker: str) -> tuple[float, ...] | None:
         """Of a built-in speaker as the card spells it; None if no worker of this checkpoint has told. Raises
         `StoreUnavailable`.
         """
-        with redis_errors_named():
-            text = cast("str | None", self._redis.hget(self._speakers_key, f"{card.name}/{speaker}"))
+        text = cast("str | None", self._redis.hget(self._speakers_key, f"{card.name}/{speaker}"))
         if text is None:
             return None
         revision, *values = json.loads(text)

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 
 from rhapsode.contract.jobs.states import JobClass
 from storage.database.functions import Clock, Functions
-from storage.database.redis_errors import redis_errors_named
 from storage.recovery.audit_log import AuditRecord, decode_audit
 
 LOOKED_AT = 100
@@ -118,8 +117,7 @@ class QueueOverviews:
 
     def read(self) -> Overview:
         """Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            reply = _Reply.model_validate(self._functions.call("overview", most_jobs=LOOKED_AT).table("overview"))
+        reply = _Reply.model_validate(self._functions.call("overview", most_jobs=LOOKED_AT).table("overview"))
         queues = (_queue(name, row, reply.now_ms) for name, row in sorted(reply.queues.items()))
         return Overview(
             queues=tuple(queues),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import redis
 
 from storage.database.functions import Clock, Functions
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import WorkQueue
 
 SWAP_TTL_S = 60.0
@@ -16,7 +15,7 @@ RENEW_INTERVAL_S = 15.0
 """A worker on the way says so again; after three that did not come, another may go."""
 
 REST_AFTER_FAILURE_S = 600.0
-"""What could not be loaded is not tried again by anybody for so long."""
+"""No worker tries a model again for so long after it failed to load."""
 
 
 class Swaps:
@@ -27,21 +26,19 @@ class Swaps:
 
     def begin(self, queue: WorkQueue, worker: str) -> bool:
         """Whether this worker may go there, or may go on; it says so again every `RENEW_INTERVAL_S`."""
-        with redis_errors_named():
-            reply = self._functions.call("begin_swap", queue=queue, worker=worker, ttl_ms=round(SWAP_TTL_S * 1000))
+        reply = self._functions.call("begin_swap", queue=queue, worker=worker, ttl_ms=round(SWAP_TTL_S * 1000))
         return reply.status == "ok"
 
     def resume(self, queue: WorkQueue, worker: str) -> bool:
         """Whether this worker, which starts to serve the queue, was on the way to it; to others it is no more."""
-        with redis_errors_named():
-            return self._functions.call("resume_swap", queue=queue, worker=worker).flag("is_arriving")
+        return self._functions.call("resume_swap", queue=queue, worker=worker).flag("is_arriving")
 
     def arrived(self, queue: WorkQueue, worker: str) -> float | None:
         """How many seconds it took; None if it was not on the way."""
         return self._end(queue, worker, 0.0)
 
     def failed(self, queue: WorkQueue, worker: str) -> None:
-        """It could not load the model; nobody tries for a while."""
+        """It could not load the model. No worker tries it for a while."""
         self._end(queue, worker, REST_AFTER_FAILURE_S)
 
     def given_up(self, queue: WorkQueue, worker: str) -> None:
@@ -49,7 +46,6 @@ class Swaps:
         self._end(queue, worker, 0.0)
 
     def _end(self, queue: WorkQueue, worker: str, rest_s: float) -> float | None:
-        with redis_errors_named():
-            reply = self._functions.call("end_swap", queue=queue, worker=worker, rest_ms=round(rest_s * 1000))
+        reply = self._functions.call("end_swap", queue=queue, worker=worker, rest_ms=round(rest_s * 1000))
         took_ms = reply.number("took_ms")
         return None if took_ms < 0 else took_ms / 1000

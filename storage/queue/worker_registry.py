@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import StorageError
 from storage.live.address import LiveAddress
 
@@ -115,20 +114,18 @@ class WorkerRegistry:
 
     def report(self, report: WorkerReport) -> bool:
         """Say it; returns whether this worker shall claim nothing. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            reply = self._functions.call(
-                "report",
-                worker=report.name,
-                report=_REPORT.dump_json(report).decode(),
-                forgotten_ms=round(FORGOTTEN_AFTER_S * 1000),
-            )
+        reply = self._functions.call(
+            "report",
+            worker=report.name,
+            report=_REPORT.dump_json(report).decode(),
+            forgotten_ms=round(FORGOTTEN_AFTER_S * 1000),
+        )
         return reply.flag("is_draining")
 
     def leave(self, name: str) -> None:
         """An orderly end. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            self._redis.hdel(self._keys.single("worker_registry"), name)
-            self._redis.zrem(self._keys.single("heard"), name)
+        self._redis.hdel(self._keys.single("worker_registry"), name)
+        self._redis.zrem(self._keys.single("heard"), name)
 
     def drain(self, name: str) -> None:
         """The worker claims nothing more until `undrain`. Raises `WorkerUnknown` or `StoreUnavailable`."""
@@ -140,15 +137,14 @@ class WorkerRegistry:
 
     def list(self) -> tuple[ListedWorker, ...]:
         """Every worker that was heard of in the last minute, by name. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.hgetall(self._keys.single("worker_registry"))
-            pipeline.zrange(self._keys.single("heard"), 0, -1, withscores=True)
-            pipeline.hkeys(self._keys.single("draining"))
-            pipeline.time()
-            said, heard, draining, (seconds, micros) = cast(
-                "tuple[dict[str, str], list[tuple[str, float]], list[str], tuple[int, int]]", pipeline.execute()
-            )
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.hgetall(self._keys.single("worker_registry"))
+        pipeline.zrange(self._keys.single("heard"), 0, -1, withscores=True)
+        pipeline.hkeys(self._keys.single("draining"))
+        pipeline.time()
+        said, heard, draining, (seconds, micros) = cast(
+            "tuple[dict[str, str], list[tuple[str, float]], list[str], tuple[int, int]]", pipeline.execute()
+        )
         now_ms = int(seconds) * 1000 + int(micros) // 1000
         listed = (
             _listed(_REPORT.validate_json(said[name]), int(seen_ms), now_ms, is_draining=name in draining)
@@ -158,9 +154,8 @@ class WorkerRegistry:
         return tuple(sorted(listed, key=lambda worker: worker.report.name))
 
     def _wish(self, name: str, *, drains: bool) -> None:
-        with redis_errors_named():
-            kept_ms = round(DRAIN_KEPT_S * 1000)
-            reply = self._functions.call("drain_worker", worker=name, drains=drains, kept_ms=kept_ms)
+        kept_ms = round(DRAIN_KEPT_S * 1000)
+        reply = self._functions.call("drain_worker", worker=name, drains=drains, kept_ms=kept_ms)
         if reply.status == "unknown":
             raise WorkerUnknown(f"no worker {name!r} was heard of in the last {FORGOTTEN_AFTER_S:.0f} s")
 

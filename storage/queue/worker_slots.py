@@ -10,7 +10,6 @@ from __future__ import annotations
 import redis
 
 from storage.database.functions import Clock, Functions
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import WorkQueue
 
 ANNOUNCE_INTERVAL_S = 10.0
@@ -37,9 +36,7 @@ class WorkerSlots:
 
     def slots(self, queue: WorkQueue) -> int:
         """What all workers of the queue can do at the same time; 0 when there is none. Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            return self._functions.call("worker_slots", queue=queue).number("slots")
+        return self._functions.call("worker_slots", queue=queue).number("slots")
 
     def _say(self, queue: WorkQueue, worker: str, slots: int) -> None:
-        with redis_errors_named():
-            self._functions.call("announce", queue=queue, worker=worker, slots=slots, ttl_ms=round(TTL_S * 1000))
+        self._functions.call("announce", queue=queue, worker=worker, slots=slots, ttl_ms=round(TTL_S * 1000))

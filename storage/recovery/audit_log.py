@@ -10,7 +10,6 @@ import redis
 from pydantic import TypeAdapter
 
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.job_store.counter_audit import CounterDrift, CounterMismatch
 
 
@@ -35,14 +34,12 @@ class AuditLog:
     def note(self, drift: CounterDrift) -> AuditRecord:
         """Keep this as the last result. Raises `StoreUnavailable`."""
         record = AuditRecord(round(time.time() * 1000), drift.differences)
-        with redis_errors_named():
-            self._redis.set(self._key, _RECORD.dump_json(record))
+        self._redis.set(self._key, _RECORD.dump_json(record))
         return record
 
     def last(self) -> AuditRecord | None:
         """Raises `StoreUnavailable`."""
-        with redis_errors_named():
-            text = cast("str | None", self._redis.get(self._key))
+        text = cast("str | None", self._redis.get(self._key))
         return decode_audit(text) if text else None
 
 

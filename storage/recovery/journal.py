@@ -26,7 +26,7 @@ from storage.runtime.watched import watched_thread
 logger = logging.getLogger(__name__)
 
 PREFIX = "journal/"
-"""Of every system on the store; each has a folder of its own in it."""
+"""Of every system on the store; each has its folder in it."""
 
 INTERVAL_S = 1.0
 MOST_PENDING = 100_000

@@ -18,7 +18,6 @@ import redis
 
 from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone, JobNotFound
 from storage.ids import JobId
 from storage.job_store.store import JobStore
@@ -106,9 +105,8 @@ class Reconciler:
         return any(not self._is_known(each) and self._has_input(each) for each in submissions)
 
     def _begin(self) -> int:
-        with redis_errors_named():
-            self._move_fences()
-            unfinished = cast("set[str]", self._redis.smembers(self._keys.single("active")))
+        self._move_fences()
+        unfinished = cast("set[str]", self._redis.smembers(self._keys.single("active")))
         return self._mark_all([JobId(job) for job in unfinished])
 
     def _move_fences(self) -> None:
@@ -144,8 +142,7 @@ class Reconciler:
     def _mark_all(self, jobs: Sequence[JobId]) -> int:
         marked = 0
         for start in range(0, len(jobs), MARKED_A_CALL):
-            with redis_errors_named():
-                reply = self._functions.call("mark_recovered", jobs=jobs[start : start + MARKED_A_CALL])
+            reply = self._functions.call("mark_recovered", jobs=jobs[start : start + MARKED_A_CALL])
             marked += reply.number("marked")
         return marked
 

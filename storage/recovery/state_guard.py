@@ -17,7 +17,6 @@ import redis
 from ulid import ULID
 
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import ArtifactCorrupt
 from storage.objects import keys
 from storage.objects.store import ArtifactStore, ObjectEntry
@@ -83,10 +82,9 @@ class StateGuard:
     def settle(self) -> None:
         """This Redis is the system's state from now on, and what it holds is all there is: claims are open."""
         copy = self._copied()
-        with redis_errors_named():
-            if copy is not None and self._redis.hget(self._keys.single("mark"), "state") != copy.state:
-                # Should the lost one come back, it is a strange one.
-                self._redis.hset(self._keys.single("mark"), "state", _new_state())
+        if copy is not None and self._redis.hget(self._keys.single("mark"), "state") != copy.state:
+            # Should the lost one come back, it is a strange one.
+            self._redis.hset(self._keys.single("mark"), "state", _new_state())
         self._advance(copy.position if copy else 0)
         self.release()
 
@@ -98,32 +96,27 @@ class StateGuard:
 
     def server_run(self) -> str:
         """Another one whenever Redis was started again, or another server has taken its place."""
-        with redis_errors_named():
-            return str(cast("dict[str, object]", self._redis.info("server"))["run_id"])
+        return str(cast("dict[str, object]", self._redis.info("server"))["run_id"])
 
     def hold(self, why: str) -> bool:
         """Nothing is claimed until `release`. Whether it is held since now."""
-        with redis_errors_named():
-            return bool(self._redis.set(self._keys.single("held"), why, nx=True))
+        return bool(self._redis.set(self._keys.single("held"), why, nx=True))
 
     def release(self) -> None:
-        with redis_errors_named():
-            self._redis.delete(self._keys.single("held"))
+        self._redis.delete(self._keys.single("held"))
 
     def held(self) -> str | None:
         """Why nothing is claimed; None if claims are open."""
-        with redis_errors_named():
-            return cast("str | None", self._redis.get(self._keys.single("held")))
+        return cast("str | None", self._redis.get(self._keys.single("held")))
 
     def _advance(self, least: int) -> None:
         """Beyond `least` in any case."""
         key = self._keys.single("mark")
-        with redis_errors_named():
-            self._redis.hsetnx(key, "state", _new_state())
-            position = int(str(self._redis.hincrby(key, "position", 1)))
-            if position <= least:
-                position = int(str(self._redis.hincrby(key, "position", least + 1 - position)))
-            state = str(self._redis.hget(key, "state"))
+        self._redis.hsetnx(key, "state", _new_state())
+        position = int(str(self._redis.hincrby(key, "position", 1)))
+        if position <= least:
+            position = int(str(self._redis.hincrby(key, "position", least + 1 - position)))
+        state = str(self._redis.hget(key, "state"))
         self._copy(_Mark(position, state))
 
     def _copy(self, mark: _Mark) -> None:
@@ -136,14 +129,12 @@ class StateGuard:
 
     def _progress(self) -> tuple[str, ...]:
         """Grows with every job that is accepted and every item that is claimed."""
-        with redis_errors_named():
-            accepted = cast("dict[str, str]", self._redis.hgetall(self._keys.single("flow")))
-            claimed = cast("str | None", self._redis.get(self._keys.single("fence")))
+        accepted = cast("dict[str, str]", self._redis.hgetall(self._keys.single("flow")))
+        claimed = cast("str | None", self._redis.get(self._keys.single("fence")))
         return (claimed or "", *(f"{name}={value}" for name, value in sorted(accepted.items())))
 
     def _mark(self) -> _Mark | None:
-        with redis_errors_named():
-            found = cast("dict[str, str]", self._redis.hgetall(self._keys.single("mark")))
+        found = cast("dict[str, str]", self._redis.hgetall(self._keys.single("mark")))
         return _Mark(int(found.get("position", 0)), found["state"]) if found else None
 
     def _copied(self) -> _Mark | None:

@@ -11,7 +11,7 @@ SHUTDOWN_TIMEOUT_S = 10.0
 
 
 class ServerProcess(ABC):
-    """What the embedded servers share. A supervisor of its own may run their command instead of `start` and `stop`."""
+    """What the embedded servers share. Another supervisor may run their command instead of `start` and `stop`."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -55,7 +55,7 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def _launch(self) -> subprocess.Popen[bytes]:
-        """In a session of its own: Ctrl-C in a terminal is for the process that stops the server last."""
+        """In a new session: Ctrl-C in a terminal goes to the process that stops the server last."""
 
     def __enter__(self) -> Self:
         self.start()

@@ -14,7 +14,7 @@ Spell = Callable[[str], str]
 
 
 def as_written(text: str) -> str:
-    """What nobody spells out: where people are shown what was written."""
+    """For places where people see the written text."""
     return text
 
 

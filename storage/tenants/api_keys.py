@@ -16,8 +16,8 @@ from typing import cast
 
 import redis
 
+from storage.database.hashes import read_hashes
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.errors import KeyNotFound
 from storage.ids import KeyId, TenantId, new_key_id
 
@@ -71,11 +71,6 @@ class NewKey:
     record: ApiKey
 
 
-def draw_key() -> str:
-    """`rh_` and 43 characters that hold 256 random bits."""
-    return KEY_PREFIX + secrets.token_urlsafe(32)
-
-
 def key_digest(secret: str) -> str:
     """The sha256 by which a key is known, in hex."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
@@ -89,7 +84,7 @@ class ApiKeyStore:
         self._names = _Names(key_prefix)
 
     def create(self, tenant: TenantId, name: str, scopes: frozenset[Scope], expires_at_ms: int | None = None) -> NewKey:
-        secret = draw_key()
+        secret = KEY_PREFIX + secrets.token_urlsafe(32)
         record = ApiKey(
             id=new_key_id(),
             tenant=tenant,
@@ -100,34 +95,28 @@ class ApiKeyStore:
             expires_at_ms=expires_at_ms,
         )
         digest = key_digest(secret)
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.hset(self._names.key(digest), items=[part for pair in _fields(record).items() for part in pair])
-            pipeline.hset(self._names.index, record.id, digest)
-            pipeline.execute()
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.hset(self._names.key(digest), items=[part for pair in _fields(record).items() for part in pair])
+        pipeline.hset(self._names.index, record.id, digest)
+        pipeline.execute()
         return NewKey(secret, record)
 
     def list(self, tenant: TenantId | None = None) -> list[ApiKey]:
         """All keys, or one tenant's, the oldest first; those that are over too."""
-        with redis_errors_named():
-            digests = cast("dict[str, str]", self._redis.hgetall(self._names.index))
-            pipeline = self._redis.pipeline(transaction=False)
-            for key_id in sorted(digests):
-                pipeline.hgetall(self._names.key(digests[key_id]))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
+        digests = cast("dict[str, str]", self._redis.hgetall(self._names.index))
+        rows = read_hashes(self._redis, (self._names.key(digests[key_id]) for key_id in sorted(digests)))
         records = (decode_key(row) for row in rows if row)
         return [record for record in records if tenant in (None, record.tenant)]
 
     def revoke(self, key: KeyId) -> None:
-        """From now on nobody gets in with it. Repeating it is no error; raises `KeyNotFound` for one never made."""
-        with redis_errors_named():
-            digest = cast("str | None", self._redis.hget(self._names.index, key))
-            if digest is None:
-                raise KeyNotFound(f"there is no key {key}")
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.delete(self._names.key(digest))
-            pipeline.hdel(self._names.index, key)
-            pipeline.execute()
+        """The key is refused from now on. Repeating it is no error; raises `KeyNotFound` for one never made."""
+        digest = cast("str | None", self._redis.hget(self._names.index, key))
+        if digest is None:
+            raise KeyNotFound(f"there is no key {key}")
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.delete(self._names.key(digest))
+        pipeline.hdel(self._names.index, key)
+        pipeline.execute()
 
 
 class _Names:

@@ -45,7 +45,7 @@ class StreamReport:
 
 
 class LiveStreamLedger:
-    """For the event loop. max_jobs: of a tenant without a limit of its own."""
+    """For the event loop. max_jobs: for tenants without their own limit."""
 
     def __init__(self, redis: redis.asyncio.Redis, key_prefix: str, max_jobs: int, clock: Clock | None = None) -> None:
         self._functions = AsyncFunctions(redis, key_prefix, clock)

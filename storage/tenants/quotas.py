@@ -12,9 +12,7 @@ from typing import cast
 
 import redis
 
-from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
-from storage.database.voice_keys import VoiceKeys
+from storage.database.keys import RedisKeys, VoiceKeys
 from storage.ids import TenantId
 from storage.jobs.submissions import AdmissionLimits
 from storage.runtime.config.settings import StorageSettings
@@ -68,7 +66,7 @@ def admission_limits(settings: StorageSettings) -> AdmissionLimits:
 
 
 class QuotaStore:
-    """Safe to share between threads, as the client is. for_all: what counts where a tenant has no limit of its own."""
+    """Safe to share between threads, as the client is. for_all: for tenants without their own limits."""
 
     def __init__(self, redis: redis.Redis, for_all: Quotas, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
@@ -78,8 +76,7 @@ class QuotaStore:
 
     def own(self, tenant: TenantId) -> OwnQuotas:
         """Raises `StoreUnavailable`, as everything here does."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.quotas(tenant)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("quotas", tenant)))
         # A release before had a limit of bytes, too.
         known = {each.name for each in dataclass_fields(OwnQuotas)}
         return OwnQuotas(**{name: int(value) for name, value in fields.items() if name in known})
@@ -90,19 +87,17 @@ class QuotaStore:
     def set_own(self, tenant: TenantId, own: OwnQuotas) -> None:
         """In place of those it had; at once, for whatever is accepted from now on. What is held already stays."""
         given = _given(own)
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.delete(self._keys.quotas(tenant))
-            if given:
-                pipeline.hset(self._keys.quotas(tenant), items=[part for pair in given.items() for part in pair])
-            pipeline.execute()
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.delete(self._keys.of("quotas", tenant))
+        if given:
+            pipeline.hset(self._keys.of("quotas", tenant), items=[part for pair in given.items() for part in pair])
+        pipeline.execute()
 
     def held(self, tenant: TenantId) -> QuotaUse:
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            pipeline.hmget(self._keys.admission(tenant), ["jobs", "audio_ms"])
-            pipeline.zcard(self._voice_keys.voices(tenant))
-            (jobs, audio_ms), voices = cast("tuple[list[str | None], int]", pipeline.execute())
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hmget(self._keys.of("admission", tenant), ["jobs", "audio_ms"])
+        pipeline.zcard(self._voice_keys.of("voices", tenant))
+        (jobs, audio_ms), voices = cast("tuple[list[str | None], int]", pipeline.execute())
         return QuotaUse(int(jobs or 0), int(audio_ms or 0), voices)
 
 

@@ -10,12 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
-from typing import cast
 
 import redis
 
+from storage.database.hashes import read_hashes
 from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
 from storage.ids import TenantId
 
 _EPOCH = date(1970, 1, 1)
@@ -61,11 +60,7 @@ class UsageLedger:
     def read(self, tenant: TenantId, first: date, last: date) -> tuple[DayUsage, ...]:
         """Days from first to last, both included, that have any; by day, then by key. Raises `StoreUnavailable`."""
         days = [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            for day in days:
-                pipeline.hgetall(self._keys.usage(tenant, (day - _EPOCH).days))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
+        rows = read_hashes(self._redis, (self._keys.of("usage", tenant, str((day - _EPOCH).days)) for day in days))
         return tuple(usage for day, row in zip(days, rows, strict=True) for usage in _by_key(day, row))
 
 

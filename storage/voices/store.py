@@ -14,9 +14,9 @@ import redis
 
 from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
-from storage.database.functions import Clock, Functions, Reply, Value
-from storage.database.redis_errors import redis_errors_named
-from storage.database.voice_keys import VoiceKeys
+from storage.database.functions import Clock, Functions, Reply
+from storage.database.hashes import read_hashes
+from storage.database.keys import VoiceKeys
 from storage.errors import (
     BuildRefused,
     VoiceChanged,
@@ -68,7 +68,7 @@ LIST_SCAN_LIMIT = 2_000
 class VoiceStore:
     """Safe to share between threads, as the client is.
 
-    max_voices: of a tenant without a limit of its own.
+    max_voices: for tenants without their own limit.
     clock: as of `Functions`.
     """
 
@@ -82,7 +82,7 @@ class VoiceStore:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)
         self._max_voices = max_voices
-        self._functions = Functions(redis, key_prefix, clock)
+        self._call = Functions(redis, key_prefix, clock).call
 
     # Voices
 
@@ -106,8 +106,7 @@ class VoiceStore:
 
     def get(self, tenant: TenantId, voice: VoiceId) -> VoiceRecord:
         """Raises `VoiceNotFound` (also for another tenant's voice) or `VoiceGone`."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.voice(voice)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("voice", voice)))
         if fields.get("tenant") != tenant:
             self._raise_missing(tenant, voice)
         return decode_voice(fields)
@@ -116,25 +115,21 @@ class VoiceStore:
         """One record, or None, for each id."""
         found: list[VoiceRecord | None] = []
         for start in range(0, len(voices), READ_CHUNK):
-            with redis_errors_named():
-                pipeline = self._redis.pipeline(transaction=False)
-                for voice in voices[start : start + READ_CHUNK]:
-                    pipeline.hgetall(self._keys.voice(voice))
-                rows = cast("list[dict[str, str]]", pipeline.execute())
+            rows = read_hashes(
+                self._redis, (self._keys.of("voice", each) for each in voices[start : start + READ_CHUNK])
+            )
             found += [decode_voice(row) if row.get("tenant") == tenant else None for row in rows]
         return found
 
     def find(self, tenant: TenantId, name: str) -> VoiceRecord | None:
         """The tenant's voice of this name, in whatever case."""
-        with redis_errors_named():
-            voice = cast("str | None", self._redis.hget(self._keys.names(tenant), name_key(name)))
+        voice = cast("str | None", self._redis.hget(self._keys.of("names", tenant), name_key(name)))
         return None if voice is None else self.get_many(tenant, [VoiceId(voice)])[0]
 
     def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> VoicePage:
         """The newest first; the next page comes after the last voice of this one."""
         bound = f"({after}" if after else "+"
-        with redis_errors_named():
-            ids = self._redis.zrevrangebylex(self._keys.voices(tenant), bound, "-", start=0, num=limit + 1)
+        ids = self._redis.zrevrangebylex(self._keys.of("voices", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("list[VoiceId]", ids)
         records = self.get_many(tenant, wanted[:limit])
         # One may have been deleted meanwhile.
@@ -182,16 +177,18 @@ class VoiceStore:
     # Caches
 
     def request_caches(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
+        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], *, rebuild: bool = False
     ) -> builtins.list[RequestOutcome]:
-        """Ask for caches that `job` will see to; one outcome each. What is ready stays as it is."""
-        return self._request(tenant, job, wanted, rebuild=False)
+        """Ask for caches that `job` will see to; one outcome each.
 
-    def rebuild_caches(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
-    ) -> builtins.list[RequestOutcome]:
-        """As `request_caches`, but what is ready is built anew, and served until then."""
-        return self._request(tenant, job, wanted, rebuild=True)
+        rebuild: build those again that are ready; they are served until then.
+        """
+        outcomes: list[RequestOutcome] = []
+        for start in range(0, len(wanted), REQUEST_CHUNK):
+            caches = [_request_arguments(each) for each in wanted[start : start + REQUEST_CHUNK]]
+            reply = self._call("voice_cache_request", tenant=tenant, job=job, rebuild=rebuild, caches=caches)
+            outcomes += [RequestOutcome(state) for state in reply.texts("states")]
+        return outcomes
 
     def forget_caches(self, tenant: TenantId, voice: VoiceId, targets: Sequence[tuple[CacheMode, str]] = ()) -> int:
         """Drop the voice's caches, all or those of these (mode, model); returns how many there were."""
@@ -204,8 +201,7 @@ class VoiceStore:
     def caches(self, tenant: TenantId, voice: VoiceId) -> builtins.list[VoiceCacheRecord]:
         """Every cache of the voice, by model and mode. Raises `VoiceNotFound` or `VoiceGone`."""
         self.get(tenant, voice)
-        with redis_errors_named():
-            fields = cast("list[str]", self._redis.hkeys(self._keys.caches(voice)))
+        fields = cast("list[str]", self._redis.hkeys(self._keys.of("caches", voice)))
         found = self._read_caches(tenant, [f"{voice}|{field}" for field in fields])
         return sorted(found, key=lambda cache: (cache.target.model, cache.target.mode))
 
@@ -237,8 +233,7 @@ class VoiceStore:
     def find_artifact(self, tenant: TenantId, content: ContentKey) -> CacheArtifact | None:
         """The version that is served, whatever is being done about another one."""
         names = ["tenant", "version", "sha256", "bytes"]
-        with redis_errors_named():
-            values = cast("list[str | None]", self._redis.hmget(self._keys.build(content), names))
+        values = cast("list[str | None]", self._redis.hmget(self._keys.of("build", content), names))
         if values[0] != tenant:
             return None
         return decode_artifact_fields(tenant, content, dict(zip(names, values, strict=True)))
@@ -280,32 +275,19 @@ class VoiceStore:
 
     def discarded(self, limit: int = 500) -> dict[str, str]:
         """Objects that may be deleted now: a name for `forget_discarded` -> the object's key."""
-        with redis_errors_named():
-            seconds, microseconds = self._redis.time()
-            now_ms = seconds * 1000 + microseconds // 1000
-            members = self._redis.zrangebyscore(self._keys.garbage, "-inf", now_ms, start=0, num=limit)
+        seconds, microseconds = self._redis.time()
+        now_ms = seconds * 1000 + microseconds // 1000
+        members = self._redis.zrangebyscore(self._keys.single("garbage"), "-inf", now_ms, start=0, num=limit)
         return {member: _object_key(member) for member in cast("list[str]", members)}
 
     def forget_discarded(self, names: Sequence[str]) -> None:
         """After the objects have been deleted."""
         if names:
-            with redis_errors_named():
-                self._redis.zrem(self._keys.garbage, *names)
-
-    def _request(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], *, rebuild: bool
-    ) -> builtins.list[RequestOutcome]:
-        outcomes: list[RequestOutcome] = []
-        for start in range(0, len(wanted), REQUEST_CHUNK):
-            caches = [_request_arguments(each) for each in wanted[start : start + REQUEST_CHUNK]]
-            reply = self._call("voice_cache_request", tenant=tenant, job=job, rebuild=rebuild, caches=caches)
-            outcomes += [RequestOutcome(state) for state in reply.texts("states")]
-        return outcomes
+            self._redis.zrem(self._keys.single("garbage"), *names)
 
     def _cache_names(self, tenant: TenantId, after: str | None) -> builtins.list[str]:
         bound = f"({after}" if after else "-"
-        with redis_errors_named():
-            names = self._redis.zrangebylex(self._keys.cache_list(tenant), bound, "+", start=0, num=READ_CHUNK)
+        names = self._redis.zrangebylex(self._keys.of("cache_list", tenant), bound, "+", start=0, num=READ_CHUNK)
         return cast("list[str]", names)
 
     def _read_caches(self, tenant: TenantId, names: Sequence[str]) -> builtins.list[VoiceCacheRecord]:
@@ -317,15 +299,10 @@ class VoiceStore:
         ]
 
     def _raise_missing(self, tenant: TenantId, voice: VoiceId) -> NoReturn:
-        with redis_errors_named():
-            tombstone = cast("str | None", self._redis.get(self._keys.gone(voice)))
+        tombstone = cast("str | None", self._redis.get(self._keys.of("gone", voice)))
         if tombstone == tenant:
             raise VoiceGone(f"{voice} was deleted")
         raise VoiceNotFound(f"there is no voice {voice}")
-
-    def _call(self, function: str, /, **arguments: Value | None) -> Reply:
-        with redis_errors_named():
-            return self._functions.call(function, **arguments)
 
 
 def _request_arguments(wanted: CacheRequest) -> dict[str, str | int]:

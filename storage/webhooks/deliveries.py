@@ -9,8 +9,7 @@ import redis
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from rhapsode.contract.webhooks import DeliveryState
-from storage.database.functions import Clock, Functions, Reply, Value
-from storage.database.redis_errors import redis_errors_named
+from storage.database.functions import Clock, Functions, Value
 from storage.ids import DeliveryId
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
@@ -56,7 +55,7 @@ class WebhookQueue:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
-        self._functions = Functions(redis, key_prefix, clock)
+        self._call = Functions(redis, key_prefix, clock).call
 
     def claim(self, worker: WorkerIdentity, now_ms: int, *, most: int, most_suspects: int) -> DeliveryClaim:
         """The next deliveries that are due, under a lease each.
@@ -101,10 +100,6 @@ class WebhookQueue:
         """A ticket for each claim that what is due now would take, of the first targets that wait."""
         count = self._call("webhook_due", limit=DUE_TARGETS).number("count")
         return Tickets({HOOKS_QUEUE: ceil(count / CLAIM_BATCH)}) if count else Tickets()
-
-    def _call(self, function: str, /, **arguments: Value | None) -> Reply:
-        with redis_errors_named():
-            return self._functions.call(function, **arguments)
 
 
 def _verdict(claimed: ClaimedDelivery, verdict: DeliveryVerdict) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""The clients that go to addresses which callers or operators name. Each kind of address has networks of its own."""
+"""The clients that go to addresses which callers or operators name. Each kind of address has its allowed networks."""
 
 from __future__ import annotations
 

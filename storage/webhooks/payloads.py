@@ -158,7 +158,7 @@ def _test_data(facts: Facts, api_url: str) -> Data:
 
 
 def _artifacts(text: JsonValue) -> list[JsonValue]:
-    """With their keys in the store where a caller chose those; others are nobody's business."""
+    """With their keys in the store where a caller chose them. Other keys are not shown."""
     shown = ("name", "type", "bytes", "sha256", "duration_s")
     found = _parsed(text, [])
     if not isinstance(found, list):

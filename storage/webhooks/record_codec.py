@@ -62,22 +62,20 @@ def live_secrets(secrets: Sequence[SealedSecret], now_ms: int) -> tuple[SealedSe
 
 def decode_endpoint(fields: Mapping[str, str], health: Sequence[str | None], waiting: int) -> EndpointRecord:
     """health: `failing_since_ms` of the endpoint's target. waiting: deliveries that wait for it."""
-    failing_since_ms = health[0]
-    reason = fields.get("disabled_reason")
     return EndpointRecord(
         id=EndpointId(fields["id"]),
         tenant=TenantId(fields["tenant"]),
         url=fields["url"],
         events=tuple(fields["events"].split(",")),
         state=EndpointState(fields["state"]),
-        disabled_reason=DisabledReason(reason) if reason else None,
+        disabled_reason=DisabledReason(fields["disabled_reason"]) if fields.get("disabled_reason") else None,
         secrets=_SECRETS.validate_json(fields["secrets"]),
         api_url=fields["api_url"],
         description=fields["description"],
         metadata=_METADATA.validate_json(fields["metadata"]),
         created_at_ms=int(fields["created_at_ms"]),
         updated_at_ms=int(fields["updated_at_ms"]),
-        failing_since_ms=int(failing_since_ms) if failing_since_ms else None,
+        failing_since_ms=int(health[0]) if health[0] else None,
         waiting=waiting,
     )
 

@@ -14,10 +14,9 @@ import redis
 
 from rhapsode.contract.webhook_events import TEST_EVENT
 from rhapsode.contract.webhooks import DeliveryState
-from storage.database.functions import Clock, Functions, Reply, Value
-from storage.database.keys import RedisKeys
-from storage.database.redis_errors import redis_errors_named
-from storage.database.webhook_keys import WebhookKeys
+from storage.database.functions import Clock, Functions, Reply
+from storage.database.hashes import read_hashes
+from storage.database.keys import WebhookKeys
 from storage.errors import QuotaExceeded
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
 from storage.jobs.delivery_limits import MAX_ENDPOINTS
@@ -54,8 +53,8 @@ class WebhookStore:
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._redis = redis
-        self._keys = WebhookKeys(RedisKeys(key_prefix))
-        self._functions = Functions(redis, key_prefix, clock)
+        self._keys = WebhookKeys(key_prefix)
+        self._call = Functions(redis, key_prefix, clock).call
 
     # Endpoints
 
@@ -75,20 +74,15 @@ class WebhookStore:
 
     def get(self, tenant: TenantId, endpoint: EndpointId) -> EndpointRecord:
         """Raises `EndpointNotFound` (also for another tenant's) or `EndpointGone`."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.endpoint(endpoint)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("endpoint", endpoint)))
         if fields.get("tenant") != tenant:
             self._raise_missing(tenant, endpoint)
         return self._record(fields)
 
     def list(self, tenant: TenantId) -> builtins.list[EndpointRecord]:
         """All of them, the newest first: a tenant has few."""
-        with redis_errors_named():
-            ids = cast("list[EndpointId]", self._redis.zrevrange(self._keys.endpoints(tenant), 0, -1))
-            pipeline = self._redis.pipeline(transaction=False)
-            for each in ids:
-                pipeline.hgetall(self._keys.endpoint(each))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
+        ids = cast("list[EndpointId]", self._redis.zrevrange(self._keys.of("endpoints", tenant), 0, -1))
+        rows = read_hashes(self._redis, (self._keys.of("endpoint", each) for each in ids))
         # One may have been deleted meanwhile.
         return [self._record(row) for row in rows if row]
 
@@ -153,8 +147,7 @@ class WebhookStore:
 
     def delivery(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
         """Raises `DeliveryNotFound`, also for one that is too old to be remembered."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.delivery(delivery)))
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("delivery", delivery)))
         if fields.get("tenant") != tenant:
             raise _no_delivery(delivery)
         return decode_delivery(fields)
@@ -166,19 +159,13 @@ class WebhookStore:
 
         Raises `DeliveryNotFound` as `delivery` does.
         """
-        with redis_errors_named(), self._redis.pipeline(transaction=True) as pipeline:
-            pipeline.hgetall(self._keys.delivery(delivery))
-            pipeline.lrange(self._keys.attempts(delivery), 0, -1)
+        with self._redis.pipeline(transaction=True) as pipeline:
+            pipeline.hgetall(self._keys.of("delivery", delivery))
+            pipeline.lrange(self._keys.of("attempts", delivery), 0, -1)
             fields, rows = cast("tuple[dict[str, str], list[str]]", tuple(pipeline.execute()))
         if fields.get("tenant") != tenant:
             raise _no_delivery(delivery)
         return decode_delivery(fields), [decode_attempt(row) for row in rows]
-
-    def attempts(self, delivery: DeliveryId) -> builtins.list[DeliveryAttempt]:
-        """The last ones, oldest first."""
-        with redis_errors_named():
-            rows = cast("list[str]", self._redis.lrange(self._keys.attempts(delivery), 0, -1))
-        return [decode_attempt(row) for row in rows]
 
     def list_deliveries(
         self,
@@ -190,19 +177,15 @@ class WebhookStore:
     ) -> DeliveryPage:
         """One page of an endpoint's deliveries, newest first. Raises `EndpointNotFound` or `EndpointGone`."""
         self.get(tenant, endpoint)
-        return self._page(self._keys.log(endpoint_target(endpoint)), tenant, states, after, limit)
+        return self._page(self._keys.of("log", endpoint_target(endpoint)), tenant, states, after, limit)
 
     def job_deliveries(self, tenant: TenantId, job: JobId) -> builtins.list[DeliveryRecord]:
         """Every delivery that tells of the job, newest first, up to a hundred."""
-        page = self._page(self._keys.of_job(job), tenant, frozenset(), None, LIST_CHUNK)
+        page = self._page(self._keys.of("of_job", job), tenant, frozenset(), None, LIST_CHUNK)
         return list(page.deliveries)
 
     def _rotate(self, tenant: TenantId, endpoint: str, sealed: str, overlap_s: int | None) -> Reply:
         return self._call("webhook_secret", tenant=tenant, endpoint=endpoint, sealed=sealed, overlap_s=overlap_s)
-
-    def _call(self, function: str, /, **arguments: Value | None) -> Reply:
-        with redis_errors_named():
-            return self._functions.call(function, **arguments)
 
     def _page(
         self, key: str, tenant: TenantId, states: frozenset[DeliveryState], after: DeliveryId | None, limit: int
@@ -211,8 +194,7 @@ class WebhookStore:
         start = self._rank_after(key, after)
         cursor = after
         for begin in range(start, start + LIST_SCAN_LIMIT, LIST_CHUNK):
-            with redis_errors_named():
-                ids = cast("list[DeliveryId]", self._redis.zrevrange(key, begin, begin + LIST_CHUNK - 1))
+            ids = cast("list[DeliveryId]", self._redis.zrevrange(key, begin, begin + LIST_CHUNK - 1))
             for each, record in zip(ids, self._deliveries(ids), strict=True):
                 if record is not None and record.tenant == tenant and (not states or record.state in states):
                     if len(found) == limit:
@@ -227,29 +209,22 @@ class WebhookStore:
         """A delivery that is forgotten meanwhile was among the oldest: nothing comes after it."""
         if after is None:
             return 0
-        with redis_errors_named():
-            rank = cast("int | None", self._redis.zrevrank(key, after))
-            return self._redis.zcard(key) if rank is None else rank + 1
+        rank = cast("int | None", self._redis.zrevrank(key, after))
+        return self._redis.zcard(key) if rank is None else rank + 1
 
     def _deliveries(self, ids: Sequence[DeliveryId]) -> builtins.list[DeliveryRecord | None]:
-        with redis_errors_named():
-            pipeline = self._redis.pipeline(transaction=False)
-            for each in ids:
-                pipeline.hgetall(self._keys.delivery(each))
-            rows = cast("list[dict[str, str]]", pipeline.execute())
-        # Expired by time while the log, bounded by count, still names them.
+        rows = read_hashes(self._redis, (self._keys.of("delivery", each) for each in ids))
+        # A delivery expires by time. The log is bounded by count and may still name it.
         return [decode_delivery(row) if row else None for row in rows]
 
     def _record(self, fields: dict[str, str]) -> EndpointRecord:
         target: Target = endpoint_target(EndpointId(fields["id"]))
-        with redis_errors_named():
-            health = cast("list[str | None]", self._redis.hmget(self._keys.target(target), ["failing_since_ms"]))
-            waiting = self._redis.zcard(self._keys.waiting(target))
+        health = cast("list[str | None]", self._redis.hmget(self._keys.of("target", target), ["failing_since_ms"]))
+        waiting = self._redis.zcard(self._keys.of("waiting", target))
         return decode_endpoint(fields, health, waiting)
 
     def _raise_missing(self, tenant: TenantId, endpoint: EndpointId) -> NoReturn:
-        with redis_errors_named():
-            tombstone = cast("str | None", self._redis.get(self._keys.gone(endpoint)))
+        tombstone = cast("str | None", self._redis.get(self._keys.of("gone", endpoint)))
         if tombstone == tenant:
             raise EndpointGone(f"{endpoint} was deleted")
         raise EndpointNotFound(f"there is no webhook endpoint {endpoint}")

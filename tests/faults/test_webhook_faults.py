@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from rhapsode.stack import processes
-from storage.database.webhook_keys import WebhookKeys
+from storage.database.keys import WebhookKeys
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, check_standard_pass, collect
 from tests.faults.load import Load, Outcome, standard_load
 from tests.faults.receiver import Receiver, receiving
-from tests.faults.system import KEYS, TENANTS, RunningSystem, api_key
+from tests.faults.system import TENANTS, RunningSystem, api_key
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
 
@@ -30,7 +30,7 @@ DELAYS_S = "0.3,0.5,0.7,1,1,2,2,3,3"
 SETTINGS = {"RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback", "RHAPSODE_WEBHOOK_DELAYS_S": DELAYS_S}
 
 FAILS, LOSES = 0.2, 0.05
-FLIGHTS = f"{WebhookKeys(KEYS).root}:flights"
+FLIGHTS = f"{WebhookKeys('rhapsode').root}:flights"
 
 
 def test_rows_19_and_24_killing_the_deliverer_loses_no_webhook_and_changes_none(

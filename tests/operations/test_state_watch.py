@@ -58,7 +58,7 @@ class System:
         return self.jobs.claim(CPU_QUEUE, WORKER, 30).item is not None
 
     def knows(self, job: Submission) -> bool:
-        return bool(self.client.exists(KEYS.job(job.id)))
+        return bool(self.client.exists(KEYS.of("job", job.id)))
 
     def marks(self) -> list[str]:
         return [entry.key for entry in self.store.list(state_marks("rhapsode"))]
@@ -213,7 +213,7 @@ def test_another_redis_on_the_same_store_claims_nothing(system: System, second_r
 def test_limits_do_not_keep_out_what_was_accepted_before(system: System) -> None:
     jobs = [system.accept() for _ in range(3)]
     system.client.flushdb()
-    system.client.hset(RedisKeys("rhapsode").quotas(ALICE), "jobs", 1)
+    system.client.hset(RedisKeys("rhapsode").of("quotas", ALICE), "jobs", 1)
 
     step = Reconciler(system.client, system.store).step(None)
 

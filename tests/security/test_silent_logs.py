@@ -264,7 +264,7 @@ def breakage(ann: Ann) -> None:
     spoiled = str(ann.post("/v1/jobs", {"input": {"text": "Wait."}, "voice": "ada"}, 202)["id"])
     ann.wait(spoiled)
     with system.redis() as client:
-        key = RedisKeys("rhapsode").job(JobId(spoiled))
+        key = RedisKeys("rhapsode").of("job", JobId(spoiled))
         for field in client.hkeys(key):
             if field not in ("tenant", "state"):
                 client.hset(key, field, f'{{"{SAID["record"]}": ["{SAID["record"]}"')

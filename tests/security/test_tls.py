@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import redis
 from pydantic import SecretStr
 
 from storage.database.connections import connect_redis, open_artifacts
@@ -155,7 +154,7 @@ def test_without_the_authority_no_client_says_a_word(
     monkeypatch.setenv("RHAPSODE_TLS_CA", str(stranger.ca))
     settings = load_settings(StorageSettings)
 
-    with connect_redis(settings) as client, pytest.raises(redis.ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+    with connect_redis(settings) as client, pytest.raises(StoreUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
         client.ping()
     tickets = TicketQueue(create_celery(settings, "tests"))
     tickets.send(Tickets({CPU_QUEUE: 1}))

@@ -100,8 +100,7 @@ def _request(voice: VoiceReference, tenant: TenantId, model_revision: str) -> Ca
 def _ask(
     wanted: list[CacheRequest], lease: Lease, spec: VoiceCacheSpec, services: WorkerServices
 ) -> list[RequestOutcome]:
-    ask = services.voice_store.rebuild_caches if spec.rebuild else services.voice_store.request_caches
-    return ask(lease.tenant, lease.job, wanted)
+    return services.voice_store.request_caches(lease.tenant, lease.job, wanted, rebuild=spec.rebuild)
 
 
 def _require_current(outcome: RequestOutcome, voice: VoiceReference) -> None:

@@ -36,7 +36,6 @@ from worker.janitor.fleet import FleetRecorder
 from worker.janitor.periodic_jobs import Chore, run_chores
 from worker.janitor.pod_costs import PodCosts, pods_of_this_cluster
 from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, Leadership, chores_of, removals_of
-from worker.janitor.uploads import UploadJanitor
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
 from worker.process.metrics_server import parse_ports, serve_metrics
@@ -49,11 +48,11 @@ logger = logging.getLogger("worker.janitor")
 POD_COSTS_INTERVAL_S = 15.0
 
 TICKET_CAP = 256
-"""Tickets that may wait in a queue: four times the slots of all workers is plenty."""
+"""Tickets that may wait in a queue: about four times the slots of all workers."""
 
 
 def _agree_on_layout(settings: JanitorSettings) -> None:
-    """A janitor may come before Redis does; the workers, which may not, ask the same."""
+    """A janitor may start before Redis does. Workers check the same and need Redis."""
     try:
         with connect_redis(settings) as redis:
             agree_on_layout(redis, settings.key_prefix)
@@ -92,18 +91,17 @@ def main() -> None:
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, TICKET_CAP)
         history = FleetHistoryStore(redis, settings.key_prefix)
         fleet = FleetRecorder(QueueOverviews(redis, settings.key_prefix), registry, history)
-        files = UploadJanitor(artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
         leadership = Leadership(lock.renew, janitor)
-        removals = removals_of(janitor, voices, files)
+        removals = removals_of(janitor, voices)
         remover = watched_thread("removals", partial(run_chores, removals, leadership.is_held, stop), stop)
         remover.start()
         coster = None
         if pods is not None:
             costs = PodCosts(registry, pods)
-            told = [Chore(POD_COSTS_INTERVAL_S, costs.tell_pod_costs)]
-            coster = watched_thread("pod-costs", partial(run_chores, told, leadership.is_held, stop), stop)
+            chores = [Chore(POD_COSTS_INTERVAL_S, costs.tell_pod_costs)]
+            coster = watched_thread("pod-costs", partial(run_chores, chores, leadership.is_held, stop), stop)
             coster.start()
         run_chores(chores_of(janitor, state, hooks, fleet), leadership.renew, stop)
         remover.join()
@@ -126,24 +124,24 @@ def leave_on_signals(stop: threading.Event, patience_s: float) -> None:
     Only for work that may be broken off anywhere. Call it once, in the main thread. A handler of Python's own would not
     do: it waits until the main thread is out of the C library, which may look for the address of a host that is gone.
     """
-    heard, told = socket.socketpair()
-    told.settimeout(0.0)
-    signal.set_wakeup_fd(told.fileno())
+    reader, writer = socket.socketpair()
+    writer.settimeout(0.0)
+    signal.set_wakeup_fd(writer.fileno())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _on_signal)
     # The thread keeps both ends open as long as the process lives.
-    threading.Thread(target=_leave, args=(stop, patience_s, heard, told), name="leaving", daemon=True).start()
+    threading.Thread(target=_leave, args=(stop, patience_s, reader, writer), name="leaving", daemon=True).start()
 
 
 def _on_signal(_number: int, _frame: FrameType | None) -> None:
-    """That it is there keeps the signal from ending the process; what is done about it is done by the thread."""
+    """A handler keeps the signal from ending the process. The thread `leaving` acts on it."""
 
 
-def _leave(stop: threading.Event, patience_s: float, heard: socket.socket, _told: socket.socket) -> None:
-    heard.recv(1)
+def _leave(stop: threading.Event, patience_s: float, reader: socket.socket, _writer: socket.socket) -> None:
+    reader.recv(1)
     stop.set()
     threading.Event().wait(patience_s)
-    logger.warning("left without a goodbye", extra={"after_s": patience_s})
+    logger.warning("ended before all chores had stopped", extra={"after_s": patience_s})
     os._exit(0)
 
 

@@ -25,7 +25,7 @@ class OrphanSweep:
     """Removes a deleted job's objects a day after the last was written, and so an input that never became a job, which
     is what an API leaves that died before the job was accepted.
 
-    Finished work of a job that Redis never heard of is only reported: it may be Redis that lost its memory.
+    Finished work of a job that Redis does not know is only reported: Redis may have lost data.
     """
 
     def __init__(self, jobs: JobStore, artifacts: ArtifactStore) -> None:

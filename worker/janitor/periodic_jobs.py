@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from storage.errors import StoreUnavailable
-from worker.janitor.metrics import chore_failed
+from worker.janitor.metrics import FAILURES
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +50,11 @@ def _is_over(chore: Chore) -> bool:
     try:
         chore.run()
     except StoreUnavailable as error:
-        chore_failed(chore.name)
+        FAILURES.labels(chore.name).inc()
         logger.warning("chore put off", extra={"chore": chore.name, "error": str(error)})
         return False
     except Exception:
         # The other chores must go on, and so must this one when its cause is gone.
-        chore_failed(chore.name)
+        FAILURES.labels(chore.name).inc()
         logger.exception("chore failed", extra={"chore": chore.name})
     return True

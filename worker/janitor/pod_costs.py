@@ -102,23 +102,23 @@ class PodCosts:
     def __init__(self, registry: WorkerRegistry, pods: KubernetesPods) -> None:
         self._registry = registry
         self._pods = pods
-        self._told: dict[str, int] = {}
+        self._written: dict[str, int] = {}
 
     def tell_pod_costs(self) -> None:
-        """Of every worker whose cost is another than was told. Raises `StoreUnavailable`."""
+        """Of every worker whose cost is another than was written. Raises `StoreUnavailable`."""
         costs = {
             worker.report.name: cost_of(worker)
             for worker in self._registry.list()
             if worker.report.role in (WorkerRole.GPU, WorkerRole.CPU)
         }
-        self._told = {name: cost for name, cost in self._told.items() if name in costs}
+        self._written = {name: cost for name, cost in self._written.items() if name in costs}
         for name, cost in costs.items():
-            if self._told.get(name) == cost:
+            if self._written.get(name) == cost:
                 continue
             try:
                 self._pods.annotate(name, {ANNOTATION: str(cost)})
             except httpx.HTTPError as error:
                 # The others would wait for the same server; the rest is written in the next round.
-                logger.warning("pods are not told what they cost", extra={"pod": name, "error": str(error)})
+                logger.warning("the deletion cost of a pod was not written", extra={"pod": name, "error": str(error)})
                 return
-            self._told[name] = cost
+            self._written[name] = cost

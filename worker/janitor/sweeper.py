@@ -19,15 +19,15 @@ from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
 from storage.objects.store import ArtifactStore
+from storage.objects.uploads import remove_old_uploads
 from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
 from worker.janitor.fleet import FleetRecorder
-from worker.janitor.metrics import LEADER, swept, topped_up
+from worker.janitor.metrics import LEADER, SWEPT, TOPPED_UP
 from worker.janitor.orphans import OrphanSweep
 from worker.janitor.periodic_jobs import TICK_S, Chore
-from worker.janitor.uploads import UploadJanitor
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
 from worker.process.state_watch import StateWatch
@@ -39,16 +39,16 @@ STATE_INTERVAL_S = 5.0
 AUDIT_INTERVAL_S = 60.0
 RETENTION_INTERVAL_S = 5.0
 FLEET_INTERVAL_S = 20.0
-"""What stands in a minute's place is its last look, so that a restart leaves no gap."""
+"""Each minute keeps its last record, so that a restart leaves no gap."""
 
 LEFTOVERS_INTERVAL_S = 3600.0
 
 LEAVE_WITHIN_S = 7.0
-"""Whatever Redis does; who stops containers gives them ten seconds."""
+"""Also while Redis does not answer. Supervisors of containers allow ten seconds."""
 
 BATCH = 200
 RECALLS_A_TICK = 100
-"""Steps of twenty jobs: a batch of 10,000 takes five seconds, and no other call waits for Redis meanwhile."""
+"""Steps of twenty jobs: a batch of 10,000 takes five seconds, and other calls run between the steps."""
 
 PATIENCE_AFTER_OUTAGE_S = 5.0
 """Two rounds of the workers' lease keepers."""
@@ -84,7 +84,9 @@ class Janitor:
         if time.monotonic() < self._patient_until:
             return
         report = self._jobs.reap(BATCH)
-        swept(report)
+        SWEPT.labels("lease_expired").inc(report.leases_expired)
+        SWEPT.labels("retry_due").inc(report.retries_due)
+        SWEPT.labels("job_expired").inc(report.jobs_expired)
         if report.leases_expired or report.retries_due or report.jobs_expired or report.jobs_woken:
             logger.info(
                 "swept",
@@ -110,7 +112,7 @@ class Janitor:
             number = min(wanted, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
-                topped_up(queue, number)
+                TOPPED_UP.labels(queue).inc(number)
                 logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
         tickets = Tickets(missing)
         self._tickets.send(tickets)
@@ -153,13 +155,18 @@ class Janitor:
             logger.info("retention over", extra={"job_id": job, "objects": removed})
 
     def sweep_temporary(self) -> None:
-        """What writers left unfinished that died, or that lost the store and could not take it back."""
+        """Remove what writers left that died, or that lost the store."""
         removed = self._artifacts.sweep_temporary(TEMPORARY_AGE_S)
         if removed:
             logger.info("temporary files removed", extra={"files": removed})
 
+    def sweep_uploads(self) -> None:
+        removed = remove_old_uploads(self._artifacts)
+        if removed:
+            logger.info("old uploads removed", extra={"uploads": removed})
+
     def sweep_journal(self) -> None:
-        """What was accepted longer ago than any backup is old."""
+        """Remove entries that are older than any backup."""
         removed = sweep_journal(self._artifacts)
         if removed:
             logger.info("old journal removed", extra={"objects": removed})
@@ -178,9 +185,8 @@ def _report_drift(differences: Sequence[CounterMismatch]) -> None:
 
 
 def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: FleetRecorder) -> Sequence[Chore]:
-    """What Redis is asked about, and how often; first what the others rest on."""
+    """The chores that ask Redis, with their intervals. The first one restores what the others need."""
     return (
-        # What is missing comes back before anything is swept or given out.
         Chore(STATE_INTERVAL_S, state.watch_state),
         Chore(TICK_S, janitor.sweep),
         Chore(TICK_S, janitor.top_up),
@@ -191,12 +197,12 @@ def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: Fl
     )
 
 
-def removals_of(janitor: Janitor, voices: VoiceJanitor, files: UploadJanitor) -> Sequence[Chore]:
-    """What is to be removed from the object store: each takes as long as the store does, and nobody waits for it."""
+def removals_of(janitor: Janitor, voices: VoiceJanitor) -> Sequence[Chore]:
+    """Removals from the object store. Each takes as long as the store does; no other chore waits for it."""
     return (
         Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
-        Chore(LEFTOVERS_INTERVAL_S, files.sweep_uploads),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_uploads),
         Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
         Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
         Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
@@ -206,9 +212,9 @@ def removals_of(janitor: Janitor, voices: VoiceJanitor, files: UploadJanitor) ->
 
 
 class Leadership:
-    """Whether this janitor is the one that works. Not while Redis cannot be asked, and then leases get time.
+    """Whether this janitor holds the lock. It does not while Redis does not answer; leases get extra time after that.
 
-    renew: asks for the lock; always the same thread does, to which it belongs. Any may ask `is_held`.
+    renew: asks for the lock, always from the same thread, which owns it. Any thread may call `is_held`.
     """
 
     def __init__(self, lock: Callable[[], bool], janitor: Janitor) -> None:

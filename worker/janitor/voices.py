@@ -35,8 +35,8 @@ class VoiceJanitor:
     def sweep_recordings(self) -> None:
         """What a replacement or a deletion left because its process died.
 
-        Recordings of a voice that Redis never heard of are only reported: it may be Redis that lost its memory, and
-        nobody can make a recording again.
+        Recordings of a voice that Redis does not know are only reported. Redis may have lost data, and a recording
+        cannot be made again.
         """
         for prefix, entries in groupby(self._artifacts.list("voices/"), key=_voice_prefix):
             old = [entry for entry in entries if _is_old(entry)]

@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
@@ -45,7 +45,7 @@ from storage.tenants.quotas import admission_limits
 from storage.voices.store import VoiceStore
 from worker.engine.errors import EngineError
 from worker.engine.heap import freeze
-from worker.engine.interface import Engine, EngineInfo
+from worker.engine.interface import EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.claim_ahead import ClaimAhead
@@ -108,7 +108,7 @@ START_ERRORS = (
     CalibrationUnreadable,
     RecogniserUnusable,
 )
-"""What is said in one line, and no traceback."""
+"""Errors that are reported in one line, without a traceback."""
 
 
 class WorkerProcess:
@@ -166,7 +166,7 @@ class WorkerProcess:
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)
             configure_tracing(self._settings, self._settings.lane.value)
-            # A port that is taken is said before minutes go into a model.
+            # A port in use is reported before the model loads, which takes minutes.
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             self._come_for_model()
             self._services = self._build()
@@ -291,22 +291,10 @@ class WorkerProcess:
         registry.publish(card, embeddings)
         self._periodic.append(Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, embeddings)))
         return SpeechServices(
-            common.identity,
-            common.queue,
-            common.jobs,
-            common.artifacts,
-            common.tickets,
-            common.leases,
-            common.plans,
-            common.voice_store,
-            common.voice_plans,
-            common.lease_s,
-            common.closing,
-            common.gate,
-            draining=common.draining,
+            **{each.name: getattr(common, each.name) for each in fields(common)},
             engine=engine,
             ahead=ClaimAhead(engine.info.slots),
-            voices=self._voice_resolver(common, engine),
+            voices=VoiceResolver(common.voice_store, common.artifacts, engine, PromptCache()),
             quality=quality,
             counters=GateCounters(),
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
@@ -316,7 +304,7 @@ class WorkerProcess:
         )
 
     def _come_for_model(self) -> None:
-        """Of several models: say which is being loaded, and which others may be asked for."""
+        """With several models: report which one loads, and publish the cards of the others."""
         swaps = self._swaps
         if swaps is None:
             return
@@ -345,7 +333,7 @@ class WorkerProcess:
             self._swaps.look()
 
     def _leave_for(self, checkpoint: Path) -> bool:
-        """End, and go on as a worker of this checkpoint; False if somebody is being spoken to."""
+        """End, and go on as a worker of this checkpoint; False while a live stream is open."""
         if self._consumption is None or (self._live is not None and not self._live.refuse_if_idle()):
             return False
         SUCCESSION.plan({"RHAPSODE_CHECKPOINT": str(checkpoint), "RHAPSODE_WORKER_NAME": self._identity.name})
@@ -363,7 +351,7 @@ class WorkerProcess:
         return server
 
     def _postprocessor(self, artifacts: ArtifactStore) -> PostProcessor:
-        """Processes beside this one where there are slots enough to keep them busy."""
+        """Processes beside this one where the engine has enough slots to keep them busy."""
         settings = self._settings
         if not settings.num_postprocessors:
             return InProcessPostProcessor(artifacts)
@@ -375,13 +363,13 @@ class WorkerProcess:
         return self._postprocessors
 
     def _quality_gate(self, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
-        """With what was measured of these weights, and with the recognisers there are."""
+        """With the calibration of these weights and the installed recognisers."""
         settings = self._settings
         calibration = None
         if settings.engine != "fake":
             calibration = checkpoint_calibration(settings.checkpoint, info.revision)
             if calibration is None:
-                logger.warning("the checkpoint is not calibrated: the quality gate knows only what no speech does")
+                logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
         recognisers = worker_recognisers(
             settings.recogniser,
             settings.whisper_model,
@@ -391,11 +379,8 @@ class WorkerProcess:
         )
         return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
 
-    def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
-        return VoiceResolver(common.voice_store, common.artifacts, engine, PromptCache())
-
     def _join_worker_slots(self, services: WorkerServices) -> None:
-        """What a worker that plans has room for is known when it takes tickets."""
+        """A GPU worker announces its slots at start; a CPU worker when it takes tickets."""
         if isinstance(services, SpeechServices):
             self._places = services.engine.info.slots
             self._announce()
@@ -406,7 +391,7 @@ class WorkerProcess:
             self._live.refuse_new(is_leaving=self._closing.is_set() or self._reporting.draining.is_set())
 
     def _live_grace_left_s(self) -> float:
-        """Nobody waits for streams of a process that could not start."""
+        """0 for a process that could not start: it has no streams."""
         if self._closing_since_s is None:
             return 0.0
         return max(0.0, self._closing_since_s + LIVE_GRACE_S - time.monotonic())
@@ -424,7 +409,7 @@ class WorkerProcess:
         return self._leases.num_held > 0 or self._closing.is_set() or self._reporting.draining.is_set()
 
     def _follow_wish(self) -> None:
-        """An operator wishes that nothing is claimed, or does not any more."""
+        """An operator stopped or allowed claims."""
         if self._consumption is not None:
             if self._reporting.draining.is_set():
                 self._consumption.pause(self._settings.queue)

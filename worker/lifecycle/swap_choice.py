@@ -53,7 +53,7 @@ class OwnModel:
 @dataclass(frozen=True, slots=True)
 class SwapRules:
     """idle_s: as the setting `swap_idle_s`. backlog_s: how far the workers of another model are behind before one that
-    idles joins them. patience_s: how long something waits for a model that nobody serves before the only worker of
+    idles joins them. patience_s: how long something waits for a model that no worker serves before the only worker of
     another one puts that down with work waiting.
     """
 
@@ -64,7 +64,7 @@ class SwapRules:
     def choose(self, own: OwnModel, others: Iterable[ModelQueue]) -> str | None:
         """The model to load; None to stay.
 
-        One that nobody serves comes first, the one that has waited longest; then the one whose workers are furthest
+        One that no worker serves comes first, the one that has waited longest; then the one whose workers are furthest
         behind, and that for a worker that idles.
         """
         is_idle = own.idle_s >= self.idle_s

@@ -30,5 +30,5 @@ class LiveParts:
 
     @staticmethod
     def is_long(order: LiveOrder) -> bool:
-        """Whether its text is divided by a process of its own, for which no other text shall wait."""
+        """Whether a separate process divides its text. No other text waits for that process."""
         return order.text_mode is LiveTextMode.WHOLE and len(order.text.encode()) > SHORT_BYTES

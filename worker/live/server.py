@@ -1,4 +1,4 @@
-"""The live server of a worker that speaks: a WebSocket server in a thread of its own.
+"""The live server of a worker that speaks: a WebSocket server in its thread.
 
 WebSocket of `websockets`, because it brings what a protocol of our own would have to: TLS by certificates, messages of
 bounded size, signs of life both ways, and nothing between the two processes. ZeroMQ has no TLS; HTTP/2 in Python costs
@@ -192,7 +192,7 @@ class LiveServer:
             await self._server.wait_closed()
 
     async def _cancel_rest(self) -> None:
-        """Whoever came while the server closed, between its last look and the loop's end."""
+        """Connections that came while the server closed."""
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()

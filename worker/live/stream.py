@@ -125,7 +125,7 @@ class SpokenStream:
         self._moved.set()
 
     def stop(self) -> None:
-        """Nobody hears it any more: the engine has its slot back with the next frame."""
+        """Its listener is gone: the engine has its slot back with the next frame."""
         self._over.set()
         self._moved.set()
         if self._current is not None:
@@ -177,7 +177,7 @@ class SpokenStream:
             self._fail("internal", FAULT)
 
     def _watch_writer(self) -> None:
-        """A text that nobody writes on ends its stream, whose place stands still. Empty pieces are none."""
+        """A text that gets no more pieces ends its stream. Empty pieces do not count."""
         if self._is_written or self._over.is_set():
             return
         left_s = self._written_s + self._parts.text_patience_s - self._loop.time()
@@ -338,7 +338,7 @@ class SpokenStream:
             self._submit(self._next)
 
     def _call_back_next(self) -> None:
-        """The slot of the next segment is needed, or nobody hears it: it is begun anew when it is its turn."""
+        """Its slot is needed, or its listener is gone. It starts again when its turn comes."""
         if self._next is not None and self._next.is_under_way:
             self._parts.engine.cancel(self._next.request_id)
             self._next.events = asyncio.Queue()

@@ -18,7 +18,7 @@ PATIENCE_S = 2.0
 
 
 class StreamOver(Exception):
-    """Nobody waits for the stream any more."""
+    """The stream has no listener any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class StreamPatience:
 
 
 def refuse_impossible(order: LiveOrder, model: str, info: EngineInfo) -> None:
-    """What this engine can never speak, told before a thread is asked. Raises `StreamRefused`."""
+    """Refuses what this engine cannot speak, before a thread starts. Raises `StreamRefused`."""
     if order.narration.model != model:
         raise StreamRefused("model_not_found", f"this worker speaks {model}")
     if order.text_is_open and order.text_mode is not LiveTextMode.PER_FRAME:

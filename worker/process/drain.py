@@ -21,7 +21,7 @@ from storage.runtime.config.settings import SettingsError, StorageSettings, load
 LOOK_S = 0.5
 
 REPORTS_TO_TRUST = 2
-"""A report may have been under way, and a claim as well, when the worker was told."""
+"""A report and a claim may have been under way when the worker got the request."""
 
 
 class DrainSettings(StorageSettings):

@@ -1,4 +1,4 @@
-"""Where a worker process shows its metrics: a small HTTP server in a thread of its own, if a port is set."""
+"""Where a worker process shows its metrics: a small HTTP server in its thread, if a port is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Something done every few seconds by a thread of its own, until it is closed."""
+"""A call that a thread repeats every few seconds, until it is closed."""
 
 from __future__ import annotations
 

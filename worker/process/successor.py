@@ -30,7 +30,7 @@ class Succession:
             self._changes = changes
 
     def forbid(self) -> None:
-        """Whoever watches this process wants it to end."""
+        """The supervisor of this process wants it to end."""
         with self._lock:
             self._is_forbidden = True
 

@@ -29,7 +29,7 @@ def to_artifact(prompt: VoicePrompt, content: ContentKey, model: str, revision: 
 
 
 def to_prompt(artifact: VoiceArtifact) -> VoicePrompt:
-    """The prompt as the engine had made it, in arrays of its own: torch takes none that cannot be written."""
+    """The prompt as the engine made it, in new arrays: torch takes only writable ones."""
     embedding = _array(artifact.x_vector, "<f4").astype(np.float32)
     if artifact.in_context is None:
         return XVectorPrompt(embedding)

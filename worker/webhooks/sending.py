@@ -1,6 +1,6 @@
 """Deliveries in an event loop: claimed many at a time, attempted side by side, settled as they end.
 
-Each attempt has a place of its own, so one that hangs delays no other: what ends before it is settled before it.
+Each attempt has its place, so one that hangs delays no other: what ends before it is settled before it.
 """
 
 from __future__ import annotations

@@ -108,9 +108,8 @@ def _submit_one(
 ) -> JobRecord:
     order = BulkCacheOrder(voices=[voice.voice], priority=Priority.NORMAL, force=rebuild, retention_s=RETENTION_S)
     job = submit_voices(intake, tenant, [voice], card, order, None).job
-    # The job's plan asks, too; this lets the caller see at once that it was heard.
-    ask = intake.voices.rebuild_caches if rebuild else intake.voices.request_caches
-    ask(tenant, job.id, [cache_request(tenant, voice, card)])
+    # The job's plan asks as well. This shows the caller the request at once.
+    intake.voices.request_caches(tenant, job.id, [cache_request(tenant, voice, card)], rebuild=rebuild)
     return job
 
 

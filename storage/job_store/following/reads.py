@@ -80,7 +80,7 @@ class EventReads:
     async def _answers(self, batch: Sequence[_Read]) -> list[list[LoggedEvent]]:
         pipeline = self._client.pipeline(transaction=False)
         for read in batch:
-            key = self._keys.events(read.job_id)
+            key = self._keys.of("events", read.job_id)
             if read.is_backward:
                 pipeline.xrevrange(key, count=read.count)
             else:

@@ -1,6 +1,6 @@
 """The one connection over which Redis tells a process what happens to the jobs that are followed in it.
 
-Channels are named as the logs are, a job each, so that a process hears of its own jobs alone. A connection that is lost
+Channels are named as the logs are, a job each, so a process receives events of its jobs only. A lost connection
 is made again for as long as the subscription runs; what happened meanwhile is in the logs.
 """
 
@@ -48,7 +48,7 @@ class EventSubscription:
 
     def feed(self, job_id: JobId) -> JobFeed:
         """The one of this job; there is one for as long as it has followers."""
-        channel = self._keys.events(job_id)
+        channel = self._keys.of("events", job_id)
         if channel not in self._feeds:
             self._feeds[channel] = JobFeed(job_id)
             self._settle(channel)
@@ -57,7 +57,7 @@ class EventSubscription:
     def left(self, feed: JobFeed) -> None:
         """A follower has gone; the last one takes the subscription along."""
         if not feed.followers:
-            self._settle(self._keys.events(feed.job_id))
+            self._settle(self._keys.of("events", feed.job_id))
 
     def each_feed(self, act: Callable[[JobFeed], None]) -> None:
         for feed in tuple(self._feeds.values()):
@@ -74,7 +74,7 @@ class EventSubscription:
                 pause_s = FIRST_PAUSE_S if was_told else min(LONGEST_PAUSE_S, 2 * pause_s)
                 level = logging.DEBUG if pause_s == LONGEST_PAUSE_S else logging.WARNING
                 _LOSSES.inc()
-                logger.log(level, "events are not told", extra={"error": str(errors.exceptions[0])})
+                logger.log(level, "the event subscription failed", extra={"error": str(errors.exceptions[0])})
             finally:
                 # Also after an error of another kind: then this is called again, see `watched_task`.
                 self._interrupt()
@@ -135,7 +135,7 @@ class EventSubscription:
             await self._has_unsettled.wait()
             self._has_unsettled.clear()
             unsettled, self._unsettled = self._unsettled, set[str]()
-            joined = [channel for channel in unsettled if self._is_to_join(channel)]
+            joined = [channel for channel in unsettled if channel in self._feeds and channel not in self._subscribed]
             left = [channel for channel in unsettled if self._is_to_leave(channel)]
             for channel in left:
                 del self._feeds[channel]
@@ -145,9 +145,6 @@ class EventSubscription:
                 # What is sent on a lost connection makes another, which nothing is read from.
                 if channels and connection.is_connected:
                     await connection.send_command(command, *channels, check_health=False)
-
-    def _is_to_join(self, channel: str) -> bool:
-        return channel in self._feeds and channel not in self._subscribed
 
     def _is_to_leave(self, channel: str) -> bool:
         """Not before it was confirmed: a confirmation on its way would be taken for that of the next subscription."""

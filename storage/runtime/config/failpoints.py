@@ -19,7 +19,7 @@ from storage.runtime.config.settings import SettingsError
 
 FailpointName = Literal[
     "submit.after_put",  # the text lies in the store, no job knows it
-    "submit.before_tickets",  # the job is durable, no worker was told
+    "submit.before_tickets",  # the job is durable, no ticket was sent
     "claim.after",  # the lease is taken, nothing is done
     "plan.after_put",  # the plan lies in the store, the job does not know it
     "plan.before_tickets",

@@ -78,7 +78,7 @@ class AddressRules:
 
 
 def is_public(address: Address) -> bool:
-    """Whether anybody on the internet could dial it. IPv4 addresses written as IPv6 are to be unwrapped before."""
+    """Whether it is reachable from the internet. IPv4 addresses written as IPv6 are to be unwrapped before."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in BLOCKED_IPV4)
     return address in PUBLIC_IPV6 and not any(address in network for network in BLOCKED_IPV6)

@@ -34,13 +34,10 @@ class UrlRules:
         """What a URL may begin with before it is known where it leads."""
         return self.schemes | {"http", "https"} if self.addresses.allowed else self.schemes
 
-    def are_for_public(self, scheme: str, port: int) -> bool:
-        return scheme in self.schemes and port in self.ports
-
     def require_reach(self, url: httpx.URL, addresses: Sequence[Address]) -> None:
         """Raises `UrlRefused` for what is good enough for one's own network only."""
         port = target_of(url)[1]
-        if self.are_for_public(url.scheme, port) or all(map(self.addresses.is_allowed, addresses)):
+        if (url.scheme in self.schemes and port in self.ports) or all(map(self.addresses.is_allowed, addresses)):
             return
         if url.scheme not in self.schemes:
             raise UrlRefused(f"a URL begins with {' or '.join(sorted(self.schemes))}, not {url.scheme!r}")

@@ -75,7 +75,7 @@ def _line(span: ReadableSpan) -> str:
 
 
 def _context(parent: str) -> Context | None:
-    """None: within what is open here. What is no traceparent begins a trace of its own."""
+    """None: within what is open here. Anything but a traceparent begins a new trace."""
     if not parent or trace.get_current_span().get_span_context().is_valid:
         return None
     return _PROPAGATOR.extract({"traceparent": parent})

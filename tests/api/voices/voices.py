@@ -81,8 +81,8 @@ def build_all(api: ServedApi, card: ModelCard = BASE) -> int:
         assert isinstance(spec, VoiceCacheSpec)
         voices = references(api, item)
         store = VoiceStore(api.redis)
-        ask = store.rebuild_caches if spec.rebuild else store.request_caches
-        ask(item.lease.tenant, item.lease.job, [request_of(voice, card) for voice in voices])
+        wanted = [request_of(voice, card) for voice in voices]
+        store.request_caches(item.lease.tenant, item.lease.job, wanted, rebuild=spec.rebuild)
         api.jobs.commit_plan(item.lease, PlanResult(item.input_key, len(voices), 1_000))
     while item := api.jobs.claim(speech_queue(card.name), WORKER, LEASE_S).item:
         voice = references(api, item)[int(item.lease.item)]

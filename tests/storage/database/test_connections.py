@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from storage.database.connections import connect_redis, connect_redis_async
 from storage.database.embedded_valkey import EmbeddedRedis
+from storage.errors import StoreUnavailable
 from storage.runtime.config.settings import StorageSettings
 from tests.threads import BoundedExecutor
 
@@ -54,7 +55,7 @@ def test_a_dead_server_is_reported_within_a_second(url: str, monkeypatch: pytest
     pauses_s: list[float] = []
     monkeypatch.setattr("redis.retry.sleep", pauses_s.append)
 
-    with connect_redis(settings_for(url)) as client, pytest.raises(redis.ConnectionError):
+    with connect_redis(settings_for(url)) as client, pytest.raises(StoreUnavailable, match="does not answer"):
         client.get("k")
 
     assert pauses_s
@@ -66,7 +67,7 @@ def test_a_server_that_says_nothing_is_given_up_after_one_time_out(monkeypatch: 
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"redis://127.0.0.1:{mute.getsockname()[1]}/0"
 
-        with connect_redis(settings_for(url)) as client, pytest.raises(redis.TimeoutError):
+        with connect_redis(settings_for(url)) as client, pytest.raises(StoreUnavailable, match="imeout"):
             client.get("k")
 
         assert waiting_connections(mute) == 1

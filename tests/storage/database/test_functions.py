@@ -79,7 +79,7 @@ def test_one_library_serves_every_prefix(redis_client: redis.Redis) -> None:
     assert one.claim(CPU_QUEUE, WORKER, LEASE_S).item is not None
     assert other.get(ALICE, second.id).id == second.id
     assert {key.split(":")[0] for key in redis_client.scan_iter("{one}*")} == {"{one}"}
-    assert not redis_client.exists(RedisKeys("other").job(first.id))
+    assert not redis_client.exists(RedisKeys("other").of("job", first.id))
 
 
 def test_nothing_of_a_call_is_left_in_the_next(redis_client: redis.Redis) -> None:

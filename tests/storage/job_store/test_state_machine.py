@@ -709,7 +709,7 @@ class JobMachine(RuleBasedStateMachine):
             shown = "ready" if job.state is not JobState.PAUSED else "parked"
             hidden = "parked" if shown == "ready" else "ready"
             listed = [item for queue in ALL_QUEUES for item in self._items(shown, queue, job.id)]
-            live = fields_of(self.client, self.keys.live(job.id))
+            live = fields_of(self.client, self.keys.of("live", job.id))
             held = {item: value.split("|")[0] for item, value in live.items() if value not in ("W", "S")}
             waiting = {item for item, value in live.items() if value == "W"}
 
@@ -739,8 +739,8 @@ class JobMachine(RuleBasedStateMachine):
     @invariant()
     def takes_and_edits_are_the_models(self) -> None:
         for job in self.model.jobs.values():
-            takes = fields_of(self.client, self.keys.takes(job.id))
-            edits = fields_of(self.client, self.keys.edits(job.id))
+            takes = fields_of(self.client, self.keys.of("takes", job.id))
+            edits = fields_of(self.client, self.keys.of("edits", job.id))
             filed = {f"{item}:{n}": kept for item, kept_of in job.takes.items() for n, kept in kept_of.items()}
 
             assert {at: int(line[1:].split(":")[0]) for at, line in takes.items() if ":" in at} == {
@@ -806,7 +806,7 @@ class JobMachine(RuleBasedStateMachine):
     # Helpers
 
     def _awake(self) -> dict[WorkQueue, dict[str, str]]:
-        return {queue: fields_of(self.client, self.keys.awake(queue)) for queue in QUEUES}
+        return {queue: fields_of(self.client, self.keys.of("awake", queue)) for queue in QUEUES}
 
     def _tickets(self, job: ModelJob, awake: dict[WorkQueue, dict[str, str]]) -> Tickets:
         """For all that is ready of the job, which was not before. awake: before that."""
@@ -841,7 +841,7 @@ class JobMachine(RuleBasedStateMachine):
         return self.store.get(job.tenant, job.id)
 
     def _items(self, family: str, queue: WorkQueue, job: JobId) -> list[str]:
-        key = self.keys.ready(queue, job) if family == "ready" else self.keys.parked(queue, job)
+        key = self.keys.of("ready", queue, job) if family == "ready" else self.keys.of("parked", queue, job)
         return items_of(self.client, key)
 
     def _refused(self, lease: Lease, call: Callable[[], object]) -> bool:

@@ -9,6 +9,7 @@ from redis.retry import Retry
 
 from rhapsode.contract.jobs.states import JobPhase, JobState
 from storage.database.functions import Functions
+from storage.database.redis_errors import StateRedis
 from storage.errors import (
     AuditOvertaken,
     BacklogFull,
@@ -707,7 +708,7 @@ def test_a_redis_that_is_full_is_unavailable(redis_client: redis.Redis, store: J
 
 
 def test_a_redis_that_is_gone_is_unavailable() -> None:
-    with redis.Redis(host="127.0.0.1", port=1, decode_responses=True, retry=Retry(NoBackoff(), 0)) as unreachable:
+    with StateRedis(host="127.0.0.1", port=1, decode_responses=True, retry=Retry(NoBackoff(), 0)) as unreachable:
         store = JobStore(unreachable)
 
         with pytest.raises(StoreUnavailable):

@@ -11,6 +11,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from rhapsode.contract.jobs.input import MAX_SEGMENT_CHARS
+from storage.database.redis_errors import StateRedis
 from storage.errors import StoreUnavailable
 from storage.queue.model_registry import AWAY_MS, ModelCard, ModelRegistry, served_models
 
@@ -99,6 +100,6 @@ def test_an_unknown_model_is_none(redis_client: redis.Redis) -> None:
 
 
 def test_a_dead_server_is_an_unavailable_store() -> None:
-    nowhere = redis.Redis(unix_socket_path="/nowhere/v.sock", retry=Retry(NoBackoff(), 0))
+    nowhere = StateRedis(unix_socket_path="/nowhere/v.sock", retry=Retry(NoBackoff(), 0))
     with nowhere as client, pytest.raises(StoreUnavailable):
         ModelRegistry(client).list()

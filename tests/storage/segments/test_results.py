@@ -187,14 +187,14 @@ def test_a_segment_is_found_by_its_content_and_only_by_its_owner(store: JobStore
     assert (found.job, found.result.index, found.result.sha256) == (job.id, 0, report().sha256)
     assert index.find(BOB, CONTENT.id) is None
     assert index.find(ALICE, replace(CONTENT, text="Other.").id) is None
-    ttl = redis_client.ttl(RedisKeys("rhapsode").reuse(ALICE, CONTENT.id))
+    ttl = redis_client.ttl(RedisKeys("rhapsode").of("reuse", ALICE, CONTENT.id))
     assert 0 < ttl <= job.retention_s
 
 
 def test_a_hint_to_a_job_that_is_gone_or_changed_leads_nowhere(store: JobStore, redis_client: redis.Redis) -> None:
     job = start_job(store, 1)
     store.commit_segment(claim(store, GPU_QUEUE).lease, replace(report(), reuse_id=CONTENT.id))
-    results = RedisKeys("rhapsode").results(job.id)
+    results = RedisKeys("rhapsode").of("results", job.id)
 
     redis_client.hset(results, "0", f"D999:{encode_report(report('edited'))}")
     changed = ReuseIndex(redis_client).find(ALICE, CONTENT.id)

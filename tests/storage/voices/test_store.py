@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
-from storage.database.voice_keys import VoiceKeys
+from storage.database.keys import VoiceKeys
 from storage.errors import (
     BuildRefused,
     QuotaExceeded,
@@ -85,7 +85,7 @@ def test_a_voice_that_rests_on_consents_of_a_release_before_stays_usable(
 ) -> None:
     record = store.create(new_voice())
     written = {"statement": statement, "actor": "alice", "at_ms": 1_800_000_000_000, "ids": ["con_1", "con_2"]}
-    key = VoiceKeys("rhapsode").voice(record.id)
+    key = VoiceKeys("rhapsode").of("voice", record.id)
     redis_client.hset(key, mapping={"consent": json.dumps(written), "cites": "con_1 con_2"})
 
     assert store.get(ALICE, record.id).consent == replace(CONSENT, statement=shown, actor="alice")

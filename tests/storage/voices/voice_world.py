@@ -14,8 +14,7 @@ import redis
 
 from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
-from storage.database.keys import RedisKeys
-from storage.database.voice_keys import VoiceKeys
+from storage.database.keys import RedisKeys, VoiceKeys
 from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken
 from storage.ids import ContentKey, JobId, TenantId, VoiceId, new_job_id, new_voice_id
 from storage.jobs.record import JobError
@@ -139,7 +138,7 @@ class VoiceWorld:
         return self._checked(seen, job, self.store.request_caches(ALICE, job, [request_for(seen)])[0])
 
     def rebuild(self, seen: VoiceRecord, job: JobId) -> RequestOutcome:
-        return self._checked(seen, job, self.store.rebuild_caches(ALICE, job, [request_for(seen)])[0])
+        return self._checked(seen, job, self.store.request_caches(ALICE, job, [request_for(seen)], rebuild=True)[0])
 
     def _checked(self, seen: VoiceRecord, job: JobId, outcome: RequestOutcome) -> RequestOutcome:
         if not self.is_under_way(job):
@@ -156,15 +155,15 @@ class VoiceWorld:
 
     def start_job(self) -> JobId:
         job = new_job_id()
-        self.client.hset(self.job_keys.job(job), "state", "running")
+        self.client.hset(self.job_keys.of("job", job), "state", "running")
         self.jobs.append(job)
         return job
 
     def end_job(self, job: JobId) -> None:
-        self.client.hset(self.job_keys.job(job), "state", "cancelled")
+        self.client.hset(self.job_keys.of("job", job), "state", "cancelled")
 
     def is_under_way(self, job: JobId) -> bool:
-        return self.client.hget(self.job_keys.job(job), "state") == "running"
+        return self.client.hget(self.job_keys.of("job", job), "state") == "running"
 
     def lease(self, job: JobId) -> Lease:
         self.fence += 1
@@ -178,7 +177,7 @@ class VoiceWorld:
     def give_up(self, lease: Lease) -> None:
         """The item is out of attempts."""
         self.lose(lease)
-        self.client.hset(self.job_keys.results(lease.job), lease.item, f"X{lease.fence}")
+        self.client.hset(self.job_keys.of("results", lease.job), lease.item, f"X{lease.fence}")
 
     def is_live(self, lease: Lease) -> bool:
         return self.client.zscore(self.job_keys.single("leases"), lease_name(lease)) is not None
@@ -226,8 +225,8 @@ class VoiceWorld:
 
     def sweep(self) -> None:
         """Delete what has been discarded, whether or not its time has come."""
-        if garbage := members_of(self.client, self.keys.garbage):
-            self.client.zadd(self.keys.garbage, dict.fromkeys(garbage, 0))
+        if garbage := members_of(self.client, self.keys.single("garbage")):
+            self.client.zadd(self.keys.single("garbage"), dict.fromkeys(garbage, 0))
         due = self.store.discarded()
         for key in due.values():
             self.objects.pop(key, None)
@@ -240,11 +239,11 @@ class VoiceWorld:
         for voice in self.deleted:
             with pytest.raises(VoiceGone):
                 self.store.get(ALICE, voice)
-            assert not self.client.exists(self.keys.caches(voice))
+            assert not self.client.exists(self.keys.of("caches", voice))
         for voice, expected in self.voices.items():
             assert self.store.get(ALICE, voice) == expected
             assert expected.source.key in self.objects
-        names = self.client.hgetall(self.keys.names(ALICE))
+        names = self.client.hgetall(self.keys.of("names", ALICE))
         assert names == {name_key(record.name): record.id for record in self.voices.values()}
         page = self.store.list_caches(ALICE, lambda _: True, None, 100)
         for cache in page.caches:
@@ -255,7 +254,7 @@ class VoiceWorld:
         self._check_builds({cache.content for cache in page.caches})
 
     def _check_builds(self, listed: set[ContentKey]) -> None:
-        root = self.keys.build(ContentKey(""))
+        root = self.keys.of("build", ContentKey(""))
         built = {key.removeprefix(root) for key in self.client.scan_iter(f"{root}*")}
         assert built == listed
 

@@ -191,7 +191,7 @@ def test_a_delivery_without_another_attempt_has_failed_and_can_be_sent_again(wor
     assert world.succeed(world.take()) is DeliveryState.DELIVERED
     (record,) = world.store.job_deliveries(ALICE, job)
     assert (record.state, record.attempts) == (DeliveryState.DELIVERED, 2)
-    assert [attempt.status for attempt in world.store.attempts(record.id)] == [500, 200]
+    assert [attempt.status for attempt in world.store.delivery_with_attempts(ALICE, record.id)[1]] == [500, 200]
 
 
 def test_one_that_waits_can_be_sent_now_and_one_under_way_cannot(world: WebhookWorld) -> None:
@@ -215,7 +215,7 @@ def test_a_verdict_that_is_said_twice_counts_once(world: WebhookWorld) -> None:
     assert world.succeed(claimed) is DeliveryState.DELIVERED
     assert world.succeed(claimed) is DeliveryState.DELIVERED
 
-    assert len(world.store.attempts(claimed.record.id)) == 1
+    assert len(world.store.delivery_with_attempts(ALICE, claimed.record.id)[1]) == 1
 
 
 def test_an_attempt_whose_worker_fell_silent_is_made_again_and_its_late_verdict_refused(world: WebhookWorld) -> None:

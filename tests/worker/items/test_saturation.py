@@ -69,6 +69,6 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(
 
 def num_open(client: redis.Redis, keys: RedisKeys, job: JobId) -> int:
     """Ready, under lease or waiting, at one moment: two reads would miss what ends and opens between them."""
-    fields = cast("list[str | None]", client.hmget(keys.job(job), ["next", "done", "failed"]))
+    fields = cast("list[str | None]", client.hmget(keys.of("job", job), ["next", "done", "failed"]))
     opened, done, failed = (int(value or 0) for value in fields)
     return opened - done - failed

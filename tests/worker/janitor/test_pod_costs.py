@@ -136,7 +136,7 @@ def test_what_a_server_refused_is_told_again(
     costs.tell_pod_costs()
 
     assert cluster.patched == [("gpu-busy", "3")]
-    assert [record.message for record in caplog.records] == ["pods are not told what they cost"]
+    assert [record.message for record in caplog.records] == ["the deletion cost of a pod was not written"]
 
 
 def test_a_process_outside_kubernetes_is_told_so(tmp_path: Path) -> None:

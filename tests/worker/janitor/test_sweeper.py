@@ -34,7 +34,6 @@ from worker.janitor.fleet import FleetRecorder
 from worker.janitor.orphans import ORPHAN_AGE_S
 from worker.janitor.periodic_jobs import Chore, run_chores
 from worker.janitor.sweeper import Janitor, Leadership, chores_of, removals_of
-from worker.janitor.uploads import UploadJanitor
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
 from worker.process.state_watch import StateWatch
@@ -59,11 +58,6 @@ def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
 def state(studio: Studio, redis_client: redis.Redis) -> StateWatch:
     guard = StateGuard(redis_client, studio.artifacts, "rhapsode")
     return StateWatch(guard, Reconciler(redis_client, studio.artifacts), studio.services.tickets)
-
-
-@pytest.fixture
-def files(studio: Studio, redis_client: redis.Redis) -> UploadJanitor:
-    return UploadJanitor(studio.artifacts)
 
 
 @pytest.fixture
@@ -251,7 +245,6 @@ def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
     janitor: Janitor,
     state: StateWatch,
     voices: VoiceJanitor,
-    files: UploadJanitor,
     hooks: HookJanitor,
     fleet: FleetRecorder,
 ) -> None:
@@ -264,7 +257,7 @@ def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
         raise StoreUnavailable("at last")
 
     leadership = Leadership(lambda: True, janitor)
-    removals = (Chore(1.0, removes_nothing), *removals_of(janitor, voices, files))
+    removals = (Chore(1.0, removes_nothing), *removals_of(janitor, voices))
     rounds = ((removals, leadership.is_held), (chores_of(janitor, state, hooks, fleet), leadership.renew))
     threads = [threading.Thread(target=run_chores, args=(*chores, stop)) for chores in rounds]
     for thread in threads:

@@ -282,4 +282,4 @@ def test_the_janitor_ends_soon_also_while_redis_says_nothing(system: System) -> 
             janitor.send_signal(signal.SIGTERM)
 
             assert janitor.wait(120) == 0
-    assert "left without a goodbye" in system.log("janitor.log")
+    assert "ended before all chores had stopped" in system.log("janitor.log")

@@ -13,8 +13,7 @@ from ipaddress import ip_network
 
 import redis
 
-from storage.database.keys import RedisKeys
-from storage.database.webhook_keys import WebhookKeys
+from storage.database.keys import WebhookKeys
 from storage.ids import JobId, TenantId, new_endpoint_id
 from storage.runtime.egress.client import AttemptTimes
 from storage.runtime.egress.connecting import Resolver, system_resolver
@@ -106,7 +105,7 @@ class HookWorld(WebhookWorld):
 
     def num_claimed(self) -> int:
         """Since the beginning."""
-        return int(str(self.client.get(f"{WebhookKeys(RedisKeys('rhapsode')).root}:fence") or 0))
+        return int(str(self.client.get(f"{WebhookKeys('rhapsode').root}:fence") or 0))
 
     def receiver(
         self, url: str, events: tuple[str, ...] = ("job.cancelled",), tenant: TenantId = ALICE

@@ -105,7 +105,7 @@ def test_a_connection_that_was_given_up_is_no_failed_attempt(world: HookWorld) -
                 loop.serve()
                 eventually(lambda: all_delivered(world, jobs))
 
-    (attempt,) = world.store.attempts(world.delivery(jobs[1]).id)
+    (attempt,) = world.store.delivery_with_attempts(ALICE, world.delivery(jobs[1]).id)[1]
     assert (attempt.status, attempt.reason) == (204, "")
     assert server.requests == [2, 1]
 

@@ -135,8 +135,13 @@ def test_row_18_attempts_follow_the_schedule_with_one_id_and_the_same_bytes(worl
     assert {request.headers["webhook-id"] for request in requests} == {record.id}
     assert len({request.body for request in requests}) == 1
     assert record.state is DeliveryState.DELIVERED
-    assert [attempt.status for attempt in world.store.attempts(record.id)] == [500, 500, 500, 204]
-    assert world.store.attempts(record.id)[0].excerpt == "out of order"
+    assert [attempt.status for attempt in world.store.delivery_with_attempts(ALICE, record.id)[1]] == [
+        500,
+        500,
+        500,
+        204,
+    ]
+    assert world.store.delivery_with_attempts(ALICE, record.id)[1][0].excerpt == "out of order"
 
 
 def test_after_the_last_attempt_it_has_failed_and_can_be_sent_again(world: HookWorld) -> None:
@@ -176,7 +181,7 @@ def test_row_20_a_receiver_that_hangs_costs_the_attempts_time_and_a_few_bytes(wo
 
         world.deliverer(times=QUICK).deliver_one()
     record = world.delivery(job)
-    (attempt,) = world.store.attempts(record.id)
+    (attempt,) = world.store.delivery_with_attempts(ALICE, record.id)[1]
     assert record.state is DeliveryState.PENDING
     if where == "in an endless body of much":
         assert (attempt.reason, attempt.status, attempt.excerpt) == ("status", 500, "x" * 1_000)
@@ -320,7 +325,7 @@ def test_row_22_a_name_that_turns_private_is_blocked_and_asked_for_once_an_attem
             world.clock.advance(7)
 
         assert trap.connections == 0
-    reasons = [attempt.reason for attempt in world.store.attempts(world.delivery(job).id)]
+    reasons = [attempt.reason for attempt in world.store.delivery_with_attempts(ALICE, world.delivery(job).id)[1]]
     assert reasons == ["blocked_address", "blocked_address"]
 
 

@@ -1,4 +1,4 @@
-"""Draft a plan in a process of its own: what reads strangers' texts gets bounded memory and time, and no doors."""
+"""Draft a plan in a separate process, with bounded memory and time and without a network."""
 
 from __future__ import annotations
 

@@ -24,4 +24,4 @@ def belong_to(worker: int) -> None:
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != worker:
-        sys.exit("the worker is gone")  # it ended before the kernel was told
+        sys.exit("the worker is gone")  # it ended before `prctl` was called

@@ -196,7 +196,7 @@ def load_networks(folder: Path) -> EnglishSounds:
 def character_times(pcm: NDArray[np.int16], sample_rate_hz: int, words: Sequence[str]) -> list[list[float]]:
     """For each word when each of its characters begins, and at last when it ends, in seconds."""
     clock = np.concatenate(([0.0], np.cumsum(_sounding(pcm, sample_rate_hz))))
-    weights = [_weight(word) for word in words]
+    weights = [speech_units(word) + _OF_A_WORD for word in words]
     times: list[list[float]] = []
     said = 0.0
     for word, weight in zip(words, weights, strict=True):
@@ -209,11 +209,6 @@ def character_times(pcm: NDArray[np.int16], sample_rate_hz: int, words: Sequence
         hops = np.concatenate([begins + places[:-1] - clock[begins], ends + places[-1:] - clock[ends]])
         times.append(np.maximum.accumulate(hops * HOP_S).tolist())
     return times
-
-
-def _weight(word: str) -> float:
-    """How long it takes, in letters; a word more takes a little more."""
-    return speech_units(word) + _OF_A_WORD
 
 
 def _sounding(pcm: NDArray[np.int16], sample_rate_hz: int) -> NDArray[np.float64]:

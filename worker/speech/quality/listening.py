@@ -171,8 +171,5 @@ def _word_weight(wanted: str, heard: str) -> float:
         # A letter alone stands for a small word that sounds as it does: "you", "are".
         return _SMALL if wanted in _SMALL_WORDS or len(wanted) == 1 else ENOUGH
     is_short = len(wanted) < _LEAST_LETTERS and wanted not in _NEGATIONS
-    return 0.0 if is_short or _is_alike(wanted, heard) else ENOUGH
-
-
-def _is_alike(wanted: str, heard: str) -> bool:
-    return SequenceMatcher(None, wanted, heard, autojunk=False).ratio() > _MOST_ALIKE
+    is_alike = SequenceMatcher(None, wanted, heard, autojunk=False).ratio() > _MOST_ALIKE
+    return 0.0 if is_short or is_alike else ENOUGH

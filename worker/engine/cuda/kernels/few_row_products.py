@@ -73,7 +73,8 @@ def _launch(
         outputs=outputs,
         lanes=_LANES,
         overlap=overlap,
-        num_warps=_num_warps(chunks),
+        # Several wide rows do not fit into the registers of four warps.
+        num_warps=_NUM_WARPS if chunks <= _CHUNKS_OF_FOUR_WARPS else 2 * _NUM_WARPS,
         launch_pdl=overlap,
     )
 
@@ -84,11 +85,6 @@ def _tile(width: int, num_outputs: int, tiles: int) -> tuple[int, int]:
     outputs = max(_NUM_WARPS, _WEIGHTS_AT_ONCE // (chunks * _LANES * tiles))
     # Small models: no program without work.
     return chunks, min(outputs, max(_NUM_WARPS, triton.next_power_of_2(num_outputs)))
-
-
-def _num_warps(chunks: int) -> int:
-    """Wide rows of several would not fit into the registers of four warps."""
-    return _NUM_WARPS if chunks <= _CHUNKS_OF_FOUR_WARPS else 2 * _NUM_WARPS
 
 
 @triton.jit

@@ -137,7 +137,8 @@ def causal_conv(
 
 
 def _tile_for(num_rows: int, num_inputs: int, num_outputs: int) -> _Tile:
-    inputs = _tile_inputs(num_inputs)
+    # 32 with a masked rest if neither divides the inputs.
+    inputs = 64 if num_inputs % 64 == 0 else 32
     if num_rows <= 16:
         return _Tile(16, 32, inputs, warps=4, stages=5)
     if num_rows <= 256:
@@ -149,11 +150,6 @@ def _tile_for(num_rows: int, num_inputs: int, num_outputs: int) -> _Tile:
     if num_outputs > 64 and num_outputs <= 128:
         return _Tile(128, 128, inputs, warps=8, stages=4)
     return _Tile(128, 64, inputs, warps=4, stages=4)
-
-
-def _tile_inputs(num_inputs: int) -> int:
-    """The largest of 64 and 32 that divides the inputs; 32 with a masked rest if neither does."""
-    return 64 if num_inputs % 64 == 0 else 32
 
 
 @triton.jit
