@@ -18,8 +18,7 @@ SLOWEST, FASTEST = 0.5, 2.0
 """What `SpeechRequest.speed` may be, and the model's own speed; beyond these it mumbles."""
 
 USUAL_SPEED = 0.8
-"""The model's own speed at which a request's 1.0 is spoken. At its own 1.0 it hurries: 184, 206, 169 and 198 words a
-minute with pauses, by af_heart, af_nova, am_michael and bf_emma, in 659 words of a novel."""
+"""The model's own speed at which a request's 1.0 is spoken. The demo then has 163 words a minute, pauses included."""
 
 _NO_SOUND = frozenset(' ;:,.!?—…"()“”ˈˌː')
 
