@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from generators.files import Files
+from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import JobField
 from rhapsode.cli.narrate.audio_options import LEVELLED
 from rhapsode.cli.narrate.narrate import narrate
@@ -55,7 +56,7 @@ def usual_request() -> Files:
 
 def _flags() -> Iterator[tuple[str, str]]:
     """Not those that the command makes something else of."""
-    for name, hint in get_type_hints(narrate, include_extras=True).items():
+    for name, hint in get_type_hints(grouped(narrate), include_extras=True).items():
         for field in get_args(hint):
             if isinstance(field, JobField) and not field.is_by_hand:
                 yield field.path, f"--{name.replace('_', '-')}"

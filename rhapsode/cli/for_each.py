@@ -1,4 +1,4 @@
-"""The same for each of several things: what fails for one is said, and the others are done all the same."""
+"""The same action for each of several names. It reports a failure and continues with the next name."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
 
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """What became of one of them: in a word behind its name, and as a JSON object."""
+    """The result for one name: a word, and a JSON object."""
 
     word: str
     document: str
@@ -32,26 +30,27 @@ def became(job: Job) -> Handled:
     return Handled(str(job.state), job.model_dump_json())
 
 
-def deleted(name: str) -> Handled:
-    return Handled("deleted", json.dumps({"id": name, "deleted": True}))
-
-
-def for_each(
-    names: Iterable[str],
-    do: Callable[[Rhapsode, str], Handled],
-    server: str | None,
-    data_dir: Path | None,
-    *,
-    as_json: bool,
+def delete_each(
+    common: CommonOptions, names: Iterable[str], method: Callable[[Rhapsode], Callable[[str], object]]
 ) -> None:
-    """A line for each: what `do` returns, or on standard error what is wrong with this one; then the status is 1.
+    """Call the client's method with each name."""
 
-    A server that cannot be reached, or that refuses the caller, ends it at once.
+    def delete(client: Rhapsode, name: str) -> Handled:
+        method(client)(name)
+        return Handled("deleted", json.dumps({"id": name, "deleted": True}))
+
+    for_each(common, names, delete)
+
+
+def for_each(common: CommonOptions, names: Iterable[str], do: Callable[[Rhapsode, str], Handled]) -> None:
+    """Print a line for each result of `do`, and each failure on standard error. After a failure the status is 1.
+
+    It stops at once if the server cannot be reached, or refuses the caller.
     """
     from rhapsode.errors import BuiltInVoice, Conflict, Gone, InvalidRequest, NotFound
 
     num_failed = 0
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         for name in names:
             try:
                 done = do(client, name)
@@ -59,6 +58,6 @@ def for_each(
                 num_failed += 1
                 echo(f"rhapsode: {name}: {' '.join(str(error).split())}", err=True)
             else:
-                echo(done.document if as_json else f"{name} {done.word}")
+                echo(done.document if common.as_json else f"{name} {done.word}")
     if num_failed:
         raise typer.Exit(FAILED)

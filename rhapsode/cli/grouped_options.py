@@ -1,7 +1,7 @@
-"""Options of a command in groups: a parameter whose type is a dataclass stands for one option for each of its fields.
+"""Options of a command in groups: a parameter whose type is a dataclass becomes one option for each field.
 
-The command line looks as if the fields were parameters of the command, in their order; the command gets the groups.
-`--help` shows a few options; `--help-all` shows all, with a heading for each group: the first line of the dataclass.
+Options of the server (`AddressOptions`) come last. For commands with many options, `--help` shows a few, and
+`--help-all` shows all. Each group has a heading: the first line of the dataclass.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from rhapsode.cli.clients import AddressOptions
 from rhapsode.cli.help_texts import PlainCommand
 from rhapsode.cli.visible import echo
 
@@ -33,14 +34,16 @@ HelpAllOption = Annotated[
 ]
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer is to see it."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters = inspect.signature(command).parameters.values()
+def grouped(command: Callable[..., None], *, has_help_all: bool = False) -> Callable[..., None]:
+    """The command with one parameter for each option, which typer reads."""
     groups = _groups(command)
+    if not groups:
+        return command
+    hints = get_type_hints(command, include_extras=True)
+    parameters = sorted(inspect.signature(command).parameters.values(), key=lambda each: _is_last(hints[each.name]))
 
     @functools.wraps(command)
-    def called(*, help_all: bool, **given: Any) -> None:  # noqa: ANN401 - what typer has parsed, as the types say
+    def called(*, help_all: bool = False, **given: Any) -> None:  # noqa: ANN401 - values that typer has parsed
         made = {
             name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
@@ -48,19 +51,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, **made)
 
     flat = [each for parameter in parameters for each in _flattened(parameter, hints[parameter.name])]
-    flat.append(inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAllOption))
-    # What typer reads: the signature for names and defaults, the annotations for types and help.
+    if has_help_all:
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        flat.append(inspect.Parameter("help_all", keyword, default=False, annotation=HelpAllOption))
+    # Typer reads names and defaults from the signature, types and help from the annotations.
     called.__signature__ = inspect.Signature(flat)  # pyright: ignore[reportAttributeAccessIssue]
     called.__annotations__ = {each.name: each.annotation for each in flat}
     return called
 
 
-def with_headings(called: Callable[..., None], common: Sequence[str]) -> type[PlainCommand]:
-    """The class of a `grouped` command. common: the parameters that `--help` shows, in this order."""
+def with_headings(command: Callable[..., None], common: Sequence[str]) -> type[PlainCommand]:
+    """The class of a command with groups. common: the parameters that `--help` shows, in this order."""
     headings = {
-        field.name: _heading(group)
-        for group in _groups(inspect.unwrap(called)).values()
-        for field in dataclasses.fields(group)
+        field.name: _heading(group) for group in _groups(command).values() for field in dataclasses.fields(group)
     }
 
     class Command(PlainCommand):
@@ -78,11 +81,15 @@ def with_headings(called: Callable[..., None], common: Sequence[str]) -> type[Pl
 
 
 def _groups(command: Callable[..., None]) -> dict[str, type]:
-    """The parameters that stand for several options."""
+    """The parameters that are groups."""
     hints = get_type_hints(command, include_extras=True)
     return {
         name: hints[name] for name in inspect.signature(command).parameters if dataclasses.is_dataclass(hints[name])
     }
+
+
+def _is_last(hint: Any) -> bool:  # noqa: ANN401
+    return isinstance(hint, type) and issubclass(hint, AddressOptions)
 
 
 def _heading(group: type) -> str:

@@ -1,7 +1,4 @@
-"""From options of a command to fields of a request: which each is, and what the contract says of all of them.
-
-The contract itself is asked, so that what the API would refuse is refused before a command starts a whole system.
-"""
+"""Options of a command as fields of a request, checked by the contract before a command starts a server."""
 
 from __future__ import annotations
 
@@ -22,16 +19,15 @@ if TYPE_CHECKING:
     from rhapsode.client.request_options import JobOptions
 
 OUT_OF_RANGE = {"finite_number", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"}
-"""pydantic's types of errors that `JobField.wanted` says better."""
+"""Errors of pydantic that `JobField.wanted` describes better."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobField:
-    """What an option is in a job, beside typer's own words in its annotation.
+    """The field of an option, in its annotation.
 
-    path: its names, `sampling.top_k`. is_time: a time in this machine's zone, unless it has one. is_by_hand: the
-    command says it itself, and an error names the option. wanted: what a value has to
-    be, "between 1 and 1000".
+    path: for instance `sampling.top_k`. is_time: a time, by default in this machine's zone. is_by_hand: the command
+    fills the field, and an error names the option. wanted: the valid values, "between 1 and 1000".
     """
 
     path: str
@@ -40,13 +36,8 @@ class JobField:
     wanted: str = ""
 
 
-def told(group: object) -> JobOptions:
-    """Of a group of options of a job, a dataclass, those that were given. Raises `Misuse` for what is no time."""
-    return cast("JobOptions", said(group))
-
-
-def said(group: object) -> dict[str, Any]:
-    """As `told`, of any request."""
+def given_fields(group: object) -> JobOptions:
+    """The request's fields that a group of options gives. Raises `Misuse` for an invalid time."""
     options: dict[str, Any] = {}
     for option, field, value in _given(group):
         if not field.is_by_hand:
@@ -55,19 +46,19 @@ def said(group: object) -> dict[str, Any]:
             for step in inside:
                 place = place.setdefault(step, {})
             place[name] = read_time(option, value) if field.is_time else value
-    return options
+    return cast("JobOptions", options)
 
 
 def check_job(options: JobOptions, groups: Iterable[object]) -> None:
-    """As `check`, of a job. Its input is looked at elsewhere."""
+    """Like `check`, for a job without its input."""
     from rhapsode.client.jobs.submission import submission_body
     from rhapsode.contract.jobs.request import JobRequest
 
-    check(JobRequest, submission_body("The options alone are looked at.", options), groups)
+    check(JobRequest, submission_body("Only the options are checked.", options), groups)
 
 
 def check(body: type[BaseModel], content: Mapping[str, object], groups: Iterable[object]) -> None:
-    """Raises `Misuse` for what no server would take, under the name of the option that said it."""
+    """Raises `Misuse` for invalid content. It names the option."""
     from pydantic import ValidationError
 
     try:

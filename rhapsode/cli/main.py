@@ -1,7 +1,6 @@
-"""The command line. Commands import what they need when they run, so that `rhapsode --help` is immediate; and of all
-commands only the one that is asked for is loaded, so that `rhapsode say` is heard soon.
+"""The command line. It loads only the command that it runs, and a command imports its parts when it runs.
 
-What was typed wrongly is said in one line, like everything else that goes wrong.
+So `rhapsode --help` and `rhapsode say` start fast. Every error is one line.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import Annotated, Any, NoReturn, cast
 import typer
 
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
-from rhapsode.cli.grouped_options import with_headings
+from rhapsode.cli.grouped_options import grouped, with_headings
 from rhapsode.cli.help_texts import PlainCommand, PlainGroup
 from rhapsode.cli.visible import echo
 
-# Typer shows no other way to it, and the module it lies in depends on Typer's version.
+# Typer does not export it, and its module depends on Typer's version.
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 
 MOST_COLUMNS = 120
@@ -113,7 +112,7 @@ COMMON = {
         *("seconds", "quality", "quick", "compare", "help_all"),
     ),
 }
-"""What `--help` shows of commands whose options are `grouped`. `--help-all` shows the rest."""
+"""The options that `--help` shows. `--help-all` shows the rest."""
 
 
 def command_line(names: Collection[str] = COMMANDS) -> typer.Typer:
@@ -141,10 +140,12 @@ def _add(app: typer.Typer, name: str) -> None:
     if isinstance(command, typer.Typer):
         for each in command.registered_commands:
             each.cls = PlainCommand
+            each.callback = each.callback and grouped(each.callback)
         app.add_typer(command, name=name, cls=PlainGroup, rich_help_panel=group)
         return
-    cls = with_headings(command, COMMON[name]) if name in COMMON else PlainCommand
-    app.command(name=name, cls=cls, rich_help_panel=group)(command)
+    has_more = name in COMMON
+    cls = with_headings(command, COMMON[name]) if has_more else PlainCommand
+    app.command(name=name, cls=cls, rich_help_panel=group)(grouped(command, has_help_all=has_more))
 
 
 def main() -> None:

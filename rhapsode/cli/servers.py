@@ -1,4 +1,4 @@
-"""Which server a command talks to: the one it was told, the one that runs here, or one of its own."""
+"""The server that a command uses: the given one, the one on this machine, or a new one for this command."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.options import choose_data_dir
 from rhapsode.client.connection import PROXY_FREE, Connection
 from rhapsode.client.encryption import EncryptionWhenNeeded
 from rhapsode.client.retries import Attempts, RetryPolicy
@@ -24,47 +25,47 @@ from rhapsode.stack.state_file import StackState, is_used_by_others, read_state,
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rhapsode.cli.clients import AddressOptions
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.stack.options import StackOptions
 
 PATIENT = RetryPolicy(attempts=10)
-"""A server that restarts is back within half a minute; a narration should survive that."""
+"""A server restarts within half a minute. A narration continues after that."""
 
 FIRST_CONTACT = RetryPolicy(attempts=5)
-"""Where nothing ever answered, the address is more likely wrong: three seconds of tries, not half a minute."""
+"""Before the first answer, a wrong address is more likely: try for three seconds."""
 
 APPEARANCE_S = 15.0
-"""Longer than a starting stack takes to end what a killed one had left."""
+"""Longer than a starting stack needs to end the processes of a killed one."""
 
 MODEL_S = 60.0
-"""Longer than a GPU worker takes to come back; after that the server may say itself what it has."""
+"""Longer than a GPU worker needs to restart. After that, the server reports its models."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerChoice:
-    """`server_url` None: whatever runs on the data folder."""
+    """server_url: None for the server on the data folder."""
 
     server_url: str | None
     data_dir: DataDir
 
 
-def choose_target(
-    server: str | None, *, data_dir: DataDir, is_data_dir_given: bool, settings: ClientSettings
-) -> ServerChoice:
-    """What was typed goes before what is in the environment."""
-    return ServerChoice(server or (None if is_data_dir_given else settings.server_url), data_dir)
+def choose_target(to: AddressOptions, settings: ClientSettings) -> ServerChoice:
+    """Options come before the environment."""
+    url = to.server or (None if to.data_dir else settings.server_url)
+    return ServerChoice(url, choose_data_dir(to.data_dir, settings))
 
 
 @contextmanager
 def running_server(target: ServerChoice, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
-    """A client of a server that runs already. Raises `ServerUnreachable` saying how to get one."""
+    """A client of a running server. Raises `ServerUnreachable`, which says how to start one."""
     with running_connection(target, settings, console) as connection, _client(connection) as client:
         yield client
 
 
 @contextmanager
 def running_connection(target: ServerChoice, settings: ClientSettings, console: Console) -> Generator[Connection]:
-    """How to reach a server that runs already. Raises as `running_server` does."""
+    """The connection to a running server. Raises like `running_server`."""
     if target.server_url is not None:
         connection = _connection(target.server_url, settings)
         _await_contact(target.server_url)
@@ -84,7 +85,7 @@ def running_connection(target: ServerChoice, settings: ClientSettings, console: 
 def lasting_server(
     target: ServerChoice, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:
-    """As `running_server`. Raises `Misuse` for options of a stack of this command's own, which would end with it."""
+    """Like `running_server`. Raises `Misuse` for options of a new server, which would end with this command."""
     _refuse_stack_options(target, options)
     with _speaking_server(target, settings, console) as client:
         yield client
@@ -94,9 +95,9 @@ def lasting_server(
 def any_server(
     target: ServerChoice, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:
-    """As `running_server`, or a stack of this command's own, which ends with it.
+    """Like `running_server`, or a new server, which ends with this command.
 
-    Raises `Misuse` for options of such a stack where another serves.
+    Raises `Misuse` for options of a new server if another one runs.
     """
     from rhapsode.cli.local.stack_display import own_stack
 
@@ -108,7 +109,7 @@ def any_server(
         try:
             stack = opened.enter_context(own_stack(options, os.environ, console))
         except DataFolderTaken:
-            # Another command was a moment earlier; it says where its stack is as soon as it listens.
+            # Another command was faster. It publishes its address when it listens.
             if not _appears(target.data_dir):
                 raise
             _refuse_stack_options(target, options)
@@ -142,7 +143,7 @@ def _speaking_server(target: ServerChoice, settings: ClientSettings, console: Co
 
 
 def _refuse_stack_options(target: ServerChoice, options: StackOptions) -> None:
-    """To speak with another model than the one asked for would be worse than not to speak."""
+    """Refuse options that a running server would ignore."""
     choices = {"--slots": options.slots, "--checkpoint": options.checkpoint, "--device": options.devices or None}
     given = [option for option, choice in choices.items() if choice is not None]
     if given:
@@ -151,7 +152,7 @@ def _refuse_stack_options(target: ServerChoice, options: StackOptions) -> None:
 
 
 def _await_contact(url: str) -> None:
-    """Returns with the first answer, whatever it is. Raises `ServerUnreachable`."""
+    """Returns after the first answer of any status. Raises `ServerUnreachable`."""
     attempts = Attempts(FIRST_CONTACT, url)
     with httpx.Client(mounts=PROXY_FREE, verify=EncryptionWhenNeeded()) as client:
         while True:
@@ -177,10 +178,7 @@ def _appears(data_dir: DataDir) -> bool:
 
 
 def _await_start(state: StackState, data_dir: DataDir, console: Console) -> None:
-    """A stack that is still starting is worth waiting for, as long as its supervisor lives.
-
-    One that has come up is not: what it lacks now, it says itself.
-    """
+    """Wait while a stack starts and its supervisor lives."""
     if state.is_ready:
         return
     with _waiting(f"waiting for the server at {state.url} to be ready", console):
@@ -191,7 +189,7 @@ def _await_start(state: StackState, data_dir: DataDir, console: Console) -> None
 
 
 def _await_model(url: str, console: Console) -> None:
-    """A GPU worker that starts again has no model for a while, and a narration would be refused meanwhile."""
+    """A GPU worker that restarts has no model for a while, and the server would refuse a narration."""
     if _has_model(url):
         return
     with _waiting("waiting for the GPU worker to load its model", console):
@@ -209,7 +207,7 @@ def _waiting(sentence: str, console: Console) -> Generator[None]:
 
 
 def _has_model(url: str) -> bool:
-    """Also of an API that is not ready, for instance because the disk is full."""
+    """Asks also an API that is not ready, for instance because the disk is full."""
     from rhapsode.client.readiness import read_readiness
 
     readiness = read_readiness(url)
@@ -220,7 +218,7 @@ def _await_other_users(data_dir: DataDir, console: Console) -> None:
     if not is_used_by_others(data_dir):
         return
     console.print(
-        "another command uses this server; it stays until that one is done (Ctrl-C stops it now)", soft_wrap=True
+        "another command uses this server, which stops after that command (Ctrl-C stops it now)", soft_wrap=True
     )
     while is_used_by_others(data_dir):
         time.sleep(0.2)

@@ -31,11 +31,10 @@ from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.assembly.audio.audio_files import audio_file, scratch_bytes
 from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_cuts
-from worker.assembly.audio.gain import amplified
 from worker.assembly.audio.levels import MeasuredLevel, measure_levels, warnings_of
 from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper
-from worker.assembly.audio.speaker_levels import segment_gain_db, speaker_levels
+from worker.assembly.audio.speaker_levels import amplified, segment_gain_db, speaker_levels
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.earlier import CODES_NAME, MANIFEST_NAME, Earlier, earlier_assembly
 from worker.assembly.fan_out import fan_out

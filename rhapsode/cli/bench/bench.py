@@ -12,10 +12,8 @@ from rhapsode.cli.bench.engine import EngineOptions, bench_engine
 from rhapsode.cli.bench.options import SharedOptions
 from rhapsode.cli.bench.server import ServerOptions, bench_server, show_comparison
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.grouped_options import grouped
 
 
-@grouped
 def bench(
     shared: SharedOptions,
     engine: EngineOptions,

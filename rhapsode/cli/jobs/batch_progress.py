@@ -1,8 +1,7 @@
-"""Progress of a batch on the terminal: a bar where there is one, a line now and then where there is none."""
+"""Progress of a batch: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from rhapsode.cli.narrate.progress import LINE_EVERY_S
+from rhapsode.cli.consoles import TimedLines
 from rhapsode.client.sync.client import Rhapsode
 from rhapsode.contract.batches import Batch
 
@@ -18,7 +17,7 @@ POLL_S = 1.0
 
 
 def follow_batch(client: Rhapsode, batch: Batch, console: Console) -> Batch:
-    """Show how many jobs have ended until all have; returns the batch as it ended."""
+    """Show the number of ended jobs until all have ended. Returns the ended batch."""
     with _display(console) as show:
         show(batch)
         while not batch.state.is_terminal:
@@ -31,7 +30,8 @@ def follow_batch(client: Rhapsode, batch: Batch, console: Console) -> Batch:
 @contextmanager
 def _display(console: Console) -> Generator[Callable[[Batch], None]]:
     if not console.is_terminal:
-        yield _Lines(console).show
+        lines = TimedLines(console)
+        yield lambda batch: lines.show(f"{batch.counts.ended}/{batch.counts.total} jobs ended: {_facts(batch)}")
         return
     columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
     with Progress(*columns, console=console, transient=True) as progress:
@@ -39,22 +39,6 @@ def _display(console: Console) -> Generator[Callable[[Batch], None]]:
         yield lambda batch: progress.update(
             task, total=batch.counts.total, completed=batch.counts.ended, facts=_facts(batch)
         )
-
-
-class _Lines:
-    """A line when something changed, at most one in five seconds."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._said_s = -math.inf
-        self._said = ""
-
-    def show(self, batch: Batch) -> None:
-        line = f"{batch.counts.ended}/{batch.counts.total} jobs ended: {_facts(batch)}"
-        now = time.monotonic()
-        if line != self._said and now - self._said_s >= LINE_EVERY_S:
-            self._said, self._said_s = line, now
-            self._console.print(line, markup=False, highlight=False)
 
 
 def _facts(batch: Batch) -> str:

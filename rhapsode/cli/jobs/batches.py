@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import AddressOptions, CommonOptions, connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.file_names import is_plain
-from rhapsode.cli.for_each import Handled, deleted, for_each
+from rhapsode.cli.for_each import Handled, delete_each, for_each
 from rhapsode.cli.jobs.control import DAY_S, read_pair
 from rhapsode.cli.jobs.download import save_files
 from rhapsode.cli.narrate.sent_files import readable
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
@@ -34,6 +33,7 @@ BatchesArgument = Annotated[list[str], typer.Argument(metavar="BATCH...", help="
 
 @app.command()
 def submit(
+    common: CommonOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: one job request with a custom_id in each.")],
     keep_days: Annotated[
         float | None, typer.Option(min=0.001, max=90, help="Days to keep the batch after its end.")
@@ -44,64 +44,50 @@ def submit(
     idempotency_key: Annotated[
         str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same batch.")
     ] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Submit a file of jobs and print the batch's id. If one line is invalid, no job is submitted."""
     readable(file)
     pairs = dict(read_pair(each) for each in metadata or [])
     retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         try:
             batch = client.batches.submit(
                 file, retention_s=retention_s, metadata=pairs, idempotency_key=idempotency_key
             )
         except OSError as error:
             raise Misuse(f"{file} cannot be read: {error.strerror}") from error
-    echo(batch.model_dump_json(indent=2) if as_json else batch.id)
+    echo(batch.model_dump_json(indent=2) if common.as_json else batch.id)
 
 
 @app.command("list")
 def list_batches(
+    common: CommonOptions,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List batches, newest first. With --json: one JSON object per line."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = list(islice(client.batches.list(page_size=min(limit, 100)), limit))
-    if as_json:
-        for batch in found:
-            echo(batch.model_dump_json())
+    if common.as_json:
+        common.echo_each(found, _counts)
         return
     rows = [(batch.id, str(batch.state), _counts(batch), _when(batch)) for batch in found]
     print_rows(("batch", "state", "jobs", "created"), rows)
 
 
 @app.command()
-def show(
-    batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def show(common: CommonOptions, batch: BatchArgument) -> None:
     """Show one batch."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = client.batches.get(batch)
-    if as_json:
-        echo(found.model_dump_json(indent=2))
-        return
     counts = found.counts.model_dump()
     facts = [("batch", found.id), ("state", str(found.state)), ("created", _when(found))]
     facts += [("lines" if name == "total" else name, str(number)) for name, number in counts.items()]
     facts += [("metadata", f"{name}={value}") for name, value in sorted(found.metadata.items())]
-    for name, value in facts:
-        echo(f"{name:<10} {value}")
+    common.echo_facts(found, facts)
 
 
 @app.command()
-def watch(
-    batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def watch(common: CommonOptions, batch: BatchArgument) -> None:
     """Follow a batch until all its jobs end.
 
     The exit status is 0 if every job succeeds. Ctrl-C stops watching; the jobs continue.
@@ -110,26 +96,25 @@ def watch(
     from rhapsode.cli.jobs.batch_progress import follow_batch
 
     console = VisibleConsole(stderr=True)
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         try:
             ended = follow_batch(client, client.batches.get(batch), console)
         except KeyboardInterrupt as interrupt:
             console.print(f"batch {batch} continues", highlight=False)
             raise typer.Exit(INTERRUPTED) from interrupt
-    echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}: {_counts(ended)}")
+    common.echo(ended, f"{ended.id} {ended.state}: {_counts(ended)}")
     if ended.counts.succeeded != ended.counts.total:
         raise typer.Exit(FAILED)
 
 
 @app.command()
 def results(
+    common: AddressOptions,
     batch: BatchArgument,
     to: Annotated[
         Path | None,
         typer.Option("--to", metavar="DIR", help="Download files instead, into one folder for each custom_id."),
     ] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
 ) -> None:
     """Print each line's result in the file's order, as JSON lines.
 
@@ -138,7 +123,7 @@ def results(
     """
     if to is not None and not to.is_dir():
         raise Misuse(f"--to: {to} is not a folder")
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if to is not None:
             _fetch_results(client, batch, to)
             return
@@ -147,33 +132,24 @@ def results(
 
 
 @app.command()
-def cancel(
-    batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def cancel(common: CommonOptions, batches: BatchesArgument) -> None:
     """Cancel batches with their unfinished jobs."""
 
     def stop(client: Rhapsode, batch: str) -> Handled:
         stopped = client.batches.cancel(batch)
         return Handled(str(stopped.state), stopped.model_dump_json())
 
-    for_each(batches, stop, server, data_dir, as_json=as_json)
+    for_each(common, batches, stop)
 
 
 @app.command()
-def rm(
-    batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def rm(common: CommonOptions, batches: BatchesArgument) -> None:
     """Delete ended batches; their jobs stay."""
-
-    def delete(client: Rhapsode, batch: str) -> Handled:
-        client.batches.delete(batch)
-        return deleted(batch)
-
-    for_each(batches, delete, server, data_dir, as_json=as_json)
+    delete_each(common, batches, lambda client: client.batches.delete)
 
 
 def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
-    """Ends with 1 if a line came to no files."""
+    """The exit status is 1 if a line has no files."""
     lacking = 0
     with terminated_like_interrupted():
         try:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 import typer
 
 from rhapsode.cli import job_options
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.cover_file import CoverOption, readable_cover
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import became, for_each
-from rhapsode.cli.grouped_options import grouped
-from rhapsode.cli.job_fields import check, said
+from rhapsode.cli.job_fields import check, given_fields
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices, number_or_none, read_time
+from rhapsode.cli.options import check_choices, number_or_none, read_time
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -32,21 +31,18 @@ WITH_BITRATE = ("mp3", "opus", "m4b", "aac")
 SUBTITLES = ("srt", "vtt")
 
 
-def pause(
-    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def pause(common: CommonOptions, jobs: JobsArgument) -> None:
     """Pause jobs; segments in progress finish and are kept."""
-    for_each(jobs, lambda client, job: became(client.pause(job)), server, data_dir, as_json=as_json)
+    for_each(common, jobs, lambda client, job: became(client.pause(job)))
 
 
-def resume(
-    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def resume(common: CommonOptions, jobs: JobsArgument) -> None:
     """Resume paused jobs."""
-    for_each(jobs, lambda client, job: became(client.resume(job)), server, data_dir, as_json=as_json)
+    for_each(common, jobs, lambda client, job: became(client.resume(job)))
 
 
 def set_options(
+    common: CommonOptions,
     job: JobArgument,
     priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="The new priority.")] = None,
     deadline: Annotated[
@@ -59,9 +55,6 @@ def set_options(
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Replace all metadata. Repeat it for more.")
     ] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Change an unfinished job's priority, times or metadata."""
     changes: JobChanges = {}
@@ -78,14 +71,14 @@ def set_options(
     if not changes:
         options = "--priority, --deadline, --not-before, --keep-days, --metadata"
         raise Misuse(f"nothing to change; give at least one of {options}")
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         changed = client.change(job, **changes)
-    echo(changed.model_dump_json() if as_json else f"{changed.id} {changed.state}")
+    common.echo(changed, f"{changed.id} {changed.state}")
 
 
 @dataclass(frozen=True, slots=True)
 class RetryGroup:
-    """How what is missing is spoken and checked."""
+    """How the missing segments are spoken and checked."""
 
     gate: job_options.RetryQualityGate = None
     attempts: job_options.RetryQualityMaxAttempts = None
@@ -94,32 +87,25 @@ class RetryGroup:
     seed: job_options.RetrySeed = None
 
 
-@grouped
-def retry(
-    job: JobArgument,
-    options: RetryGroup,
-    wait: WaitOption = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-) -> None:
+def retry(common: CommonOptions, job: JobArgument, options: RetryGroup, wait: WaitOption = False) -> None:
     """Continue a failed, cancelled or expired job. Finished segments are kept. An expired job starts again."""
     from rhapsode.contract.jobs.control import RetryRequest
 
-    wishes = said(options)
+    wishes = cast("RetryOptions", given_fields(options))
     check(RetryRequest, wishes, [options])
-    with connected(server, data_dir) as client:
-        again = client.retry(job, **cast("RetryOptions", wishes))
+    with connected(common) as client:
+        again = client.retry(job, **wishes)
         ended = watched(client, again.id) if wait else None
     now = ended or again
     segments = now.progress.segments
     line = f"{now.id} {now.state}, {segments.done} of {segments.total or '?'} segments are done"
-    echo(now.model_dump_json() if as_json else line)
+    common.echo(now, line)
     if ended is not None:
         exit_unless_succeeded(ended)
 
 
 def assemble(
+    common: CommonOptions,
     job: JobArgument,
     formats: Annotated[
         list[str] | None,
@@ -155,9 +141,6 @@ def assemble(
     ] = None,
     cover: CoverOption = None,
     wait: WaitOption = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write other files from the finished speech.
 
@@ -176,12 +159,12 @@ def assemble(
     if tags:
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     picture = None if cover is None else readable_cover(cover)
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if picture is not None:
             output["cover"] = client.upload(picture).id
         again = client.assemble(job, output or None)
         ended = watched(client, again.id) if wait else None
-    if as_json:
+    if common.as_json:
         echo((ended or again).model_dump_json())
     elif ended is None:
         echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
@@ -200,7 +183,7 @@ def _changed_output(
     loudness: str | None,
     subtitles: list[str] | None,
 ) -> dict[str, JsonValue]:
-    """Only what is named; None is what the job is to have no more."""
+    """The given values only; None removes a value from the job."""
     from rhapsode.client.request_options import AudioType
 
     check_choices("--format", formats, get_args(AudioType))

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.file_names import plain_id, plain_name, titled
 from rhapsode.cli.jobs.listing import file_title
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ _PIECE_BYTES = 1 << 20
 
 
 def download(
+    common: CommonOptions,
     job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
     names: Annotated[
         list[str] | None,
@@ -40,9 +40,6 @@ def download(
         bool, typer.Option("--segments", help="Download each finished segment as a WAV instead.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files with other content.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Download a job's audio, subtitles and manifest.
 
@@ -53,13 +50,13 @@ def download(
     """
     if by_segment and names:
         raise Misuse("--segments is for all finished segments; leave the names out")
-    with connected(server, data_dir) as client, terminated_like_interrupted():
+    with connected(common) as client, terminated_like_interrupted():
         try:
             if by_segment:
-                _save_segments(client, job, output, is_forced=force, as_json=as_json)
+                _save_segments(client, job, output, is_forced=force, as_json=common.as_json)
             else:
                 for saved in save_files(client, job, names or [], output, is_forced=force, is_titled=not names):
-                    echo(saved.document() if as_json else saved.line())
+                    echo(saved.document() if common.as_json else saved.line())
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
 

@@ -1,36 +1,29 @@
-"""`rhapsode jobs`: what the server has been asked to do."""
+"""`rhapsode jobs`: the jobs of a server."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED
-from rhapsode.cli.for_each import Handled, became, deleted, for_each
+from rhapsode.cli.for_each import became, delete_each, for_each
 from rhapsode.cli.jobs import control as job_control
 from rhapsode.cli.jobs import download as downloading
 from rhapsode.cli.jobs import listen as listening
 from rhapsode.cli.jobs import segments
 from rhapsode.cli.jobs import submit as submitting
+from rhapsode.cli.jobs.control import JobArgument, JobsArgument
 from rhapsode.cli.jobs.facts import facts
-from rhapsode.cli.jobs.listing import print_jobs
+from rhapsode.cli.jobs.listing import print_jobs, when
 from rhapsode.cli.jobs.waiting import watched
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
-from rhapsode.cli.visible import echo
-
-if TYPE_CHECKING:
-    from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.contract.jobs.states import JobState
+from rhapsode.cli.options import check_choices
 
 app = typer.Typer(
     help="Submit, list, watch, edit, retry, download and delete jobs.", no_args_is_help=True, rich_markup_mode=None
 )
 
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
-JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
 StateOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,11 +36,9 @@ StateOption = Annotated[
 
 @app.command("list")
 def list_jobs(
+    common: CommonOptions,
     state: StateOption = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List jobs, newest first.
 
@@ -57,68 +48,50 @@ def list_jobs(
     from itertools import islice
 
     from rhapsode.client.calls import JobFilter
+    from rhapsode.contract.jobs.states import JobState
 
-    filters = JobFilter(states=frozenset(_states(state or [])))
-    with connected(server, data_dir) as client:
+    check_choices("--state", state or [], tuple(JobState))
+    filters = JobFilter(states=frozenset(map(JobState, state or [])))
+    with connected(common) as client:
         found = list(islice(client.jobs(filters, page_size=min(limit, 100)), limit))
-    if as_json:
-        for job in found:
-            echo(job.model_dump_json())
-    elif found:
-        print_jobs(found)
+    if common.as_json or not found:
+        common.echo_each(found, when, none="no jobs")
     else:
-        echo("no jobs")
+        print_jobs(found)
 
 
 @app.command()
-def show(
-    job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def show(common: CommonOptions, job: JobArgument) -> None:
     """Show one job."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = client.job(job)
-    if as_json:
-        echo(found.model_dump_json(indent=2))
-        return
-    for name, value in facts(found):
-        echo(f"{name:<10} {value}")
+    common.echo_facts(found, facts(found))
 
 
 @app.command()
-def watch(
-    job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def watch(common: CommonOptions, job: JobArgument) -> None:
     """Follow a job until it ends.
 
     The exit status is 0 if the job succeeds. Ctrl-C stops watching; the job continues.
     """
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         ended = watched(client, job)
     reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
-    echo(ended.model_dump_json() if as_json else f"{ended.id} {ended.state}{reason}")
+    common.echo(ended, f"{ended.id} {ended.state}{reason}")
     if ended.state != "succeeded":
         raise typer.Exit(FAILED)
 
 
 @app.command()
-def cancel(
-    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def cancel(common: CommonOptions, jobs: JobsArgument) -> None:
     """Cancel jobs within one codec frame."""
-    for_each(jobs, lambda client, job: became(client.cancel(job)), server, data_dir, as_json=as_json)
+    for_each(common, jobs, lambda client, job: became(client.cancel(job)))
 
 
 @app.command()
-def rm(
-    jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def rm(common: CommonOptions, jobs: JobsArgument) -> None:
     """Delete ended jobs with all their files."""
-
-    def delete(client: Rhapsode, job: str) -> Handled:
-        client.delete(job)
-        return deleted(job)
-
-    for_each(jobs, delete, server, data_dir, as_json=as_json)
+    delete_each(common, jobs, lambda client: client.delete)
 
 
 app.command("segments")(segments.list_segments)
@@ -133,14 +106,3 @@ app.command()(job_control.resume)
 app.command("set")(job_control.set_options)
 app.command()(job_control.retry)
 app.command()(job_control.assemble)
-
-
-def _states(names: list[str]) -> Generator[JobState]:
-    from rhapsode.cli.failures import Misuse
-    from rhapsode.contract.jobs.states import JobState
-
-    for name in names:
-        try:
-            yield JobState(name)
-        except ValueError as error:
-            raise Misuse(f"--state: {name!r} is not one of {', '.join(JobState)}") from error

@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, Literal
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import AddressOptions, connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
-from rhapsode.cli.options import DataDirOption, ServerOption
+from rhapsode.cli.jobs.control import JobArgument
 
 
 @contextmanager
@@ -30,20 +29,13 @@ def _target(output: str) -> Generator[BinaryIO]:
         raise Misuse(f"{output} cannot be written: {error.strerror}") from error
 
 
-class StreamFormat(StrEnum):
-    WAV = "wav"
-    MP3 = "mp3"
-    OPUS = "opus"
-
-
 def listen(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
+    common: AddressOptions,
+    job: JobArgument,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")
     ] = "-",
-    form: Annotated[StreamFormat, typer.Option("--format", help="The audio format.")] = StreamFormat.WAV,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
+    form: Annotated[Literal["wav", "mp3", "opus"], typer.Option("--format", help="The audio format.")] = "wav",
 ) -> None:
     """Stream a job's audio in order while it is generated.
 
@@ -53,9 +45,9 @@ def listen(
     """
     if output == "-" and sys.stdout.isatty():
         raise Misuse("a terminal cannot play audio; use a player or a file: | ffplay -i -, or -o FILE")
-    with connected(server, data_dir) as client, terminated_like_interrupted():
+    with connected(common) as client, terminated_like_interrupted():
         try:
-            _write(client.listen(job, form.value), job, output)
+            _write(client.listen(job, form), job, output)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
 
@@ -64,7 +56,7 @@ def _write(pieces: Iterator[bytes], job: str, output: str) -> None:
     from rhapsode.cli.jobs.wav_sizes import WavSizes
     from rhapsode.errors import RhapsodeError
 
-    # Nothing is created before there is something to hear.
+    # Create no file before the first audio.
     first = next(pieces, b"")
     if not first:
         raise RhapsodeError(f"{job} has no audio")
@@ -76,8 +68,7 @@ def _write(pieces: Iterator[bytes], job: str, output: str) -> None:
                 target.write(piece)
                 target.flush()
         finally:
-            # Also of a stream that broke off, or was interrupted: what is there is a file of its own length. An
-            # interrupt may have come between a write and its flush.
+            # Also after a broken stream or an interrupt, which may come between a write and its flush.
             with suppress(BrokenPipeError):
                 target.flush()
             sizes.mend()

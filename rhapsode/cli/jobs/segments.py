@@ -1,4 +1,4 @@
-"""`rhapsode jobs sentences|segments|edit|takes`: the stretches of a narration, one by one."""
+"""`rhapsode jobs sentences|segments|edit|takes`: the parts of a narration."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from rhapsode.cli import job_options
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.file_names import plain_id
-from rhapsode.cli.grouped_options import grouped
-from rhapsode.cli.job_fields import check, said
+from rhapsode.cli.job_fields import check, given_fields
+from rhapsode.cli.jobs.control import JobArgument
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
+from rhapsode.cli.options import check_choices
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.segments import Segment, Sentence, Take, TriedAttempt
 
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 SegmentArgument = Annotated[str, typer.Argument(metavar="SEGMENT", help="A segment's id, seg_000012, or its index.")]
 
 EditedArgument = Annotated[
@@ -35,6 +34,7 @@ EditedArgument = Annotated[
 
 
 def list_segments(
+    common: CommonOptions,
     job: JobArgument,
     state: Annotated[
         list[str] | None,
@@ -42,9 +42,6 @@ def list_segments(
     ] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only segments with a quality warning.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of rows.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List a job's segments: times, takes, text.
 
@@ -56,34 +53,26 @@ def list_segments(
 
     check_choices("--state", state or [], tuple(SegmentState))
     wanted = frozenset(SegmentState(name) for name in state or [])
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = list(islice(client.segments.list(job, wanted, flagged=True if flagged else None), limit))
-    if as_json:
-        for segment in found:
-            echo(segment.model_dump_json())
-    elif found:
-        for segment in found:
-            echo(_line(segment))
-    else:
-        echo("no such segments" if state or flagged else "no segments yet: the text is not planned")
+    none = "no such segments" if state or flagged else "no segments yet: the text is not planned"
+    common.echo_each(found, _line, none)
 
 
 def list_sentences(
+    common: CommonOptions,
     job: JobArgument,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of rows.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
     from itertools import islice
 
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = ((segment, sentence) for segment in client.segments.list(job) for sentence in segment.sentences)
         shown = list(islice(found, limit))
     for segment, sentence in shown:
-        echo(sentence.model_dump_json() if as_json else _sentence_line(segment, sentence))
-    if not shown and not as_json:
+        common.echo(sentence, _sentence_line(segment, sentence))
+    if not shown and not common.as_json:
         echo("no sentences yet: the text is not planned")
 
 
@@ -99,15 +88,12 @@ class EditGroup:
     seed: job_options.SegmentSeed = None
 
 
-@grouped
 def edit_segment(
+    common: CommonOptions,
     job: JobArgument,
     place: EditedArgument,
     edit: EditGroup,
     wait: WaitOption = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Change the words of a sentence, or a whole segment.
 
@@ -117,7 +103,7 @@ def edit_segment(
     from rhapsode.cli.failures import Misuse
     from rhapsode.contract.segments import SegmentChange
 
-    changes = said(edit)
+    changes = cast("SegmentChanges", given_fields(edit))
     if not changes:
         names = ", ".join(f"--{each.name}" for each in fields(edit))
         raise Misuse(f"nothing to change; give at least one of {names}")
@@ -125,15 +111,16 @@ def edit_segment(
     if is_sentence and set(changes) != {"text"}:
         raise Misuse(f"{place} is a sentence and takes only --text; voice, language and seed belong to segments")
     check(SegmentChange, changes, [edit])
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if is_sentence:
-            edited = client.segments.edit_sentence(job, place, cast("str", changes["text"]))
+            edited = client.segments.edit_sentence(job, place, cast("str", changes.get("text")))
         else:
-            edited = client.segments.edit(job, place, **cast("SegmentChanges", changes))
-        _tell_at_last(client, job, edited, is_awaited=wait, as_json=as_json)
+            edited = client.segments.edit(job, place, **changes)
+        _print_final(common, client, job, edited, is_awaited=wait)
 
 
 def take_segment(
+    common: CommonOptions,
     job: JobArgument,
     segment: SegmentArgument,
     new: Annotated[bool, typer.Option("--new", help="Generate another take with another seed.")] = False,
@@ -141,9 +128,6 @@ def take_segment(
     seed: Annotated[int | None, typer.Option(min=0, help="With --new: the take's seed.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save all takes as WAV in this folder.")] = None,
     wait: WaitOption = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List, add, choose or save a segment's takes. For a failed segment it lists the attempts and their faults."""
     from rhapsode.cli.failures import Misuse
@@ -158,38 +142,38 @@ def take_segment(
     if save is not None and not save.is_dir():
         raise Misuse(f"--save: {save} is not a folder")
     stem = "" if save is None else plain_id(f"{job}-{segment}")
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if new:
             made = client.segments.regenerate(job, segment, seed=seed)
-            _tell_at_last(client, job, made, is_awaited=wait, as_json=as_json)
+            _print_final(common, client, job, made, is_awaited=wait)
             return
         if select is not None:
             chosen = client.segments.select(job, segment, select)
-            _tell_at_last(client, job, chosen, is_awaited=wait, as_json=as_json)
+            _print_final(common, client, job, chosen, is_awaited=wait)
             return
         takes = client.segments.takes(job, segment)
         for take in takes:
-            echo(take.model_dump_json() if as_json else _take_line(take))
+            common.echo(take, _take_line(take))
             if save is not None:
                 path = save / f"{stem}-take-{take.take}.wav"
                 save_take(path, client.segments.audio(job, segment, take.take))
                 echo(f"  {path}", err=True)
         tried = () if takes else client.segments.get(job, segment).tried or ()
         for attempt in tried:
-            echo(attempt.model_dump_json() if as_json else _attempt_line(attempt))
+            common.echo(attempt, _attempt_line(attempt))
             if save is not None and attempt.audio is not None:
                 path = save / f"{stem}-rejected-{attempt.attempt}.wav"
                 save_take(path, client.segments.audio(job, segment, attempt=attempt.attempt))
                 echo(f"  {path}", err=True)
-    if not takes and not tried and not as_json:
+    if not takes and not tried and not common.as_json:
         echo("no finished take yet")
 
 
-def _tell_at_last(client: Rhapsode, job: str, segment: Segment, *, is_awaited: bool, as_json: bool) -> None:
-    """The segment as it is now, or once the job has ended."""
+def _print_final(common: CommonOptions, client: Rhapsode, job: str, segment: Segment, *, is_awaited: bool) -> None:
+    """Print the segment as it is now, or after the job's end."""
     ended = watched(client, job) if is_awaited else None
     now = segment if ended is None else client.segments.get(job, segment)
-    echo(now.model_dump_json() if as_json else _line(now))
+    common.echo(now, _line(now))
     if ended is not None:
         exit_unless_succeeded(ended)
 
@@ -218,6 +202,6 @@ def _take_line(take: Take) -> str:
 
 
 def _attempt_line(tried: TriedAttempt) -> str:
-    """One that was rejected."""
+    """A rejected attempt."""
     halves = "in two parts" if tried.parts > 1 else ""
     return "\t".join((f"x {tried.attempt}", f"seed {tried.seed}", halves, "; ".join(tried.reasons)))

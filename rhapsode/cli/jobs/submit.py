@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED, Misuse
 from rhapsode.cli.job_fields import check
 from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.narrate.sent_files import reading
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ STDIN = "-"
 
 
 def submit(
+    common: CommonOptions,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The JSON body of `POST /v1/jobs`; - reads standard input.")
     ],
@@ -30,9 +30,6 @@ def submit(
         str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same job.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end. Status 0 if it succeeds.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Submit a job from JSON and print its id.
 
@@ -40,20 +37,20 @@ def submit(
     "slt"}' | rhapsode jobs submit -
     """
     spoken, options = _request(file)
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         job = client.submit_job(spoken, idempotency_key=idempotency_key, **options)
         if wait:
             echo(job.id, err=True)
             job = watched(client, job.id)
     reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
-    told = f"{job.id} {job.state}{reason}" if wait else job.id
-    echo(job.model_dump_json() if as_json else told)
+    line = f"{job.id} {job.state}{reason}" if wait else job.id
+    common.echo(job, line)
     if wait and job.state != "succeeded":
         raise typer.Exit(FAILED)
 
 
 def _request(file: str) -> tuple[JobInputFields, JobOptions]:
-    """Its input, and all the rest. Raises `Misuse` for what no server would take."""
+    """The input and the other fields. Raises `Misuse` for an invalid body."""
     from pydantic_core import from_json
 
     from rhapsode.contract.jobs.request import JobRequest

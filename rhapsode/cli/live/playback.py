@@ -1,7 +1,4 @@
-"""Speech on its way to a player: taken as it comes, played at its own pace by a thread.
-
-A server does not wait for a listener who is far behind, so what is not yet heard is kept here.
-"""
+"""A thread that plays speech. It buffers the chunks that a server sends faster than they are played."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ from rhapsode.cli.live.players import OpenPlayer, Player
 from rhapsode.client.live.chunks import AudioChunk
 
 LOOK_S = 0.1
-"""How soon a Ctrl-C is taken while the rest is played."""
+"""The longest delay of Ctrl-C while the rest plays."""
 
 GOODBYE_S = 1.0
-"""How long a player that was stopped may take to let go of its device."""
+"""The longest wait for a stopped player to release its device."""
 
 
 class Playback:
@@ -33,19 +30,19 @@ class Playback:
         self._thread.start()
 
     def write(self, chunk: AudioChunk) -> None:
-        """Returns at once. Raises what the player failed with."""
+        """Returns at once. Raises the player's exception."""
         self._check()
         self._chunks.put(chunk)
 
     def finish(self) -> None:
-        """Returns when all was heard."""
+        """Returns when all chunks were played."""
         self._chunks.put(None)
         while self._thread.is_alive():
             self._thread.join(LOOK_S)
         self._check()
 
     def stop(self) -> None:
-        """Nothing more is heard; after `finish` there is nothing to stop."""
+        """Stop the sound. After `finish` it does nothing."""
         if not self._thread.is_alive():
             return
         self._is_stopped = True
@@ -65,14 +62,14 @@ class Playback:
                 self._player.write(chunk.pcm)
             if self._player is not None and not self._is_stopped:
                 self._player.finish()
-        except Exception as error:  # noqa: BLE001 - handed to the thread that reads the speech
-            # A player that was stopped may say so.
+        except Exception as error:  # noqa: BLE001 - `_check` raises it in the caller's thread
+            # A stopped player may fail.
             self._failure = None if self._is_stopped else error
 
 
 @contextmanager
 def playback(open_player: OpenPlayer) -> Generator[Playback]:
-    """Stopped at the block's end, whatever has not been heard by then."""
+    """It stops at the end of the block."""
     played = Playback(open_player)
     try:
         yield played

@@ -1,11 +1,11 @@
-"""What plays samples on this machine: PortAudio by way of `sounddevice`, else FFmpeg's `ffplay`."""
+"""Players of samples: PortAudio through `sounddevice`, else FFmpeg's `ffplay`."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from rhapsode.cli.live.wav_file import UNKNOWN_BYTES, wav_header
 from rhapsode.errors import RhapsodeError
@@ -14,30 +14,14 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 LATENCY_S = 0.1
-"""What the device holds: less would be heard as gaps on a machine that also speaks."""
+"""The device's buffer. A smaller one causes gaps on a machine that also generates speech."""
 
 _FFPLAY = ("ffplay", "-nodisp", "-autoexit", "-hide_banner", "-loglevel", "error", "-fflags", "nobuffer")
 _AT_ONCE = ("-probesize", "32", "-analyzeduration", "0", "-f", "wav", "-i", "pipe:0")
 
 
 class NoPlayer(RhapsodeError):
-    """Nothing here plays sound; the message says how to get what does."""
-
-
-class Player(Protocol):
-    """An open device or program. `write` returns when there is room for more, `finish` when all was heard."""
-
-    def write(self, pcm: bytes) -> None: ...
-
-    def finish(self) -> None: ...
-
-    def stop(self) -> None:
-        """At once. Any thread may call it, also while another one writes."""
-        ...
-
-
-OpenPlayer = Callable[[int], Player]
-"""By sample rate."""
+    """No player is installed. The message says how to install one."""
 
 
 def find_player() -> OpenPlayer:
@@ -54,7 +38,7 @@ def find_player() -> OpenPlayer:
 
 
 def _load_sounddevice() -> ModuleType | str:
-    """The module; or why it is of no use here."""
+    """The module, or why it cannot be used."""
     try:
         import sounddevice
     except ImportError:
@@ -69,6 +53,8 @@ def _load_sounddevice() -> ModuleType | str:
 
 
 class _SoundDevice:
+    """`write` returns when the device has room, `finish` after the last sample. `stop` is for any thread."""
+
     def __init__(self, sounddevice: ModuleType, rate_hz: int) -> None:
         self._fault = sounddevice.PortAudioError
         try:
@@ -92,7 +78,7 @@ class _SoundDevice:
 
 
 class _Ffplay:
-    """In a session of its own: Ctrl-C is ours to take."""
+    """Has a separate session, so that Ctrl-C does not reach it."""
 
     def __init__(self, rate_hz: int) -> None:
         self._process = subprocess.Popen(
@@ -121,3 +107,8 @@ class _Ffplay:
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
+
+
+Player = _SoundDevice | _Ffplay
+OpenPlayer = Callable[[int], Player]
+"""By sample rate."""

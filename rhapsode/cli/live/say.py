@@ -1,4 +1,4 @@
-"""`rhapsode say`: a text is heard while it is spoken."""
+"""`rhapsode say`: play a text while the server generates it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rhapsode.cli import job_options
-from rhapsode.cli.clients import connected_to_speak
+from rhapsode.cli.clients import CommonOptions, connected_to_speak
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -31,15 +30,8 @@ SHOWN = ("audio_s", "first_audio_s", "model", "voice", "findings")
 """Facts of a stream that `--json` prints."""
 
 
-class _Sink(Protocol):
-    """Where the speech goes."""
-
-    def write(self, chunk: AudioChunk) -> None: ...
-
-    def finish(self) -> None: ...
-
-
 def say(
+    common: CommonOptions,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads standard input word by word.")],
     voice: job_options.Voice = None,
     model: job_options.Model = None,
@@ -57,9 +49,6 @@ def say(
         Path | None, typer.Option(metavar="FILE", help="Also write the complete speech to this WAV file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Play a text as a server speaks it.
 
@@ -86,13 +75,13 @@ def say(
         "repetition_penalty": repetition_penalty,
     }
     spoken = _spoken(text)
-    with connected_to_speak(server, data_dir) as speak, terminated_like_interrupted():
+    with connected_to_speak(common) as speak, terminated_like_interrupted():
         try:
             with speak(spoken, options) as stream:
-                _hear(stream, save, open_player, console)
+                _play(stream, save, open_player, console)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
-    echo(_document(stream.facts, save) if as_json else _summary(stream.facts, save))
+    echo(_document(stream.facts, save) if common.as_json else _summary(stream.facts, save))
 
 
 def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> None:
@@ -109,7 +98,7 @@ def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> N
 
 
 def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> OpenPlayer | None:
-    """None: nothing is heard, because it was said so, or nothing can be and there is a file to make."""
+    """None with --no-play, or if no player is installed and --save is given."""
     from rhapsode.cli.live.players import NoPlayer, find_player
 
     if play is False:
@@ -124,14 +113,14 @@ def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> Op
 
 
 def _spoken(text: str) -> str | Iterable[str]:
-    """Standard input from its first word on: before it nobody needs to be asked."""
+    """The text, or standard input from its first word on."""
     from rhapsode.cli.live.words import words
 
     if text != "-":
         if not text.strip():
             raise Misuse("the text is empty")
         return text
-    # The descriptor, not the stream: who ends while another thread reads it would wait for its lock.
+    # Read the descriptor: at exit, the interpreter waits for the lock of a stream that another thread reads.
     pieces = words(lambda size: os.read(STDIN, size))
     first = next((piece for piece in pieces if piece.strip()), None)
     if first is None:
@@ -139,18 +128,18 @@ def _spoken(text: str) -> str | Iterable[str]:
     return chain((first,), pieces)
 
 
-def _hear(stream: SpeechStream, save: Path | None, open_player: OpenPlayer | None, console: Console) -> None:
-    from rhapsode.cli.live.playback import playback
-    from rhapsode.cli.live.wav_file import wav_file
+def _play(stream: SpeechStream, save: Path | None, open_player: OpenPlayer | None, console: Console) -> None:
+    from rhapsode.cli.live.playback import Playback, playback
+    from rhapsode.cli.live.wav_file import WavFile, wav_file
     from rhapsode.errors import RhapsodeError
 
     with ExitStack() as opened:
-        sinks: list[_Sink] = []
+        sinks: list[WavFile | Playback] = []
         if save is not None:
             sinks.append(opened.enter_context(wav_file(save)))
         if open_player is not None:
             sinks.append(opened.enter_context(playback(open_player)))
-        for chunk in _told(stream, console):
+        for chunk in _with_progress(stream, console):
             for sink in sinks:
                 sink.write(chunk)
         if stream.facts.first_audio_s is None:
@@ -159,8 +148,8 @@ def _hear(stream: SpeechStream, save: Path | None, open_player: OpenPlayer | Non
             sink.finish()
 
 
-def _told(stream: SpeechStream, console: Console) -> Iterator[AudioChunk]:
-    """The chunks, with a line about them: one that grows on a terminal."""
+def _with_progress(stream: SpeechStream, console: Console) -> Iterator[AudioChunk]:
+    """The chunks. A terminal shows their progress in one line."""
     with console.status("waiting for the first words"):
         first = next(stream, None)
     if first is None:

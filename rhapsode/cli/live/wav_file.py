@@ -1,4 +1,4 @@
-"""A WAV that is written while it is heard: it shows under its name when it is whole, and then says its true sizes."""
+"""A WAV file that is written during a stream. It appears under its name when it is complete, with its sizes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rhapsode.client.part_file import PartFile
 
 HEADER_BYTES = 44
 UNKNOWN_BYTES = 0xFFFFFFFF
-"""What a stream says of its own size; also of one that is larger than a WAV can say."""
+"""The size in the header of a stream, and of a WAV that is too large for the field."""
 
 _PCM, _CHANNELS, _FORMAT_BYTES = 1, 1, 16
 
 
 class WavFile:
-    """Samples of one rate, put behind each other."""
+    """Samples of one rate."""
 
     def __init__(self, part: PartFile) -> None:
         self._part = part
@@ -40,7 +40,7 @@ class WavFile:
 
 @contextmanager
 def wav_file(path: Path) -> Generator[WavFile]:
-    """Without `finish` nothing is left behind, and an existing file keeps its content."""
+    """Without `finish` no new file remains, and an existing file keeps its content."""
     with PartFile(path) as part:
         yield WavFile(part)
 

@@ -1,4 +1,4 @@
-"""A pipe as a text that is being written: whatever has come, up to its last whole word."""
+"""Text from a pipe, up to its last whole word so far."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rhapsode.client.live.written import whole_words
 READ_BYTES = 1 << 16
 
 MAX_HELD_CHARS = 1_000
-"""Of a word that does not end: then it goes in parts."""
+"""A longer word is sent in parts."""
 
 
 def words(read: Callable[[int], bytes]) -> Iterator[str]:
-    """Pieces that end behind white space, as soon as they are there; together they are the text as it is.
+    """Pieces that end after white space, as soon as they arrive. Joined, they are the text.
 
-    read: what has come, at most so many bytes of it; nothing at the end. Raises `Misuse` for what is no UTF-8.
+    read: returns at most so many bytes, and none at the end. Raises `Misuse` for bytes that are not UTF-8.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     held = ""

@@ -1,17 +1,13 @@
-"""`rhapsode calibrate`: measure what is usual for a checkpoint's speech, so that the quality gate knows."""
+"""`rhapsode calibrate`: measure a checkpoint's speech for the quality gate."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rhapsode import system_packages
-from rhapsode.cli.local.requirements import require_packages
+from rhapsode.cli.local.requirements import given_options, run_module
 from rhapsode.cli.options import DeviceOption, SlotsOption, choose_data_dir, choose_folder, read_settings
 
 MODULE = "worker.speech.quality.calibration.calibrate"
@@ -37,14 +33,7 @@ def calibrate(
     segments that are cut short or run on. Without these figures it only compares the segments of a job, and adds a
     warning. Workers read the file at their start.
     """
-    require_packages("worker")
     folder = choose_folder(checkpoint, choose_data_dir(None, read_settings()))
-    command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--language", language]
-    command += ["--rounds", str(rounds)]
-    for option, value in (("--text", text), ("--device", device), ("--slots", slots)):
-        command += [] if value is None else [option, str(value)]
-    for recording in reference or []:
-        command += ["--reference", str(recording)]
-    status = subprocess.run(command, check=False, env=os.environ | system_packages.environment(os.environ)).returncode
-    if status:
-        raise typer.Exit(status)
+    options = given_options(checkpoint=folder, language=language, rounds=rounds, text=text, device=device, slots=slots)
+    recordings = (word for recording in reference or () for word in given_options(reference=recording))
+    run_module(MODULE, (*options, *recordings))

@@ -1,19 +1,15 @@
-"""`rhapsode check`: hold finished audio against what a publisher asks."""
+"""`rhapsode check`: compare audio files with a publisher's requirements."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from rhapsode import system_packages
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.local.requirements import require_packages
+from rhapsode.cli.local.requirements import given_options, run_module
 
 MODULE = "worker.speech.mastering"
 
@@ -40,17 +36,12 @@ def check(
     acx: Audible, one file for each chapter. podcast: Apple, -16 LUFS. audiobook: AES TD1008, -18 LUFS. broadcast:
     EBU R 128, -23 LUFS.
     """
-    require_packages("worker")
-    files = [file for path in paths for file in _audio_files(path)]
-    command = [sys.executable, "-m", MODULE, *(["--preset", preset] if preset else []), *(["--json"] if json else [])]
-    environment = os.environ | system_packages.environment(os.environ)
-    status = subprocess.run([*command, "--", *map(str, files)], check=False, env=environment).returncode
-    if status:
-        raise typer.Exit(status)
+    files = [str(file) for path in paths for file in _audio_files(path)]
+    run_module(MODULE, (*given_options(preset=preset), *(("--json",) if json else ()), "--", *files))
 
 
 def _audio_files(path: Path) -> list[Path]:
-    """A folder's in the order of their numbers: chapter 2 before chapter 10."""
+    """Files of a folder by number: chapter 2 before chapter 10."""
     if not path.exists():
         raise Misuse(f"{path}: no such file")
     if not path.is_dir():

@@ -1,17 +1,13 @@
-"""`rhapsode distil-draft`: train the heads that let a row alone make its codes in fewer passes."""
+"""`rhapsode distil-draft`: train heads that speed up a CPU worker."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rhapsode import system_packages
-from rhapsode.cli.local.requirements import require_packages
+from rhapsode.cli.local.requirements import given_options, run_module
 from rhapsode.cli.options import DeviceOption, SlotsOption, choose_data_dir, choose_folder, read_settings
 
 MODULE = "worker.engine.distil.distil_draft"
@@ -23,8 +19,6 @@ def distil_draft(
     temperature: Annotated[
         float | None, typer.Option(min=0.01, max=10.0, help="Speak all sentences again at this temperature.")
     ] = None,
-    rank: Annotated[int, typer.Option(min=1, max=4096, help="Inner width of a head. Larger heads are slower.")] = 128,
-    epochs: Annotated[int, typer.Option(min=1, max=1000)] = 6,
     device: DeviceOption = None,
     slots: SlotsOption = None,
 ) -> None:
@@ -34,12 +28,8 @@ def distil_draft(
     checkpoint's own speech. The heads go beside the weights. Workers read them at their start, and ignore them if
     the weights change.
     """
-    require_packages("worker")
     folder = choose_folder(checkpoint, choose_data_dir(None, read_settings()))
-    command = [sys.executable, "-m", MODULE, "--checkpoint", str(folder), "--text", str(text)]
-    command += ["--rank", str(rank), "--epochs", str(epochs)]
-    for option, value in (("--temperature", temperature), ("--device", device), ("--slots", slots)):
-        command += [] if value is None else [option, str(value)]
-    status = subprocess.run(command, check=False, env=os.environ | system_packages.environment(os.environ)).returncode
-    if status:
-        raise typer.Exit(status)
+    run_module(
+        MODULE,
+        given_options(checkpoint=folder, text=text, temperature=temperature, device=device, slots=slots),
+    )

@@ -30,14 +30,14 @@ HEAD = _Row("process", "number", "device", "cores", "threads", "why")
 
 
 def machine_line(machine: MachineFacts) -> str:
-    """What there is: `16 cores, 125.8 GiB of memory, 2 GPUs`."""
+    """For instance: `16 cores, 125.8 GiB of memory, 2 GPUs`."""
     gpus = counted(len(machine.gpus), "GPU") if machine.gpus else "no GPU"
     limited = "" if machine.allowance == len(machine.cores) else f" of {len(machine.cores)}, as this container may use"
     return f"{counted(machine.allowance, 'core')}{limited}, {_gib(machine.memory_bytes)} of memory, {gpus}"
 
 
 def plan_lines(plan: StackPlan) -> Sequence[str]:
-    """A head, then a line for each GPU and for each other kind of process."""
+    """A heading, then a line for each GPU and for each other kind of process."""
     rows = [HEAD, *_rows(plan)]
     widths = [max(map(len, column)) for column in zip(*map(astuple, rows), strict=True)]
     return [

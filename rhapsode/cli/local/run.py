@@ -1,4 +1,4 @@
-"""`rhapsode run PROCESS`: become one process of a system with another supervisor, such as a container runtime."""
+"""`rhapsode run PROCESS`: one process of a system under another supervisor, such as a container runtime."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ class ProcessKind(enum.StrEnum):
     JANITOR = "janitor"
 
 
+LANES = {ProcessKind.CPU_WORKER: "cpu", ProcessKind.GPU_WORKER: "gpu"}
+
+
 def run(
     process: Annotated[ProcessKind, typer.Argument(help="The process to run.")],
     host: Annotated[str, typer.Option(help="Address the API listens on.")] = "127.0.0.1",
@@ -41,10 +44,11 @@ def run(
 
     if api_processes > 1 and process is not ProcessKind.API:
         raise Misuse(f"--processes: one {process} is one process; start several of them")
-    require_packages(_extra(process))
+    require_packages("api" if process is ProcessKind.API else "worker" if process in LANES else "storage")
     environment = inherited_environment(os.environ)
     environment.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
-    environment |= _lane(process)
+    if process in LANES:
+        environment["RHAPSODE_LANE"] = LANES[process]
     if process is ProcessKind.GPU_WORKER:
         environment = with_checkpoints(environment, choose_data_dir(None, read_settings()))
     if api_processes > 1:
@@ -55,7 +59,7 @@ def run(
 
 
 def _serve_together(host: str, port: int, how_many: int, environment: Mapping[str, str]) -> None:
-    """The API as several processes, until it is stopped. They write where this one does."""
+    """Run the API as several processes until a signal. They share this process's output."""
     from rhapsode.cli.local.up_display import choose_display
     from rhapsode.stack.address import bound
     from rhapsode.stack.api_group import ApiGroup
@@ -68,27 +72,6 @@ def _serve_together(host: str, port: int, how_many: int, environment: Mapping[st
         for signum in (signal.SIGINT, *termination_signals()):
             signal.signal(signum, lambda number, frame: group.ask_to_stop())
         group.run()
-
-
-def _extra(process: ProcessKind) -> str:
-    """What installs all that the process needs."""
-    match process:
-        case ProcessKind.API:
-            return "api"
-        case ProcessKind.CPU_WORKER | ProcessKind.GPU_WORKER:
-            return "worker"
-        case ProcessKind.HOOKS_WORKER | ProcessKind.JANITOR:
-            return "storage"
-
-
-def _lane(process: ProcessKind) -> dict[str, str]:
-    match process:
-        case ProcessKind.CPU_WORKER:
-            return {"RHAPSODE_LANE": "cpu"}
-        case ProcessKind.GPU_WORKER:
-            return {"RHAPSODE_LANE": "gpu"}
-        case ProcessKind.API | ProcessKind.HOOKS_WORKER | ProcessKind.JANITOR:
-            return {}
 
 
 def _command(process: ProcessKind, host: str, port: int) -> tuple[str, ...]:

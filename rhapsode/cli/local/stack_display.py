@@ -1,4 +1,4 @@
-"""A stack's events as a person wants to read them, and its start with a spinner."""
+"""A stack's events as sentences, and its start with a spinner."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Narrator:
-    """The observer of a stack. While it starts, what it waits for stands beside a spinner."""
+    """The observer of a stack. During the start, a spinner shows what it waits for."""
 
     def __init__(self, console: Console, spinner: Status) -> None:
         self._console = console
@@ -56,7 +56,7 @@ class Narrator:
             case ProcessRestarted(name, pid):
                 self._say(f"{name} runs again (process {pid})")
             case OrphansEnded(names):
-                self._say(f"ended what a killed stack had left: {', '.join(names)}")
+                self._say(f"ended processes that a killed stack had left: {', '.join(names)}")
             case Stopping(names):
                 self._say(f"stopping {' and '.join(names)}")
             case ProcessKilled(name, grace_s):
@@ -83,7 +83,7 @@ class Narrator:
 
 
 class DurationNarrator(Narrator):
-    """For a stack that a command runs for itself: its start is worth a line, its end is not."""
+    """For the stack of one command: it prints the start, and not the end."""
 
     def __init__(self, console: Console, spinner: Status, data_dir: Path) -> None:
         super().__init__(console, spinner)
@@ -93,7 +93,7 @@ class DurationNarrator(Narrator):
     def __call__(self, event: StackEvent) -> None:
         match event:
             case ProcessesPlanned():
-                """One of each, as for every command."""
+                """The plan is the same for every command."""
             case StackReady(url, model, _):
                 took = span(time.monotonic() - self._began_s)
                 self._say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")
@@ -111,7 +111,7 @@ def own_stack(options: StackOptions, environ: Mapping[str, str], console: Consol
 
     spinner = console.status("starting")
     observer = DurationNarrator(console, spinner, options.data_dir)
-    # Left in the reverse order: the spinner turns until the last process is gone.
+    # Closed in reverse order: the spinner turns until the last process ends.
     with ExitStack() as until_gone, Stack(options, environ, observer) as stack:
         with spinner:
             stack.wait_ready()

@@ -1,13 +1,13 @@
-"""What `rhapsode up` says of its stack: sentences for who started it, or lines of a log for who collects them."""
+"""The output of `rhapsode up`: sentences for people, or log lines for programs."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import assert_never
 
 import typer
 
@@ -32,40 +32,18 @@ from rhapsode.stack.events import (
 from rhapsode.stack.layout import DataDir, default_data_dir
 from storage.runtime.observability.logs import configure_logging
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
 logger = logging.getLogger(__name__)
 
 
-class UpDisplay(Protocol):
-    """The observer of a stack, and what stands around it."""
-
-    ready: StackReady | None
-
-    def __call__(self, event: StackEvent) -> None: ...
-
-    def starting(self) -> AbstractContextManager[object]:
-        """Open until the stack is ready."""
-        ...
-
-    def greet(self, ready: StackReady, folder: DataDir, seconds: float) -> None: ...
-
-    def say_stopped(self) -> None: ...
-
-    def failures(self) -> AbstractContextManager[None]:
-        """Open for the whole run: says why there is no stack, in its own way or not at all."""
-        ...
-
-
 class UpSentences(Narrator):
-    """On standard error, with a spinner if that is a terminal."""
+    """Sentences on standard error, with a spinner on a terminal."""
 
     def __init__(self) -> None:
         console = VisibleConsole(stderr=True)
         super().__init__(console, console.status("starting"))
 
     def starting(self) -> AbstractContextManager[object]:
+        """Open until the stack is ready."""
         return self._spinner
 
     def greet(self, ready: StackReady, folder: DataDir, seconds: float) -> None:
@@ -87,13 +65,13 @@ class UpSentences(Narrator):
     def say_stopped(self) -> None:
         self._say("stopped")
 
-    @contextmanager
-    def failures(self) -> Generator[None]:
-        yield
+    def failures(self) -> AbstractContextManager[None]:
+        """Open for the whole run. The command line itself prints why there is no stack."""
+        return nullcontext()
 
 
 class UpLog:
-    """The same as events, in lines like those of the processes that it starts."""
+    """Log lines like those of the processes that it starts."""
 
     def __init__(self) -> None:
         configure_logging("json", process={"role": "up"})
@@ -114,7 +92,7 @@ class UpLog:
             case ProcessRestarted(name, pid):
                 logger.info("process runs again", extra={"process_name": name, "process_id": pid})
             case OrphansEnded(names):
-                logger.warning("ended what a killed stack had left", extra={"process_names": names})
+                logger.warning("ended processes that a killed stack had left", extra={"process_names": names})
             case Stopping(names):
                 logger.info("stopping", extra={"process_names": names})
             case ProcessKilled(name, grace_s):
@@ -124,9 +102,8 @@ class UpLog:
             case _:
                 assert_never(event)
 
-    @contextmanager
-    def starting(self) -> Generator[None]:
-        yield
+    def starting(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def greet(self, ready: StackReady, folder: DataDir, seconds: float) -> None:
         fields = {"url": ready.url, "model": ready.model, "after_s": round(seconds, 1), "notice": ready.notice}
@@ -145,6 +122,9 @@ class UpLog:
             raise typer.Exit(FAILED) from error
 
 
+UpDisplay = UpSentences | UpLog
+
+
 def choose_display(log_format: str) -> UpDisplay:
-    """log_format: RHAPSODE_LOG_FORMAT. Who leaves the choice to us reads what a command says to him."""
+    """log_format: RHAPSODE_LOG_FORMAT. The default is sentences."""
     return UpLog() if log_format == "json" else UpSentences()

@@ -1,10 +1,9 @@
-"""What files a command makes."""
+"""Options of the files to write."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
@@ -18,11 +17,7 @@ if TYPE_CHECKING:
 LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")
 
 
-class Subtitles(StrEnum):
-    SRT = "srt"
-    VTT = "vtt"
-
-
+Subtitles = Literal["srt", "vtt"]
 SubtitlesOption = Annotated[
     list[Subtitles] | None,
     typer.Option("--subtitles", help="Write subtitles beside the audio. Repeat it for both formats."),
@@ -55,15 +50,14 @@ def audio_type(file: Path) -> AudioType:
     from rhapsode.client.request_options import AudioType
 
     suffix, known = file.suffix.lower().removeprefix("."), get_args(AudioType)
-    for each in known:
-        if suffix == each:
-            return each
+    if suffix in known:
+        return cast("AudioType", suffix)
     listed = ", ".join(f".{each}" for each in known)
     raise Misuse(f"{file}: the name must end in one of {listed}")
 
 
 def formats(targets: Targets, bitrate: int | None) -> list[FormatFields]:
-    """What has to be made for them. Raises `Misuse` for a name of no format, and for a bitrate that none has."""
+    """The formats of the targets. Raises `Misuse` for an unknown suffix, and for a bitrate of lossless formats."""
     wanted: list[FormatFields] = []
     if targets.file is not None:
         wanted.append({"type": audio_type(targets.file)})

@@ -1,4 +1,4 @@
-"""What `rhapsode narrate` fetches at the end."""
+"""The downloads of `rhapsode narrate`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ TIMESTAMPS = "timestamps.json"
 
 
 def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Iterable[Subtitles], console: Console) -> Artifact:
-    """The speech, downloaded with its subtitles and times; of chapters alone, their list. Who interrupts that is told
-    that nothing is lost.
+    """Download the speech with its subtitles and times. Returns its artifact, or the list of chapters.
+
+    After Ctrl-C it says how to download the rest.
     """
     try:
         if targets.chapters is not None:

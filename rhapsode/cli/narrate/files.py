@@ -1,4 +1,4 @@
-"""What `rhapsode narrate` reads and where it writes, looked at before any work begins."""
+"""Input and output files of `rhapsode narrate`, checked before the work starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable, reading
-from rhapsode.client.request_options import DocumentFormat, JobInputFields
+from rhapsode.client.request_options import DocumentFields, DocumentFormat, JobInputFields
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
@@ -28,7 +28,7 @@ DOCUMENT_SUFFIXES: dict[str, DocumentFormat] = {
     ".markdown": "md",
     ".pdf": "pdf",
 }
-"""Files that are not spoken as they are: they have chapters, and markup that is not to be heard."""
+"""Documents with chapters and markup, which the server reads."""
 
 SSML_SUFFIX = ".ssml"
 
@@ -50,22 +50,20 @@ _OTHER_SUFFIXES = {
     ".rtf": "a rich text (RTF); save it as .docx",
     ".odt": "a document of LibreOffice; save it as .docx",
 }
-"""What is not read, and what to do."""
+"""Unsupported formats, and what to do."""
 
 _NAMING_ENCODINGS = ("docx", "epub", "pdf")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_TEXT = b"\0\0\0"
-"""Not even text in UTF-16 has so many."""
+"""Even UTF-16 text has fewer in a row."""
 
 _TEXT_UNLESS_BINARY = {b"RIFF": "a recording", b"fLaC": "a recording", b"OggS": "a recording", b"ID3": "a recording"}
-"""A text may begin with these letters, and then it has no NUL byte."""
+"""A text may begin with these letters. Only a binary file has NUL bytes too."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
-    """A file that the server reads. include: ids of the chapters that are wanted, empty for all. encoding: of a text,
-    where the user knows it.
-    """
+    """A file that the server reads. include: ids of chapters, empty for all. encoding: of a text, None for a guess."""
 
     path: Path
     format: DocumentFormat
@@ -75,7 +73,7 @@ class DocumentFile:
 
 @dataclass(frozen=True, slots=True)
 class Ssml:
-    """Speech that is marked up. mode: what to do with unknown elements."""
+    """SSML. mode: strict refuses unknown elements."""
 
     text: str
     mode: Literal["strict", "lenient"] = "lenient"
@@ -92,20 +90,13 @@ def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = Fals
         case Ssml():
             return {"ssml": spoken.text, "ssml_mode": spoken.mode}
         case DocumentFile():
-            upload = _uploaded(client, spoken)
-            images = "alt" if describe_images else "skip"
-            return {
-                "document": {
-                    "upload_id": upload.id,
-                    "format": spoken.format,
-                    "images": images,
-                    "include": spoken.include,
-                }
-            }
+            upload_id = _uploaded(client, spoken).id
+            chosen: DocumentFields = {"upload_id": upload_id, "format": spoken.format, "include": spoken.include}
+            return {"document": {**chosen, "images": "alt" if describe_images else "skip"}}
 
 
 def _uploaded(client: Rhapsode, document: DocumentFile) -> Upload:
-    """A text of a named encoding goes to the server in UTF-8, with the mark of it."""
+    """A text with a given encoding is uploaded as UTF-8 with a BOM."""
     if document.encoding is None:
         return client.upload(document.path)
     with tempfile.NamedTemporaryFile() as file:
@@ -116,7 +107,7 @@ def _uploaded(client: Rhapsode, document: DocumentFile) -> Upload:
 
 
 def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
-    """Of a document, these chapters alone; ids are parted by commas too. Raises `Misuse`."""
+    """Choose chapters of a document. One value may hold several ids with commas. Raises `Misuse`."""
     wanted = tuple(part.strip() for each in include or () for part in each.split(",") if part.strip())
     if not wanted:
         return spoken
@@ -135,7 +126,7 @@ def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
 
 
 def choose_speakers(pairs: list[str]) -> dict[str, str]:
-    """The cast of `NAME=VOICE` options. Raises `Misuse`."""
+    """The voices of `NAME=VOICE` options by name. Raises `Misuse`."""
     cast: dict[str, str] = {}
     for pair in pairs:
         name, equals, voice = pair.partition("=")
@@ -148,7 +139,7 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
 
 
 def read_spoken(file: str, encoding: str | None = None, *, strict_ssml: bool = False) -> Spoken:
-    """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
+    """The content of a file, or of standard input ("-"). Raises `Misuse` for unreadable files."""
     if not file:
         raise Misuse("FILE is empty; name a file, or - for standard input")
     form = None if file == "-" else document_format(Path(file))
@@ -168,7 +159,7 @@ def read_spoken(file: str, encoding: str | None = None, *, strict_ssml: bool = F
     if text is None and _NO_TEXT in data:
         raise Misuse(f"{name} is not a text file: it holds NUL bytes at offset {data.index(_NO_TEXT)}")
     if Path(file).is_file() and suffix != SSML_SUFFIX:
-        # It is read as the document that it may be, with chapters and without litter, whatever its encoding.
+        # The server finds chapters in a text file, and its encoding.
         return DocumentFile(Path(file), "txt", encoding=encoding)
     if text is None:
         text = _decoded(data, "utf-16" if data.startswith(_UTF_16) else "utf-8-sig", name)
@@ -199,20 +190,20 @@ def _decoded(data: bytes, encoding: str, name: str) -> str:
 
 
 def _known_as(data: bytes) -> str | None:
-    """What a file is that begins like these bytes; None for what may be a text in UTF-8."""
+    """The format of a binary file by its first bytes; None for text."""
     beginnings = _NEVER_TEXT | (_TEXT_UNLESS_BINARY if b"\0" in data else {})
     return next((name for beginning, name in beginnings.items() if data.startswith(beginning)), None)
 
 
 def title_of(file: str) -> dict[str, str]:
-    """The file's name as a job's metadata; empty for standard input, and for a name of which nothing can be shown."""
+    """The file's name as a job's metadata; empty for standard input and unprintable names."""
     stem = "" if file == "-" else Path(file).stem
     title = " ".join("".join(" " if unicodedata.category(each)[0] == "C" else each for each in stem).split())
     return {"title": title[:MOST_TITLE_CHARS]} if title else {}
 
 
 def choose_output(file: str, output: Path | None) -> Path:
-    """Raises `Misuse` for a place where nothing can be written: better now than after the work."""
+    """Raises `Misuse` for an unwritable path, before the work starts."""
     path = output or Path("narration.wav" if file == "-" else f"{Path(file).stem}.wav")
     if path.is_dir():
         raise Misuse(f"{path} is a folder; -o takes the name of a file")
@@ -223,7 +214,7 @@ def choose_output(file: str, output: Path | None) -> Path:
     from rhapsode.client.part_file import PartFile
 
     try:
-        # Tried, not asked: a read-only disk or a name that is too long shows only so.
+        # Open the file: only that detects a read-only disk, or a name that is too long.
         with PartFile(path):
             return path
     except OSError as error:
@@ -231,5 +222,5 @@ def choose_output(file: str, output: Path | None) -> Path:
 
 
 def document_format(path: Path) -> DocumentFormat | None:
-    """By the file's suffix; None for a file whose text is spoken as it is."""
+    """By the file's suffix; None for plain text."""
     return DOCUMENT_SUFFIXES.get(path.suffix.lower())

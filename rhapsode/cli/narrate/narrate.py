@@ -13,7 +13,6 @@ import typer
 
 from rhapsode.cli.cover_file import readable_cover
 from rhapsode.cli.failures import HungUp, status_of, terminated_like_interrupted
-from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.fetching import fetch
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
@@ -21,7 +20,7 @@ from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeec
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
 from rhapsode.cli.narrate.targets import choose_targets
-from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, choose_devices, read_settings
+from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_devices, read_settings
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 CANCEL_PATIENCE_S = 10.0
 
 
-@grouped
 def narrate(
     *,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The text or book to read; - reads standard input.")],
@@ -110,26 +108,22 @@ def narrate(
 
 @contextmanager
 def _server(system: SystemOptions, console: Console, *, is_running: bool) -> Generator[Rhapsode]:
-    """is_running: one that outlives this command. Raises `Misuse` for options of a stack of its own then."""
+    """is_running: a server that outlives this command. It excludes the options of a new server (`Misuse`)."""
     from rhapsode.cli.servers import any_server, choose_target, lasting_server
     from rhapsode.stack.options import StackOptions
 
     settings = read_settings()
-    folder = choose_data_dir(system.data_dir, settings)
-    is_given = system.data_dir is not None
-    target = choose_target(system.server, data_dir=folder, is_data_dir_given=is_given, settings=settings)
-    checkpoint = choose_checkpoint(system.checkpoint, folder)
+    target = choose_target(system, settings)
+    checkpoint = choose_checkpoint(system.checkpoint, target.data_dir)
     devices = choose_devices(system.device)
-    options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, devices=devices)
+    options = StackOptions(target.data_dir.root, slots=system.slots, checkpoint=checkpoint, devices=devices)
     chosen = lasting_server if is_running else any_server
     with chosen(target, options, settings, console) as client:
         yield client
 
 
 def _run(client: Rhapsode, spoken: JobInputFields, wishes: JobOptions, console: Console) -> tuple[Job, float]:
-    """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way
-    out; a terminal that is closed does not.
-    """
+    """The ended job and its wall seconds. Ctrl-C cancels the job; a closed terminal does not."""
     from rhapsode.cli.narrate.progress import follow
 
     began_s = time.monotonic()
@@ -140,13 +134,13 @@ def _run(client: Rhapsode, spoken: JobInputFields, wishes: JobOptions, console: 
 
     try:
         job = submitted()
-        # At once: the user may close the terminal and finds the job by it.
+        # Print the id at once: the user may close the terminal.
         console.print(f"job {job.id}", markup=False, highlight=False)
         job = follow(client, job, console)
     except HungUp:
         raise
     except KeyboardInterrupt:
-        # The key finds the job again even if the answer to the first submission was never read.
+        # The key finds the job even if the first answer was lost.
         _cancel(client, submitted, console)
         raise
     return job, time.monotonic() - began_s
@@ -160,7 +154,7 @@ def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None
         try:
             client.cancel(job)
         except Conflict:
-            # It was quicker than the key; `wait` below tells how it ended.
+            # It has ended already. `wait` returns its state.
             console.print("too late to cancel:", end=" ", highlight=False)
         ended = client.wait(job, timeout_s=CANCEL_PATIENCE_S)
     except WaitTimedOut as error:

@@ -1,4 +1,4 @@
-"""What `rhapsode narrate` can be told, by theme."""
+"""Options of `rhapsode narrate`, in groups."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from rhapsode.cli import job_options
+from rhapsode.cli.clients import AddressOptions
 from rhapsode.cli.cover_file import CoverOption
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.job_fields import JobField, told
+from rhapsode.cli.job_fields import JobField, given_fields
 from rhapsode.cli.narrate.audio_options import LEVELLED, ChapterFilesOption, LoudnessOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
@@ -21,14 +22,7 @@ from rhapsode.cli.narrate.reading_options import (
     WordsOption,
     normalization,
 )
-from rhapsode.cli.options import (
-    CheckpointOption,
-    DataDirOption,
-    DeviceOption,
-    ServerOption,
-    SlotsOption,
-    number_or_none,
-)
+from rhapsode.cli.options import CheckpointOption, DeviceOption, SlotsOption, number_or_none
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
@@ -62,8 +56,8 @@ class NarrateSpeechOptions:
     model: job_options.Model = None
 
     def wishes(self, speakers: dict[str, str]) -> JobOptions:
-        """As a job's request has it. speakers: the cast of `speaker`, read."""
-        return {**told(self), "speakers": speakers or None, "normalization": normalization(self.words)}
+        """Fields of the request. speakers: the voices by name."""
+        return {**given_fields(self), "speakers": speakers or None, "normalization": normalization(self.words)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +80,15 @@ class AudioOptions:
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")] = False
 
     def wishes(self, targets: Targets) -> JobOptions:
-        """Raises `Misuse` for a file of no format."""
-        output: OutputFields = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
+        """Raises `Misuse` for an unknown suffix."""
+        output: OutputFields = {**(given_fields(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
         if self.loudness is not None:
             target_lufs = number_or_none("--loudness", self.loudness, float)
             output["loudness"] = cast("LoudnessFields", None if target_lufs is None else {"target_lufs": target_lufs})
         elif self.preset is None:
             output["loudness"] = LEVELLED
         if self.subtitles:
-            output["subtitles"] = [each.value for each in dict.fromkeys(self.subtitles)]
+            output["subtitles"] = [*dict.fromkeys(self.subtitles)]
         return {"output": output}
 
 
@@ -118,19 +112,17 @@ class BookOptions:
     cover: CoverOption = None
 
     def wishes(self, cover: str | None) -> OutputFields:
-        """cover: the upload that it has become, if it has."""
-        output: OutputFields = {**(told(self).get("output") or {})}
+        """cover: the id of its upload."""
+        output: OutputFields = {**(given_fields(self).get("output") or {})}
         if cover is not None:
             output["cover"] = cover
         return output
 
 
 @dataclass(frozen=True, slots=True)
-class SystemOptions:
+class SystemOptions(AddressOptions):
     """Server; the last three are for a server that this command starts."""
 
-    server: ServerOption = None
-    data_dir: DataDirOption = None
     slots: SlotsOption = None
     checkpoint: CheckpointOption = None
     device: DeviceOption = None
@@ -150,8 +142,8 @@ class OrderOptions:
     ] = None
 
     def wishes(self) -> JobOptions:
-        """Raises `Misuse` for what is no time, and for what is no address of a webhook."""
-        return {**told(self), "webhook": None if self.webhook is None else _receiver(self.webhook)}
+        """Raises `Misuse` for an invalid time or webhook."""
+        return {**given_fields(self), "webhook": None if self.webhook is None else _receiver(self.webhook)}
 
 
 def _receiver(given: str) -> JobWebhookFields:

@@ -1,4 +1,4 @@
-"""`rhapsode plan`: what narrating a text or a book would do, without a word being spoken."""
+"""`rhapsode plan`: chapters, segments and duration of a text or a book, without speech."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli import job_options
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input, with_parts
@@ -21,7 +21,6 @@ from rhapsode.cli.narrate.reading_options import (
     WordsOption,
     normalization,
 )
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 
 def plan(
+    common: CommonOptions,
     file: Annotated[
         str,
         typer.Argument(
@@ -53,9 +53,6 @@ def plan(
     ] = False,
     sentences: Annotated[bool, typer.Option("--sentences", help="Show every sentence with its spoken text.")] = False,
     model: job_options.Model = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show chapters, segments and duration before you narrate.
 
@@ -72,17 +69,17 @@ def plan(
         "normalization": normalization(words),
         "emoji": emoji,
     }
-    with connected(server, data_dir) as client, terminated_like_interrupted():
+    with connected(common) as client, terminated_like_interrupted():
         try:
             made = _planned(client, spoken, options, describe_images=describe_images)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
     lines = [*_lines(made), *(_sentences(made) if sentences else ()), *(_changes(made) if changes else ())]
-    echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
+    echo(made.model_dump_json(indent=1) if common.as_json else "\n".join(lines))
 
 
 def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_images: bool) -> PlanDocument:
-    """Nothing of it stays on the server: not its job, not the document."""
+    """The server keeps neither a job nor the document."""
     given = sent_input(client, spoken, describe_images=describe_images)
     try:
         return client.plan(given, **options)
@@ -107,23 +104,23 @@ def _lines(plan: PlanDocument) -> list[str]:
 
 
 def _changes(plan: PlanDocument) -> Iterator[str]:
-    """Two lines for each sentence that is not spoken as it is written."""
-    for index, source, text in _told(plan):
+    """Two lines for each sentence whose spoken text differs from the written text."""
+    for index, source, text in _spoken(plan):
         if source is not None:
             yield f"{index:>6}  - {source}"
             yield f"{'':>6}  + {text}"
 
 
 def _sentences(plan: PlanDocument) -> Iterator[str]:
-    """A line for each as it is written; what is spoken in its place below it."""
-    for index, source, text in _told(plan):
+    """A line for each written sentence, and its spoken text below if that differs."""
+    for index, source, text in _spoken(plan):
         yield f"{index:>6}  {text if source is None else source}"
         if source is not None:
             yield f"{'':>6}  + {text or '(nothing)'}"
 
 
-def _told(plan: PlanDocument) -> Iterator[tuple[int, str | None, str]]:
-    """Each sentence's segment, what is written of it where that is something else, and what is spoken."""
+def _spoken(plan: PlanDocument) -> Iterator[tuple[int, str | None, str]]:
+    """Each sentence's segment, its written text if that differs, and its spoken text."""
     for segment in plan.segments:
         for each in segment.sentences or (segment,):
             yield segment.index, each.source, each.text

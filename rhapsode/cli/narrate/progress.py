@@ -1,4 +1,4 @@
-"""Progress of a job on the terminal: a bar where there is one, a line now and then where there is none."""
+"""Progress of a job: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from rhapsode.cli.consoles import LINE_EVERY_S
 from rhapsode.cli.formatting import clock, stage
 from rhapsode.cli.narrate.stall_reasons import StallReasons
 from rhapsode.client.resources import Job
@@ -18,19 +18,18 @@ from rhapsode.client.sync.client import Rhapsode
 from rhapsode.contract.jobs.narration import ShownNarration
 
 POLL_S = 0.3
-LINE_EVERY_S = 5.0
 SEGMENTS_ASKED = 1_000
 
 
 class Chapters:
-    """Where a job with several chapters is; the segments are asked for once, when the text is planned."""
+    """The current chapter of a job. It requests the segments once, when the text is planned."""
 
     def __init__(self, client: Rhapsode) -> None:
         self._client = client
         self._of_segment: list[int] | None = None
 
     def place(self, job: Job) -> str | None:
-        """The chapter of the first segment that is not counted as done; None for a job without chapters."""
+        """The chapter of the first unfinished segment; None for a job without chapters."""
         if job.kind == "voice_cache" or not job.progress.segments.total:
             return None
         if self._of_segment is None:
@@ -43,21 +42,15 @@ class Chapters:
         return f"chapter {here + 1}/{count}"
 
 
-class Display(Protocol):
-    def show(self, job: Job, chapter: str | None, stall_reason: str | None = None) -> None:
-        """stall_reason: why the job stands still."""
-        ...
-
-
 class Speed:
-    """Audio seconds made per wall second, counted from the moment the job was first seen running."""
+    """Audio seconds per wall second since the job was first seen running."""
 
     def __init__(self) -> None:
         self._started_s: float | None = None
         self._audio_before_s = 0.0
 
     def of(self, job: Job) -> float | None:
-        """None until something has been spoken."""
+        """None before the first speech."""
         now = time.monotonic()
         if self._started_s is None and job.started_at is not None:
             self._started_s, self._audio_before_s = now, job.progress.audio_s_done
@@ -68,7 +61,7 @@ class Speed:
 
 
 class Bar:
-    """A line that is drawn again: segments, audio seconds, speed and what is left."""
+    """A bar with segments, audio seconds, speed and remaining time."""
 
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
@@ -87,7 +80,7 @@ class Bar:
 
 
 class Lines:
-    """For logs and pipes: a line when something changed, at most one in five seconds, and one for each stage."""
+    """For logs and pipes: a line for each change, at most one in five seconds, and one for each stage."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -106,7 +99,7 @@ class Lines:
 
 
 @contextmanager
-def job_display(console: Console) -> Generator[Display]:
+def job_display(console: Console) -> Generator[Bar | Lines]:
     if not console.is_terminal:
         yield Lines(console)
         return
@@ -118,7 +111,7 @@ def job_display(console: Console) -> Generator[Display]:
 
 
 def follow(client: Rhapsode, job: Job, console: Console) -> Job:
-    """Show the job's progress until it has ended; returns it as it ended."""
+    """Show the job's progress until its end. Returns the ended job."""
     with job_display(console) as display:
         chapters, stall_reasons = Chapters(client), StallReasons(client)
         display.show(job, None)
@@ -130,12 +123,12 @@ def follow(client: Rhapsode, job: Job, console: Console) -> Job:
 
 
 def _facts(job: Job, chapter: str | None, speed: float | None, stall_reason: str | None) -> list[str]:
-    """What is worth telling now, most important first."""
+    """The facts to show now, most important first."""
     facts = [*([stall_reason] if stall_reason else []), *([chapter] if chapter else []), *_counts(job)]
     if begins_at := _begins_at(job):
         facts.append(f"begins on {begins_at.astimezone():%b %d at %H:%M}")
     if job.queue and job.queue.has_worker is False:
-        facts.append("no worker of this model is there yet")
+        facts.append("no worker has this model yet")
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
         facts.append(f"{clock(job.queue.ahead_audio_s)} of speech ahead")
     if speed:
@@ -146,14 +139,14 @@ def _facts(job: Job, chapter: str | None, speed: float | None, stall_reason: str
 
 
 def _begins_at(job: Job) -> datetime | None:
-    """When a job that was given a time may begin; None once it may."""
+    """The future start time of a job that has one."""
     begins_at = job.request.not_before if isinstance(job.request, ShownNarration) else None
     is_ahead = begins_at is not None and job.state == "pending" and begins_at > datetime.now(UTC)
     return begins_at if is_ahead else None
 
 
 def _counts(job: Job) -> list[str]:
-    """How much of what is done; nothing before the plan."""
+    """Finished parts and their total; empty before the plan."""
     segments = job.progress.segments
     if not segments.total:
         return []

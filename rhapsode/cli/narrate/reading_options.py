@@ -1,4 +1,4 @@
-"""How a text is read: what `rhapsode narrate` and `rhapsode plan` say of it in words of their own."""
+"""Options of `rhapsode narrate` and `rhapsode plan` for reading a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that go to the server as they are, looked at before it is asked."""
+"""Files to upload, checked before the first request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rhapsode.cli.failures import Misuse
 
 @contextmanager
 def reading(name: str) -> Generator[None]:
-    """What keeps the file from being read in this block becomes a `Misuse` that names it."""
+    """An error of the block becomes a `Misuse` with the file's name."""
     try:
         yield
     except FileNotFoundError as error:
@@ -23,7 +23,7 @@ def reading(name: str) -> Generator[None]:
 
 
 def readable(path: Path) -> Path:
-    """The path, of a file that has content. Raises `Misuse`: better before a server is asked than after."""
+    """The path of a file with content. Raises `Misuse`."""
     with reading(str(path)), path.open("rb") as document:
         is_empty = not document.read(1)
     if is_empty:

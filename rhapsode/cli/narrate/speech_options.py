@@ -1,4 +1,4 @@
-"""How speech is drawn and checked: options of `rhapsode narrate`."""
+"""Options of `rhapsode narrate` for sampling and quality checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli import job_options
-from rhapsode.cli.job_fields import told
+from rhapsode.cli.job_fields import given_fields
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import JobOptions
@@ -35,7 +35,7 @@ class DrawingOptions:
 
     def wishes(self) -> JobOptions:
         return {
-            **told(self),
+            **given_fields(self),
             "reproducibility": "strict" if self.strict else None,
             "reuse": False if self.no_reuse else None,
         }
@@ -50,4 +50,4 @@ class QualityOptions:
     on_exhausted: job_options.QualityOnExhausted = None
 
     def wishes(self) -> JobOptions:
-        return told(self)
+        return given_fields(self)

@@ -1,4 +1,4 @@
-"""Why a job stands still, in one sentence, asked for only once it does."""
+"""The reason why a job makes no progress, in one sentence."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
 
 LOOK_AFTER_S = 3.0
-"""A job that moves is asked nothing about; a segment takes about as long on a slow machine."""
+"""Request the reason after this time without progress. A slow machine needs as long for a segment."""
 
 LOOK_EVERY_S = 5.0
 
-STORE = "the store takes nothing (its disk is full, or it does not answer), and the job goes on by itself when it does"
-REDIS = "Redis does not answer, and the job goes on by itself when it does"
-HELD = "no worker is given anything until an operator has looked: `rhapsode queues` says why"
-NO_READER = "no worker is there that reads texts and puts files together"
+STORE = "the store refuses writes (its disk is full, or it does not answer); the job continues when it accepts them"
+REDIS = "Redis does not answer; the job continues when it does"
+HELD = "workers get no work until an operator acts: `rhapsode queues` says why"
+NO_READER = "no worker that reads texts and joins files is running"
 
 
 class StallReasons:
-    """Of one job that is followed."""
+    """Of one job."""
 
     def __init__(self, client: Rhapsode, look_after_s: float = LOOK_AFTER_S) -> None:
         self._client = client
@@ -36,7 +36,7 @@ class StallReasons:
         self._may_see_queues = True
 
     def of(self, job: Job) -> str | None:
-        """None while the job moves, and where nothing is known that is in its way."""
+        """None during progress, and for an unknown reason."""
         segments, now_s = job.progress.segments, time.monotonic()
         moved = f"{job.state} {job.phase} {segments.done} {segments.failed}"
         if moved != self._moved:
@@ -58,7 +58,7 @@ class StallReasons:
         return self._awaited_voice(job)
 
     def _has_no_reader(self) -> bool:
-        """False also for a caller who is no operator and may not know."""
+        """False also for a caller who is not an operator."""
         if not self._may_see_queues:
             return False
         try:
@@ -69,14 +69,14 @@ class StallReasons:
         return any(queue.lane == "cpu" and queue.ready_items and not queue.workers for queue in queues)
 
     def _awaited_voice(self, job: Job) -> str | None:
-        """A job may wait for a voice that is being prepared by another one."""
+        """A job may wait for a voice that another job prepares."""
         request = job.request
         if not isinstance(request, ShownNarration) or not request.own_voice or not request.own_voice.id:
             return None
         try:
             caches = self._client.voices.caches(request.own_voice.id)
         except (NotFound, Gone):
-            # It was deleted meanwhile; the job itself says what comes of that.
+            # The voice was deleted. The job itself reports that.
             return None
         model = [cache for cache in caches if cache.model == request.model]
         if any(cache.state in ("pending", "processing") for cache in model):

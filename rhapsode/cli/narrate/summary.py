@@ -1,4 +1,4 @@
-"""What `rhapsode narrate` says at the end."""
+"""The result that `rhapsode narrate` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `rhapsode narrate` puts what it makes: a file of the whole, a folder of chapters, or both."""
+"""The output of `rhapsode narrate`: one file, a folder of chapters, or both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChapterTarget:
-    """form: of the files in the folder."""
+    """form: the format of the files."""
 
     form: AudioType
     folder: Path
@@ -23,22 +23,22 @@ class ChapterTarget:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """file: of the whole; None: there are only chapters. chapters: None: there is only the whole."""
+    """file: the whole narration; None: only chapters. chapters: None: only the whole narration."""
 
     file: Path | None
     chapters: ChapterTarget | None
 
     @property
     def main(self) -> Path:
-        """What is named first."""
+        """The file, or the folder of chapters."""
         if self.file is not None:
             return self.file
         if self.chapters is None:
-            raise ValueError("nothing is to be made")
+            raise ValueError("there is no output")
         return self.chapters.folder
 
     def beside(self, suffix: str) -> Path:
-        """Where subtitles go."""
+        """The path of subtitles."""
         if self.file is not None:
             return self.file.with_suffix(suffix)
         return self.main / f"narration{suffix}"
@@ -47,7 +47,7 @@ class Targets:
 def choose_targets(
     file: str, output: Path | None, chapters_as: AudioType | None, preset: str | None, *, is_forced: bool
 ) -> Targets:
-    """Raises `Misuse` for a place where nothing can be written, and for what is there already."""
+    """Raises `Misuse` for an unwritable path and an existing file."""
     if preset is not None and chapters_as is None and (output is None or not output.suffix):
         form, is_in_chapters = _made_by(preset)
         named = output or Path("narration" if file == "-" else Path(file).stem)

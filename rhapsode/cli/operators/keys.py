@@ -1,4 +1,4 @@
-"""`rhapsode keys`: who may use the server."""
+"""`rhapsode keys`: API keys."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.clients import connected
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.clients import CommonOptions, connected
+from rhapsode.cli.options import JsonOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ app = typer.Typer(
 
 @app.command()
 def create(
+    common: CommonOptions,
     tenant: Annotated[str, typer.Option(help="The key's tenant. Jobs and voices belong to tenants.")],
     name: Annotated[str, typer.Option(help="The purpose of the key.")],
     scope: Annotated[
@@ -33,18 +34,15 @@ def create(
         ),
     ] = None,
     expires: Annotated[datetime | None, typer.Option(help="Expiry in local time. Default: never.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Create a key and print it once. The server stores only its digest."""
     from rhapsode.client.operator_calls import DEFAULT_SCOPES
 
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         made = client.keys.create(
             tenant, name, scopes=scope or DEFAULT_SCOPES, expires_at=expires.astimezone() if expires else None
         )
-    if as_json:
+    if common.as_json:
         echo(made.model_dump_json(indent=2))
         return
     echo(made.secret)
@@ -53,29 +51,24 @@ def create(
 
 @app.command("list")
 def list_keys(
+    common: CommonOptions,
     tenant: Annotated[str | None, typer.Option(help="Only this tenant's keys.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List keys, oldest first."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         keys = client.keys.list(tenant)
-    for key in keys:
-        echo(key.model_dump_json() if as_json else "\t".join(_columns(key)))
+    common.echo_each(keys, _line)
 
 
 @app.command()
 def revoke(
+    common: CommonOptions,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The key's id, key_...")],
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Revoke a key."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         client.keys.revoke(key)
-    echo(json.dumps({"id": key, "revoked": True}) if as_json else f"{key} revoked")
+    echo(json.dumps({"id": key, "revoked": True}) if common.as_json else f"{key} revoked")
 
 
 @app.command()
@@ -93,8 +86,8 @@ def draw(as_json: JsonOption = False) -> None:
     echo(f"RHAPSODE_API_KEYS='{json.dumps(setting)}'")
 
 
-def _columns(key: ApiKeyView) -> tuple[str, ...]:
-    return (
+def _line(key: ApiKeyView) -> str:
+    columns = (
         key.id,
         key.tenant,
         f"{key.prefix}...",
@@ -103,3 +96,4 @@ def _columns(key: ApiKeyView) -> tuple[str, ...]:
         f"used {key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never used",
         key.name,
     )
+    return "\t".join(columns)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED, Misuse
-from rhapsode.cli.for_each import deleted
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rhapsode.cli.clients import Answer
     from rhapsode.client.sync.operations import Operations
     from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
@@ -23,36 +24,33 @@ LOOK_S = 0.5
 WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace")
 QUEUE_HEADINGS = ("queue", "class", "jobs", "tenants", "audio", "oldest", "workers", "pace")
 DEAD_LETTER_HEADINGS = ("entry", "at", "tenant", "job", "item", "code", "detail")
+RECONCILED = ("jobs_seen", "jobs_restored", "jobs_marked", "jobs_gone", "counters_mended")
 
 dlq = typer.Typer(
     help="List work that failed after all retries (dead letters).", no_args_is_help=True, rich_markup_mode=None
 )
 
 
-def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def workers(common: CommonOptions) -> None:
     """List worker processes and their load.
 
     batch: filled part of the batch. pace: seconds of audio per second. With --json: host and process id too.
     """
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = client.operations.workers()
-    if as_json:
-        for worker in found:
-            echo(worker.model_dump_json())
-        return
-    print_rows(WORKER_HEADINGS, [_worker_columns(worker) for worker in found])
-    if not found:
+    _print_rows(common, found, WORKER_HEADINGS, _worker_columns)
+    if not (found or common.as_json):
         echo("no worker sent a heartbeat in the last minute", err=True)
 
 
-def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def queues(common: CommonOptions) -> None:
     """Show waiting work for each pool, and its waiting time.
 
     audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
     """
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = client.operations.queues()
-    if as_json:
+    if common.as_json:
         echo(found.model_dump_json(indent=2))
         return
     print_rows(QUEUE_HEADINGS, [_queue_columns(queue, rank) for queue in found.data for rank in queue.classes])
@@ -68,12 +66,10 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
 
 
 def drain(
+    common: CommonOptions,
     worker: Annotated[str, typer.Argument(metavar="WORKER", help="The worker's name from `rhapsode workers`.")],
     undo: Annotated[bool, typer.Option("--undo", help="Allow new work again.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the worker has no work.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Stop new work for a worker.
 
@@ -81,80 +77,62 @@ def drain(
     """
     if undo and wait:
         raise Misuse("--undo and --wait exclude each other")
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if undo:
             client.operations.undrain(worker)
-            echo(_drain_document(worker, "claims") if as_json else f"{worker} claims work again")
+            echo(_drain_document(worker, "claims") if common.as_json else f"{worker} claims work again")
             return
         client.operations.drain(worker)
         if wait:
             _await_drained(client.operations, worker)
-    if as_json:
-        echo(_drain_document(worker, "drained" if wait else "draining"))
-        return
-    echo(f"{worker} is drained" if wait else f"{worker} claims no more work")
+    state, line = ("drained", "is drained") if wait else ("draining", "claims no more work")
+    echo(_drain_document(worker, state) if common.as_json else f"{worker} {line}")
 
 
-def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def audit(common: CommonOptions) -> None:
     """Compare stored counters with a new count. The exit status is 1 if they differ."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = client.operations.audit()
-    if as_json:
+    if common.as_json:
         echo(found.model_dump_json(indent=2))
-    for each in () if as_json else found.drift:
-        echo(f"{each.counter}\tcounted {each.expected}\tcounter says {each.actual}")
+    else:
+        lines = [f"{each.counter}\tcounted {each.expected}\tcounter says {each.actual}" for each in found.drift]
+        echo("\n".join(lines) or "no counter differs")
     if found.drift:
         raise typer.Exit(FAILED)
-    if not as_json:
-        echo("no counter differs")
 
 
-def reconcile(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def reconcile(common: CommonOptions) -> None:
     """Repair Redis after a loss or a restore.
 
     It restores the jobs that Redis lost, and lets workers claim work again.
     """
-    seen = restored = marked = gone = mended = 0
-    with connected(server, data_dir) as client:
-        for step in client.operations.reconcile():
-            seen += step.jobs_seen
-            restored += step.jobs_restored
-            marked += step.jobs_marked
-            gone += step.jobs_gone
-            mended += step.counters_mended
-    if as_json:
-        jobs = {"jobs_seen": seen, "jobs_restored": restored, "jobs_marked": marked, "jobs_gone": gone}
-        echo(json.dumps({**jobs, "counters_mended": mended}))
-        return
-    echo(
-        f"{seen} jobs in the journal: {restored} restored, {marked} continue from the object store, "
-        f"{gone} deleted since; {mended} counters corrected"
+    with connected(common) as client:
+        steps = list(client.operations.reconcile())
+    total = {name: sum(getattr(step, name) for step in steps) for name in RECONCILED}
+    line = (
+        "{jobs_seen} jobs in the journal: {jobs_restored} restored, {jobs_marked} continue from the object store, "
+        "{jobs_gone} deleted since; {counters_mended} counters corrected"
     )
+    echo(json.dumps(total) if common.as_json else line.format(**total))
 
 
 @dlq.command("list")
-def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def list_dead_letters(common: CommonOptions) -> None:
     """List dead letters, newest first."""
-    with connected(server, data_dir) as client:
-        found = list(client.operations.dead_letters())
-    if as_json:
-        for item in found:
-            echo(item.model_dump_json())
-        return
-    print_rows(DEAD_LETTER_HEADINGS, [_dead_columns(item) for item in found])
+    with connected(common) as client:
+        _print_rows(common, list(client.operations.dead_letters()), DEAD_LETTER_HEADINGS, _dead_columns)
 
 
 @dlq.command("rm")
 def forget_dead_letter(
+    common: CommonOptions,
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The first column of `rhapsode dlq list`.")],
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Remove an entry; its job stays unchanged."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         client.operations.forget_dead_letter(entry)
-    echo(deleted(entry).document if as_json else f"{entry} removed")
+    echo(json.dumps({"id": entry, "deleted": True}) if common.as_json else f"{entry} removed")
 
 
 def _drain_document(worker: str, state: str) -> str:
@@ -162,12 +140,18 @@ def _drain_document(worker: str, state: str) -> str:
 
 
 def _await_drained(operations: Operations, name: str) -> None:
-    """Also content with a worker that ended: nothing is left in its hands either."""
-    while True:
-        found = next((worker for worker in operations.workers() if worker.name == name), None)
-        if found is None or found.state == "drained":
-            return
+    """Returns also if the worker ends."""
+    while any(worker.name == name and worker.state != "drained" for worker in operations.workers()):
         time.sleep(LOOK_S)
+
+
+def _print_rows(
+    common: CommonOptions, found: Sequence[Answer], headings: Sequence[str], columns: Callable[[Answer], Sequence[str]]
+) -> None:
+    if common.as_json:
+        common.echo_each(found, str)
+    else:
+        print_rows(headings, [columns(each) for each in found])
 
 
 def _worker_columns(worker: WorkerView) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rhapsode.cli.clients import connected
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ COLUMNS = ("day", "key_id", *AMOUNTS)
 
 
 def usage(
+    common: CommonOptions,
     first: Annotated[
         datetime | None, typer.Option("--from", formats=DATE, help="First day (UTC). Default: 30 days ago.")
     ] = None,
@@ -34,9 +34,6 @@ def usage(
     ] = None,
     tenant: Annotated[str | None, typer.Option(help="Only this tenant. It needs an operator's key.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show how much audio was made.
 
@@ -44,14 +41,14 @@ def usage(
     """
     from rhapsode.client.operator_calls import GROUPINGS
 
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         report = client.usage(
             first.date() if first else None,
             last.date() if last else None,
             group_by=(by,) if by else GROUPINGS,
             tenant=tenant,
         )
-    if as_json:
+    if common.as_json:
         echo(report.model_dump_json(indent=2, by_alias=True))
     elif as_csv:
         table = io.StringIO(newline="")

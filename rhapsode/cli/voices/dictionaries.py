@@ -1,4 +1,4 @@
-"""`rhapsode dictionaries`: how words are respelt before they are spoken."""
+"""`rhapsode dictionaries`: pronunciation of words."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.clients import connected
+from rhapsode.cli.clients import AddressOptions, CommonOptions, connected
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.for_each import deleted
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.for_each import delete_each
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import RuleFields
     from rhapsode.client.voices.dictionary_calls import Rules
+    from rhapsode.contract.pronunciations import Dictionary
 
 app = typer.Typer(help="Change the pronunciation of words.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -28,63 +28,58 @@ DictionaryArgument = Annotated[str, typer.Argument(metavar="DICTIONARY", help="A
 
 @app.command()
 def add(
+    common: CommonOptions,
     file: FileArgument,
     name: Annotated[str | None, typer.Option(help="The dictionary's name. Default: the file's name.")] = None,
     to: Annotated[
         str | None, typer.Option(metavar="DICTIONARY", help="Add a new version to this dictionary, pd_...")
     ] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Add a dictionary, or a new version of one. It prints the name for jobs, such as pd_...@1."""
     rules = read_rules(file)
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if to is None:
             version = client.dictionaries.create(name or file.stem, rules).versions[-1]
         else:
             version = client.dictionaries.add_version(to, rules)
-    echo(version.model_dump_json() if as_json else version.reference)
+    common.echo(version, version.reference)
 
 
 @app.command("list")
-def list_dictionaries(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def list_dictionaries(common: CommonOptions) -> None:
     """List dictionaries with their newest version, oldest first."""
-    with connected(server, data_dir) as client:
-        for each in client.dictionaries.list():
-            newest = each.versions[-1]
-            line = f"{newest.reference}\t{newest.num_rules} rules\t{each.name}"
-            echo(each.model_dump_json() if as_json else line)
+    with connected(common) as client:
+        common.echo_each(list(client.dictionaries.list()), _line)
 
 
 @app.command()
 def export(
+    common: AddressOptions,
     dictionary: DictionaryArgument,
     version: Annotated[int | None, typer.Option(min=1, help="The version. Default: the newest.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
 ) -> None:
     """Print a version as a PLS file."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         number = version or client.dictionaries.get(dictionary).versions[-1].version
         echo(client.dictionaries.export(dictionary, number).decode(), nl=False)
 
 
 @app.command()
 def rm(
-    dictionary: DictionaryArgument,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
+    common: CommonOptions,
+    dictionaries: Annotated[list[str], typer.Argument(metavar="DICTIONARY...", help="Ids of dictionaries, pd_...")],
 ) -> None:
-    """Delete a dictionary. Existing jobs keep their copy."""
-    with connected(server, data_dir) as client:
-        client.dictionaries.delete(dictionary)
-    echo(deleted(dictionary).document if as_json else f"{dictionary} deleted")
+    """Delete dictionaries. Existing jobs keep their copies."""
+    delete_each(common, dictionaries, lambda client: client.dictionaries.delete)
+
+
+def _line(dictionary: Dictionary) -> str:
+    newest = dictionary.versions[-1]
+    return f"{newest.reference}\t{newest.num_rules} rules\t{dictionary.name}"
 
 
 def read_rules(file: Path) -> Rules:
-    """Raises `Misuse` for a file that cannot be read or is of another kind."""
+    """Raises `Misuse` for an unreadable file and for other formats."""
     try:
         if file.suffix.lower() in (".pls", ".xml"):
             return file.read_bytes()

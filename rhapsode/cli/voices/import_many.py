@@ -1,4 +1,4 @@
-"""Many voices at once: upload what a manifest lists, a few at a time, and say what became of each."""
+"""Upload the recordings of a manifest, a few at a time."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from rhapsode.cli.narrate.progress import LINE_EVERY_S
+from rhapsode.cli.consoles import TimedLines
 from rhapsode.client.sync.client import Rhapsode
 from rhapsode.client.voices.manifest import ListedVoice
 from rhapsode.contract.voices.voices import Voice
 from rhapsode.errors import Conflict, InvalidRequest, NotFound
 
 UPLOADS_AT_ONCE = 4
-"""The server decodes each recording in a process of its own, so more would only wait there."""
+"""The server decodes each recording in a separate process, so more uploads would only wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """voice: None where `trouble` says why there is none. is_new: false for one that was there already."""
+    """voice: None if `trouble` says why. is_new: false for a voice that existed."""
 
     listed: ListedVoice
     voice: Voice | None
@@ -32,7 +32,7 @@ class Imported:
 
 
 def upload_all(client: Rhapsode, listed: Sequence[ListedVoice], consent: str, console: Console) -> tuple[Imported, ...]:
-    """In the manifest's order. A recording that cannot become a voice does not stop the others."""
+    """Results in the manifest's order. A failure does not stop the other uploads."""
     with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
         futures = [pool.submit(_upload, client, each, consent) for each in listed]
         try:
@@ -46,7 +46,7 @@ def upload_all(client: Rhapsode, listed: Sequence[ListedVoice], consent: str, co
 def _upload(client: Rhapsode, listed: ListedVoice, consent: str) -> Imported:
     entry = listed.entry
     if not (entry.consent or consent):
-        return Imported(listed, None, trouble="no consent: say it in the manifest's column consent, or by --consent")
+        return Imported(listed, None, trouble="no consent: give it in the manifest's column consent, or with --consent")
     try:
         made = client.voices.add(
             entry.name,
@@ -66,7 +66,7 @@ def _upload(client: Rhapsode, listed: ListedVoice, consent: str) -> Imported:
 
 
 def _already_there(client: Rhapsode, listed: ListedVoice, error: Conflict) -> Imported:
-    """An import that is repeated finds its own voices; another recording under the name is somebody else's."""
+    """A repeated import finds its voices. Another recording under the name is an error."""
     try:
         found = client.voices.get(listed.entry.name)
     except NotFound:
@@ -85,8 +85,6 @@ def _show(finished: Iterable[Imported], total: int, console: Console) -> None:
             for _ in finished:
                 progress.advance(task)
         return
-    said_s = time.monotonic()
+    lines = TimedLines(console, time.monotonic())
     for count, _ in enumerate(finished, start=1):
-        if time.monotonic() - said_s >= LINE_EVERY_S:
-            said_s = time.monotonic()
-            console.print(f"uploading: {count}/{total} voices", markup=False)
+        lines.show(f"uploading: {count}/{total} voices")

@@ -1,4 +1,4 @@
-"""`rhapsode voices try`: voices are heard, as live speech; no job is made, and the server keeps nothing."""
+"""`rhapsode voices try`: play voices as live speech, without a job. The server stores nothing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from rhapsode.cli import job_options
+from rhapsode.cli.clients import CommonOptions
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.live.say import say
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
 
 
 def try_voices(
+    common: CommonOptions,
     voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, in order.")],
     text: Annotated[str, typer.Option(help="The sentence.")] = SENTENCE,
     model: job_options.Model = None,
@@ -24,9 +25,6 @@ def try_voices(
     play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a WAV file, for one voice.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Play a sentence in each voice. For instance: rhapsode voices try slt rms"""
     if save is not None and len(voices) > 1:
@@ -35,6 +33,7 @@ def try_voices(
         raise Misuse("--text takes no standard input; `rhapsode say -` does")
     for voice in voices:
         say(
+            common,
             text,
             voice=voice,
             model=model,
@@ -43,7 +42,4 @@ def try_voices(
             play=play,
             save=save,
             force=force,
-            server=server,
-            data_dir=data_dir,
-            as_json=as_json,
         )

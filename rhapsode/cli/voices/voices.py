@@ -1,4 +1,4 @@
-"""`rhapsode voices`: whose voice the server can speak with."""
+"""`rhapsode voices`: the voices of a server."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rhapsode.cli.clients import connected
-from rhapsode.cli.for_each import Handled, deleted, for_each
+from rhapsode.cli.clients import CommonOptions, connected
+from rhapsode.cli.for_each import delete_each
 from rhapsode.cli.narrate.sent_files import readable
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.visible import echo
 from rhapsode.cli.voices.trying import try_voices
 
@@ -40,82 +39,63 @@ ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speak
 
 @app.command()
 def add(
+    common: CommonOptions,
     recording: Annotated[Path, typer.Argument(metavar="FILE", help="Sound or video, 1 s or more; best 60 s used")],
     name: Annotated[str, typer.Option(help="Name of the voice.")],
     consent: ConsentOption,
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
     language: Annotated[str, typer.Option(help="The language of the recording.")] = "auto",
     description: Annotated[str, typer.Option(help="A note for you.")] = "",
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Add a voice from a recording. An exported embedding (.safetensors) works too."""
     readable(recording)
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         if recording.suffix == ".safetensors":
             made = client.voices.add_embedding(name, recording.read_bytes(), consent=consent, description=description)
         else:
             made = client.voices.add(
                 name, recording, consent=consent, ref_text=ref_text, language=language, description=description
             )
-    echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
+    common.echo(made, f"{made.id} {made.name}")
     for repair in made.sample.repairs if made.sample else ():
         echo(f"warning: {repair}", err=True)
 
 
 @app.command("list")
 def list_voices(
+    common: CommonOptions,
     kind: Annotated[Literal["own", "built_in"] | None, typer.Option(help="Only this kind.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 100,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the models' voices, then yours, newest first. With --json: one JSON object per line."""
     from itertools import islice
 
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = list(islice(client.voices.list(kind, page_size=min(limit, 100)), limit))
-    if as_json:
-        for voice in found:
-            echo(voice.model_dump_json())
-    elif found:
-        _print_table(found)
+    if common.as_json or not found:
+        common.echo_each(found, _origin, none="no voices")
     else:
-        echo("no voices")
+        _print_table(found)
 
 
 @app.command()
-def show(
-    voice: VoiceArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def show(common: CommonOptions, voice: VoiceArgument) -> None:
     """Show a voice."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         found = client.voices.get(voice)
         caches = client.voices.caches(found) if found.kind == "own" else ()
-    if as_json:
-        echo(found.model_dump_json(indent=2))
-        return
-    for name, value in (*_facts(found), *map(_cache_fact, caches)):
-        echo(f"{name:<11} {value}")
+    common.echo_facts(found, (*_facts(found), *map(_cache_fact, caches)))
 
 
 @app.command()
-def rm(
-    voices: VoicesArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
-) -> None:
+def rm(common: CommonOptions, voices: VoicesArgument) -> None:
     """Delete voices with their recordings and caches."""
-
-    def delete(client: Rhapsode, voice: str) -> Handled:
-        client.voices.delete(voice)
-        return deleted(voice)
-
-    for_each(voices, delete, server, data_dir, as_json=as_json)
+    delete_each(common, voices, lambda client: client.voices.delete)
 
 
 @app.command()
 def cache(
+    common: CommonOptions,
     voices: Annotated[
         list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids. Default: all.")
     ] = None,
@@ -123,9 +103,6 @@ def cache(
     model: ModelOption = None,
     mode: ModeOption = None,
     force: Annotated[bool, typer.Option("--force", help="Prepare ready voices again.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Prepare voices before a job needs them. Ctrl-C stops watching; the work continues."""
     from rhapsode.cli.failures import Misuse
@@ -136,59 +113,31 @@ def cache(
         raise Misuse("name voices, or use --failed")
     state: ShownState | None = "failed" if failed else None
     order = BulkOrder(voices or None, state, model, mode, force=force)
-    with connected(server, data_dir) as client:
-        _prepare(client, order, as_json=as_json)
-
-
-@app.command()
-def preview(
-    voice: VoiceArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="WAV", help="The WAV file to write.")],
-    text: Annotated[str | None, typer.Option(help="The sentence. Default: the server's sentence.")] = None,
-    model: ModelOption = None,
-    language: Annotated[str | None, typer.Option(help="A language of the model. Default: the voice's.")] = None,
-    x_vector_only: Annotated[bool, typer.Option("--x-vector-only", help="Use only the speaker embedding.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write a WAV of a sentence in a voice."""
-    from rhapsode.cli.consoles import VisibleConsole
-    from rhapsode.cli.failures import Misuse
-    from rhapsode.cli.narrate.progress import follow
-    from rhapsode.client.voices.calls import Preview
-
-    if not output.absolute().parent.is_dir():
-        raise Misuse(f"{output.absolute().parent} is not a folder")
-    wanted = Preview(text, model, language, x_vector_only=x_vector_only)
-    with connected(server, data_dir) as client:
-        job = follow(client, client.voices.preview(voice, wanted), VisibleConsole(stderr=True)).raise_unless_succeeded()
-        client.download(job, next(each.name for each in job.artifacts if each.type == "wav"), output)
-    echo(job.model_dump_json() if as_json else f"{output}: {voice}")
+    with connected(common) as client:
+        _prepare(common, client, order)
 
 
 @app.command()
 def blend(
+    common: CommonOptions,
     voices: Annotated[list[str], typer.Argument(metavar="VOICE[=WEIGHT]...", help="Two or more of your voices.")],
     name: Annotated[str, typer.Option(help="Name of the new voice.")],
     method: Annotated[Literal["slerp", "lerp"], typer.Option(help="Spherical or linear interpolation.")] = "slerp",
     model: ModelOption = None,
     description: Annotated[str, typer.Option(help="A note for you.")] = "",
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Blend voices: `voices blend Ada=2 Bo=1 --name Mix`."""
     from rhapsode.client.voices.calls import Blend
 
     weights = dict(_weighted(voice) for voice in voices)
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         made = client.voices.blend(Blend(name, weights, method, model, description))
-    echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
+    common.echo(made, f"{made.id} {made.name}")
 
 
 @app.command("import")
 def import_voices(
+    common: CommonOptions,
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
     consent: Annotated[
         str, typer.Option(metavar="STATEMENT", help="The speakers' consent, for rows without one.")
@@ -196,9 +145,6 @@ def import_voices(
     prepare: Annotated[bool, typer.Option(help="Also prepare the voices.")] = True,
     model: ModelOption = None,
     mode: ModeOption = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Add many voices from a manifest.
 
@@ -216,7 +162,7 @@ def import_voices(
         listed = read_manifest(manifest)
     except ManifestError as error:
         raise Misuse(f"{manifest}: {error}") from error
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         outcomes = upload_all(client, listed, consent, VisibleConsole(stderr=True))
         for outcome in outcomes:
             if outcome.trouble:
@@ -226,31 +172,29 @@ def import_voices(
         num_failed = len(outcomes) - len(ids)
         counts = {"added": num_new, "there": len(ids) - num_new, "failed": num_failed}
         line = f"{num_new} voices added, {counts['there']} existed, {num_failed} failed"
-        echo(json.dumps({"voices": ids, **counts}) if as_json else line)
+        echo(json.dumps({"voices": ids, **counts}) if common.as_json else line)
         for start in range(0, len(ids) if prepare else 0, BULK):
-            _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode), as_json=as_json)
+            _prepare(common, client, BulkOrder(ids[start : start + BULK], None, model, mode))
     if num_failed:
         raise typer.Exit(FAILED)
 
 
 @app.command()
 def export(
+    common: CommonOptions,
     voice: VoiceArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
     model: Annotated[str | None, typer.Option(help="The embedding's model.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Save a voice's embedding as safetensors for `voices add`."""
-    with connected(server, data_dir) as client:
+    with connected(common) as client:
         data = client.voices.embedding(voice, model)
     _write(output, data)
     facts = {"path": str(output), "bytes": len(data)}
-    echo(json.dumps(facts) if as_json else f"{output}: {len(data)} bytes")
+    echo(json.dumps(facts) if common.as_json else f"{output}: {len(data)} bytes")
 
 
-def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
+def _prepare(common: CommonOptions, client: Rhapsode, order: BulkOrder) -> None:
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, INTERRUPTED
     from rhapsode.cli.narrate.progress import follow
@@ -264,7 +208,7 @@ def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
         raise typer.Exit(INTERRUPTED) from interrupt
     counts = ended.progress.segments
     line = f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})"
-    echo(ended.model_dump_json() if as_json else line)
+    common.echo(ended, line)
     if ended.state != "succeeded":
         for warning in ended.warnings:
             echo(f"{warning.detail} ({warning.code})", err=True)
@@ -273,7 +217,7 @@ def _prepare(client: Rhapsode, order: BulkOrder, *, as_json: bool) -> None:
 
 
 def _weighted(argument: str) -> tuple[str, float]:
-    """A voice's name may hold "=" itself; only a number behind the last one is a weight."""
+    """A voice's name may contain "=". Only a number after the last "=" is a weight."""
     voice, sign, weight = argument.rpartition("=")
     try:
         return (voice, float(weight)) if sign else (argument, 1.0)
@@ -301,7 +245,7 @@ def _print_table(voices: list[Voice]) -> None:
         for voice in voices:
             echo("\t".join((voice.id or "-", voice.kind, voice.name, ",".join(voice.models))))
         return
-    # An id that was cut cannot be copied.
+    # Show the whole id, so that it can be copied.
     width = max(len(voice.id or "") for voice in voices)
     table = Table(Column("voice", no_wrap=True, min_width=width), "name", "from", "models", box=box.SIMPLE)
     for voice in voices:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from generators.command_line_options import alias_text, help_text, is_option, leaves
 from rhapsode.cli import job_options
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.job_fields import JobField, check, check_job, told
+from rhapsode.cli.job_fields import JobField, check, check_job, given_fields
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.segments import SegmentChange
 
@@ -86,11 +86,11 @@ class Group:
 def test_what_is_given_lies_where_the_api_has_it_and_the_rest_is_left_out() -> None:
     given = Group(top_k=5, temperature=0.5, begin="2026-12-01T08:00Z", bitrate=64, cast="A=b", force=True)
 
-    assert told(given) == {
+    assert given_fields(given) == {
         "sampling": {"top_k": 5, "temperature": 0.5},
         "not_before": datetime(2026, 12, 1, 8, tzinfo=UTC),
     }
-    assert told(Group()) == {}
+    assert given_fields(Group()) == {}
 
 
 def test_what_the_contract_refuses_is_told_under_the_options_name() -> None:
@@ -101,7 +101,7 @@ def test_what_the_contract_refuses_is_told_under_the_options_name() -> None:
         (Group(voice="two\nlines"), "--voice: "),
     ):
         with pytest.raises(Misuse, match=words):
-            check_job(told(group), [Group(), group])
+            check_job(given_fields(group), [Group(), group])
 
 
 def test_what_a_command_says_itself_is_told_under_its_options_name_too() -> None:

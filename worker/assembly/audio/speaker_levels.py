@@ -11,9 +11,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from rhapsode.contract.jobs.output import Loudness, LoudnessScope
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
+from worker.speech.audio.limiter import limited
+from worker.speech.audio.samples import FULL_SCALE, Samples
+
+CEILING = FULL_SCALE * 10 ** (-1 / 20)
+"""Which the peaks of what is made louder stay below."""
 
 EVEN_LU = 1.0
 """Speakers who differ by no more are left as they are."""
@@ -85,3 +92,11 @@ def _mean(levels: Sequence[tuple[float, int]]) -> float | None:
         return None
     energy = sum(length * 10 ** (lufs / 10) for lufs, length in levels)
     return round(10 * math.log10(energy / sum(length for _, length in levels)), 2)
+
+
+def amplified(samples: Samples, gain_db: float, sample_rate_hz: int) -> Samples:
+    """The same object where nothing is to be done."""
+    if gain_db == 0:
+        return samples
+    signal = samples.astype(np.float32) * np.float32(10 ** (gain_db / 20))
+    return np.rint(limited(signal, CEILING, sample_rate_hz)).astype(np.int16)

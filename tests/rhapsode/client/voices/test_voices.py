@@ -386,7 +386,7 @@ def test_an_import_goes_on_past_what_cannot_become_a_voice_and_names_its_line(
     assert [voice.name for voice in client.voices.list("own")] == ["Two"]
 
 
-def test_a_voice_is_previewed_and_blended_from_the_command_line(
+def test_a_voice_is_blended_and_tried_from_the_command_line(
     stack: Stack, client: Rhapsode, tmp_path: Path, run_cli: RunCli
 ) -> None:
     one, other = np.eye(8, dtype="<f4")[:2]
@@ -395,10 +395,11 @@ def test_a_voice_is_previewed_and_blended_from_the_command_line(
     server = ("--server", stack.url)
 
     blended = run_cli("voices", "blend", "One=3", "a=b", "--name", "Between", "--method", "lerp", *server)
-    spoken = run_cli("voices", "preview", "Between", "-o", str(tmp_path / "between.wav"), *server)
+    saved = tmp_path / "between.wav"
+    spoken = run_cli("voices", "try", "Between", "--no-play", "--save", str(saved), *server)
 
     assert blended.returncode == 0, blended.stderr
     values = np.frombuffer(client.voices.sample("Between"), "<f4")
     np.testing.assert_allclose(values, (3 * one + other) / 4, atol=1e-6)
     assert spoken.returncode == 0, spoken.stderr
-    assert (tmp_path / "between.wav").read_bytes()[:4] == b"RIFF"
+    assert saved.read_bytes()[:4] == b"RIFF"

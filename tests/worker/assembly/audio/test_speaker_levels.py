@@ -9,11 +9,12 @@ from reading.plan.plan import PlanSegment
 from rhapsode.contract.jobs.output import Loudness, LoudnessScope
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
-from worker.assembly.audio.gain import CEILING, amplified
 from worker.assembly.audio.speaker_levels import (
+    CEILING,
     EVEN_LU,
     MOST_DB,
     SpeakerLevel,
+    amplified,
     segment_gain_db,
     speaker_levels,
 )
