@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")
 
 
-Subtitles = Literal["srt", "vtt"]
+class Subtitles(StrEnum):
+    """An enumeration: Typer takes no list of a `Literal`."""
+
+    SRT = "srt"
+    VTT = "vtt"
+
+
 SubtitlesOption = Annotated[
     list[Subtitles] | None,
     typer.Option("--subtitles", help="Write subtitles beside the audio. Repeat it for both formats."),

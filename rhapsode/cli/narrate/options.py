@@ -88,7 +88,7 @@ class AudioOptions:
         elif self.preset is None:
             output["loudness"] = LEVELLED
         if self.subtitles:
-            output["subtitles"] = [*dict.fromkeys(self.subtitles)]
+            output["subtitles"] = [each.value for each in dict.fromkeys(self.subtitles)]
         return {"output": output}
 
 
