@@ -54,8 +54,10 @@ class CommonOptions(AddressOptions):
         if self.as_json:
             echo(answer.model_dump_json(indent=2))
             return
-        for name, value in facts:
-            echo(f"{name:<11} {value}")
+        rows = [*facts]
+        width = max(10, *(len(name) for name, _ in rows))
+        for name, value in rows:
+            echo(f"{name:<{width}} {value}")
 
 
 @contextmanager

@@ -107,7 +107,10 @@ def test_a_voice_of_a_model_is_found_by_its_name_and_heard_and_nothing_else(
 
     assert (found.kind, found.name, found.id) == ("built_in", "ada", None)
     assert heard.raise_unless_succeeded().metadata == {"preview_of": "ada"}
-    assert shown.stdout.splitlines()[:2] == ["voice       built in", "name        ada"]
+    assert [line.split(maxsplit=1) for line in shown.stdout.splitlines()[:2]] == [
+        ["voice", "built in"],
+        ["name", "ada"],
+    ]
     assert (deleted.returncode, deleted.stdout) == (1, "")
     assert deleted.stderr.splitlines() == [
         "rhapsode: ada: ada comes with its model; only uploaded voices can be changed, prepared or exported",
