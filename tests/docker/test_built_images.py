@@ -96,7 +96,7 @@ def redis_url(run_dir: Path) -> Iterator[str]:
 
 
 def spoken(url: str) -> bytes:
-    """A sentence as WAV, once somebody serves a model."""
+    """A sentence as WAV, as soon as a worker serves a model."""
     body = {"model": "tts-1", "voice": "alloy", "input": TEXT, "response_format": "wav"}
     until_s = time.monotonic() + START_S
     while True:
