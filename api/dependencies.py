@@ -1,15 +1,17 @@
-"""What routes ask for by annotation. All of it is async and instant: a plain function would cost a thread each.
+"""Dependencies of routes. All are async: a plain function would take a thread.
 
-Nothing here asks for another by annotation: the framework would resolve that anew for each that does, eleven times for
-a submit.
+A dependency does not name another one by annotation: the framework would resolve it again for each, eleven times for a
+submission.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from pydantic import AfterValidator
 
 from api.access.authentication import Caller, identify
 from api.http.links import LinkBuilder
@@ -39,17 +41,28 @@ Tenant = Annotated[TenantId, Depends(_tenant)]
 
 
 async def _tenant_name(tenant_name: str) -> TenantId:
-    """A tenant that an operator names. It need not exist: a tenant exists while it owns something."""
+    """A tenant that an operator names. It may own nothing yet."""
     if not TENANT_NAME.fullmatch(tenant_name):
         raise problem("not_found", f"{tenant_name[:64]!r} is no tenant's name")
     return TenantId(tenant_name)
+
+
+def id_like(form: re.Pattern[str], kind: str) -> AfterValidator:
+    """Answer 404 for a path parameter that cannot be an id of this kind."""
+
+    def check(text: str) -> str:
+        if not form.fullmatch(text):
+            raise problem("not_found", f"there is no {kind} {text[:64]!r}")
+        return text
+
+    return AfterValidator(check)
 
 
 KnownTenant = Annotated[TenantId, Depends(_tenant_name)]
 
 
 async def job_id_of(job_id: str) -> JobId:
-    """What cannot be an id is not looked up, only not found."""
+    """Answers 404 for text that cannot be an id."""
     if not JOB_ID.fullmatch(job_id):
         raise problem("not_found", f"there is no job {job_id[:64]!r}")
     return JobId(job_id)
@@ -77,7 +90,7 @@ Links = Annotated[LinkBuilder, Depends(_links)]
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """For whom a request is answered, by what, and under which addresses."""
+    """A request's tenant, services and addresses."""
 
     tenant: TenantId
     services: ApiServices
@@ -90,11 +103,11 @@ async def asked_by(request: Request) -> RequestContext:
 
 
 KnownAsked = Annotated[RequestContext, Depends(asked_by)]
-"""`Tenant`, `Services` and `Links` as one, for the routes of every job: the framework takes its time for each."""
+"""`Tenant`, `Services` and `Links` in one dependency: the framework takes time for each."""
 
 
 async def json_bytes_of(request: Request) -> bytes:
-    """The body as sent, for a caller who may send one."""
+    """The body as sent, from an authenticated caller."""
     await _caller(request)
     return await read_json_bytes(request)
 
@@ -103,7 +116,7 @@ JsonBytes = Annotated[bytes, Depends(json_bytes_of)]
 
 
 async def read_json_bytes(request: Request) -> bytes:
-    """The body as sent, which has to be JSON by its header; its size is bounded by `BodyLimit`. Raises a `Problem`."""
+    """The body as sent, with a JSON content type. `BodyLimit` bounds its size. Raises an `HttpProblem`."""
     media_type, *parameters = (part.strip().lower() for part in request.headers.get("content-type", "").split(";"))
     if media_type != "application/json":
         raise problem("unsupported_media", "the body must be application/json")
@@ -118,7 +131,7 @@ async def read_json_bytes(request: Request) -> bytes:
 
 
 async def _optional_json_bytes(request: Request) -> bytes:
-    """As `json_bytes_of`, where a request may also have no body at all."""
+    """Like `json_bytes_of`, with an optional body."""
     await _caller(request)
     if "content-type" not in request.headers and not (await request.body()):
         return b""

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class DrainingServer(uvicorn.Server):
-    """Serves on while speech is still heard, and only then closes its socket and connections."""
+    """Continues while live speech runs, then closes its socket and connections."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         before_stop = self.lifespan.state.get(BEFORE_STOP)

@@ -54,7 +54,7 @@ class ApiSettings(StorageSettings):
     max_connections: of one process; more are answered 503.
     request_timeout_s: in which a request's head has to be whole; its body has as long and as much more as it brings
         bytes, 500 a second at least.
-    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
+    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or every caller.
     live_drain_s: how long live streams may go on after the process received SIGTERM.
     live_lateness_s: of the event loop, on average, beyond which no live stream and no WebSocket is taken.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
@@ -64,7 +64,7 @@ class ApiSettings(StorageSettings):
     consent: who states that cloned speakers agree: each request, or the operator where a request says nothing.
     strict_speech: whether /v1/audio/speech refuses what is unknown or beyond the model, in place of `X-Ignored`.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
-    oidc_issuer: whose tokens are taken beside keys, as its tokens name it; empty: nobody's.
+    oidc_issuer: the issuer of tokens that are valid beside keys, as its tokens name it; empty: none.
     oidc_audience: as tokens for this API name it. oidc_keys_url: where the issuer's keys are; empty: where it says.
     oidc_allow_private: networks of one's own where the issuer and its keys may be, also by plain http; empty: the
         internet alone, by https.

@@ -23,4 +23,4 @@ def register() -> None:
         import_module(ENGINE).register()
     else:
         # In a process of ours no package comes before ours.
-        logger.info("vLLM is not told of Rhapsode's talker: another package called worker comes first in this process")
+        logger.info("vLLM does not get Rhapsode's talker: this process has another package called worker")

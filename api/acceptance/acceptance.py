@@ -1,6 +1,6 @@
-"""How any job is accepted: replay, store its input, make the job, send the tickets.
+"""The acceptance of any job: replay, store its input, create the job, send the tickets.
 
-A refusal at any step leaves nothing behind, in Redis or in the store.
+A refusal at any step removes all data from Redis and the store.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from storage.runtime.config.failpoints import failpoint
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`replayed`: the key had been used for this very body, and `job` is what it made then. place: of a new job, as it
-    was then.
-    """
+    """replayed: an earlier request with this key and body created the job. place: of a new job."""
 
     job: JobRecord
     replayed: bool
@@ -40,8 +38,7 @@ def submit_with_input(
 ) -> Accepted:
     """Make the job and send its tickets. Raises a `StorageError`, or the `HttpProblem` that `store` raises.
 
-    store: puts what the job works on under the job's own keys. on_accepted: called when the job is there and its work
-    has not been handed out.
+    store: stores the job's input. on_accepted: called after the job exists, and before its tickets are sent.
     """
     complete = replace(submission, key_id=caller_key())
     job_folder = job_prefix(submission.tenant, submission.id)
@@ -50,11 +47,11 @@ def submit_with_input(
         failpoint("submit.after_put")
         submitted = intake.jobs.submit_placed(complete, intake.queue_positions)
     except (HttpProblem, AdmissionRefused, IdempotencyMismatch):
-        # Only after an answer: when Redis did not answer, the job may exist and needs its input.
+        # Only after an answer: without one, the job may exist and need its input.
         intake.artifacts.delete_prefix(job_folder)
         raise
     if submitted.replayed:
-        # Another request with this key came between the look-up and the call.
+        # Another request with this key was faster.
         intake.artifacts.delete_prefix(job_folder)
     else:
         intake.journal.add(complete)
@@ -66,6 +63,6 @@ def submit_with_input(
 
 
 def find_response(jobs: JobStore, tenant: TenantId, idempotency: IdempotencyKey) -> JobRecord | None:
-    """First of all, because the answer to a repeat does not depend on the time or on today's models."""
+    """The job of an earlier request. It comes first: a repeat does not depend on the time or on models."""
     job = jobs.find_response(tenant, idempotency)
     return jobs.get(tenant, job) if job else None

@@ -1,4 +1,4 @@
-"""When a job may start and has to have ended: times to come, and a deadline that can be kept."""
+"""Start times and deadlines of jobs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from storage.jobs.service_classes import job_class
 from storage.jobs.submissions import Submission
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
-"""A later one could be read with its offset, but not be written down as UTC again."""
+"""UTC cannot express a later time with every offset."""
 
 FARTHEST_START = timedelta(days=90)
-"""As long as a result is kept at most: what is asked for to-day is not meant for another year."""
+"""Equal to the longest retention of a result."""
 
 
 def future_ms(deadline: datetime) -> int:
-    """Unix milliseconds. Raises the `Problem` of a deadline that has passed, or that no clock shows."""
+    """Unix milliseconds. Raises an `HttpProblem` for a deadline in the past or too far away."""
     if deadline.timestamp() <= time.time():
         raise invalid_field("/deadline", "in_the_past", "the deadline has passed")
     if deadline > LATEST_DEADLINE:
@@ -29,7 +29,7 @@ def future_ms(deadline: datetime) -> int:
 
 
 def start_ms(not_before: datetime) -> int:
-    """Unix milliseconds; a time that has passed is as good as now. Raises the `Problem` of one that is too far away."""
+    """Unix milliseconds. A time in the past is now. Raises an `HttpProblem` for a time too far away."""
     if not_before.timestamp() > time.time() + FARTHEST_START.total_seconds():
         detail = f"must not be more than {FARTHEST_START.days} days away"
         raise invalid_field("/not_before", "out_of_range", detail)
@@ -37,9 +37,9 @@ def start_ms(not_before: datetime) -> int:
 
 
 def refuse_unreachable(positions: QueuePositions, submission: Submission) -> None:
-    """Raises the `Problem` if the job would not be done by its deadline, as far as the measured pace tells.
+    """Raises an `HttpProblem` if the measured pace is too slow for the deadline.
 
-    Without a measured pace, or without a worker, that cannot be said and the job is accepted.
+    Without a measured pace, or without a worker, the job is accepted.
     """
     if submission.deadline_ms is None:
         return
@@ -49,7 +49,7 @@ def refuse_unreachable(positions: QueuePositions, submission: Submission) -> Non
     needed_s = positions.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(audio_s)
     if needed_s is None:
         return
-    # What the workers will have to do by then is not known: what they have now is taken for it.
+    # Assume that the workers will have as much work then as now.
     begins_ms = max(time.time() * 1000, submission.not_before_ms or 0)
     done_ms = round(begins_ms + needed_s * 1000)
     if done_ms > submission.deadline_ms:

@@ -1,9 +1,8 @@
-"""Who is asking, and whether they may: the tenant and scopes of a key, or of a token of the issuer whose tokens are
-taken, or the machine's own user where neither is set.
+"""The tenant and scopes of a request: by its API key, by a token of the issuer, or of this machine's user.
 
-Without keys the API serves this machine alone: both ends of the connection are loopback, and the Host header names
-this machine, so that no page of the web can speak to it through a name of its own (DNS rebinding). Nor may a page of
-another origin: a browser sends forms to any address and asks nobody before.
+Without keys the API serves this machine only: both ends of the connection are loopback, and the Host header names this
+machine. This prevents DNS rebinding. It refuses pages of other origins, because a browser sends forms to any address
+without a preflight request.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import ipaddress
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -25,11 +25,14 @@ from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from api.http.own_address import address_of
 from api.http.problems.problem import HttpProblem, problem, unauthorized
 from api.identity.errors import KeysUnavailable, TokenRefused, TokenWithoutRights
-from api.identity.identities import Identities, is_token
+from api.identity.identities import is_token
 from api.services.container import LOCAL_TENANT, ApiServices
 from rhapsode.contract.speech_socket import KEY_SUBPROTOCOL
 from storage.ids import KeyId, TenantId
 from storage.tenants.api_keys import ALL_SCOPES, KEY_PREFIX, TENANT_SCOPES, Scope
+
+if TYPE_CHECKING:
+    from api.identity.tokens import TokenReader
 
 LOCAL_NAMES = frozenset({"localhost"})
 LOCAL_SUFFIX = ".localhost"
@@ -55,12 +58,12 @@ _SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
     ("/v1/batches", Scope.SYNTH),
     ("/v1/pronunciation-dictionaries", Scope.SYNTH),
 )
-"""The first prefix that fits; None: any key will do."""
+"""The first matching prefix counts. None: any key is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """key: None for this machine's own user, and for keys that stand in the settings."""
+    """key: None for this machine's user, and for keys in the settings."""
 
     tenant: TenantId
     scopes: frozenset[Scope]
@@ -75,7 +78,7 @@ async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
     if request.scope["type"] == "websocket":
         _require_known_origin(request, services)
     if request.scope["path"].endswith("\n"):
-        # The framework's patterns overlook a line break at an address's end.
+        # The framework's patterns ignore a line break at the end of a path.
         raise problem("not_found", "there is nothing at this address")
     caller = await _caller(request, services)
     scope = scope_of(request.scope["path"])
@@ -87,13 +90,13 @@ async def identify(request: HTTPConnection, services: ApiServices) -> Caller:
 
 
 async def identify_again(request: HTTPConnection, services: ApiServices) -> Caller:
-    """As `identify`, of what is asked for later on the same connection: the key may be over, the tenant too fast."""
+    """Like `identify`, for a later request on the same connection: the key may have expired."""
     request.scope.pop(_SCOPE_KEY, None)
     return await identify(request, services)
 
 
 def scope_of(path: str) -> Scope | None:
-    """What a key needs for this path. Raises `KeyError` for one that the table lacks."""
+    """The scope that this path requires. Raises `KeyError` for an unknown path."""
     for prefix, scope in _SCOPES_BY_PATH:
         if path == prefix or path.startswith(f"{prefix}/"):
             return scope
@@ -101,7 +104,7 @@ def scope_of(path: str) -> Scope | None:
 
 
 async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
-    """Counts the request, unless it is of this machine's own user."""
+    """It counts the request, unless it is from this machine's user."""
     secret = _secret(request)
     if secret is None:
         if services.settings.knows_callers:
@@ -117,24 +120,22 @@ async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
         return Caller(TenantId(tenant), scopes)
     known = await services.access.callers.identify(digest)
     if known is None:
-        # Programs that were written for OpenAI's API send some key, also where none is asked for. One that looks like
-        # ours was given to somebody once, who is not to be taken for this machine's user.
+        # Clients of OpenAI's API always send a key, also to a server without keys. A key of our form is a revoked or
+        # expired one, and its user is not this machine's user.
         if not services.settings.knows_callers and not secret.startswith(KEY_PREFIX.encode()):
             return _own_user(request, services)
-        raise unauthorized("this API key is not known, or it is over")
+        raise unauthorized("this API key is unknown, or it has expired")
     record, rate = known
     admit(request, rate)
     return Caller(record.tenant, record.scopes, record.id)
 
 
-async def _caller_of_token(
-    request: HTTPConnection, services: ApiServices, identities: Identities, token: bytes
-) -> Caller:
-    """Raises the `HttpProblem` of a token that opens nothing."""
+async def _caller_of_token(request: HTTPConnection, services: ApiServices, reader: TokenReader, token: bytes) -> Caller:
+    """Raises the `HttpProblem` of a refused token."""
     try:
-        identity = await identities.identify(token)
+        identity = await reader.identify(token)
     except TokenRefused as error:
-        raise unauthorized(f"this token is not taken: {error}") from error
+        raise unauthorized(f"this token is refused: {error}") from error
     except TokenWithoutRights as error:
         raise problem("forbidden", str(error)) from error
     except KeysUnavailable as error:
@@ -144,9 +145,9 @@ async def _caller_of_token(
 
 
 def _secret(request: HTTPConnection) -> bytes | None:
-    """The API key; None if there is none. Raises the `HttpProblem` of a header or subprotocol that is not of its kind.
+    """The API key, or None. Raises the `HttpProblem` of a malformed header or subprotocol.
 
-    SillyTavern and others send `Bearer` with nothing behind it where they were given no key.
+    SillyTavern and others send an empty `Bearer` without a key.
     """
     header = request.headers.get("authorization")
     if header is None:
@@ -158,7 +159,7 @@ def _secret(request: HTTPConnection) -> bytes | None:
 
 
 def _secret_of_page(request: HTTPConnection) -> bytes | None:
-    """The API key that a page names as a subprotocol: it can send no header with a WebSocket."""
+    """The API key in a subprotocol, because a page cannot send a header with a WebSocket."""
     offered: list[str] = request.scope.get("subprotocols", [])
     coded = next((name for name in offered if name.startswith(KEY_SUBPROTOCOL)), None)
     if coded is None:
@@ -169,7 +170,7 @@ def _secret_of_page(request: HTTPConnection) -> bytes | None:
     except (binascii.Error, ValueError):
         secret = b""
     if not secret:
-        raise unauthorized(f"what follows {KEY_SUBPROTOCOL!r} has to be your API key in base64url")
+        raise unauthorized(f"{KEY_SUBPROTOCOL!r} must be followed by your API key in base64url")
     return secret
 
 
@@ -212,7 +213,7 @@ def _require_own_page(request: HTTPConnection, admitted: Collection[str]) -> Non
 
 
 def _require_known_origin(request: HTTPConnection, services: ApiServices) -> None:
-    """A browser asks nobody whether a page may open a WebSocket, nor keeps it from reading there; with a key or not."""
+    """A browser lets any page open a WebSocket and read from it, with a key or without."""
     admitted = parse_origins(services.settings.cors_origins)
     public = urlsplit(services.settings.public_url or "")
     if EVERY_ORIGIN in admitted or _is_own_page(request, (*admitted, f"{public.scheme}://{public.netloc}")):
@@ -225,7 +226,7 @@ def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
     origin = request.headers.get("origin")
     if origin is None or origin in admitted:
         return True
-    # A proxy may speak TLS for this server.
+    # A proxy may terminate TLS for this server.
     netloc = address_of(request).netloc
     return origin in {f"http://{netloc}", f"https://{netloc}"}
 

@@ -1,7 +1,6 @@
-"""The API key that the request at hand came with, to whose usage its jobs are counted.
+"""The API key of the current request, for the usage of its jobs.
 
-A context variable, as for a log line: it goes with the request through every thread, and is no business of any step on
-the way to a job.
+A context variable follows the request through every thread.
 """
 
 from __future__ import annotations
@@ -18,5 +17,5 @@ def set_caller_key(key: KeyId | None) -> None:
 
 
 def caller_key() -> str:
-    """Its id; "" for this machine's own user and for keys that stand in the settings."""
+    """Its id; "" for this machine's user and for keys in the settings."""
     return _key.get() or ""

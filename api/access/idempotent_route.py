@@ -1,4 +1,4 @@
-"""Idempotency-Key for every POST: a repeat within 24 hours is answered as the first time, and nothing is done twice.
+"""Idempotency-Key for every POST: a repeat within 24 hours gets the first answer, and has no second effect.
 
 A route that takes the header itself does better: its effect and its key are one function. The others are wrapped here.
 Answers that say "not now" (429 and all of 500 and above) are not kept, nor is a secret that an answer holds.
@@ -26,7 +26,7 @@ from storage.jobs.submissions import IdempotencyKey
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
 MAX_KEPT_BYTES = 256 * 1024
-"""Of an answer; a longer one would not be an answer to a POST of ours."""
+"""Of an answer. No answer to a POST is longer."""
 
 _KEPT_HEADERS = ("content-type", "location", "retry-after")
 _SECRETS = ("secret",)
@@ -50,7 +50,7 @@ class IdempotentRoute(APIRoute):
             body = await request.body()
             key = idempotency_key(header, _comparable(request, body), request.url.path)
             if key is None:
-                raise RuntimeError("a key that is there is none")
+                raise RuntimeError("the header has no key")
             return await _once(services, tenant, key, lambda: handle(_again(request, body)))
 
         return handle_once
@@ -66,7 +66,7 @@ async def _once(
     try:
         response = await carry_out()
     except BaseException:
-        # A refusal, which does nothing and may be mended; or a failure, of which it is not known what it did.
+        # A refusal has no effect. The effect of a failure is unknown.
         await services.access.idempotent_responses.free(tenant, key, token)
         raise
     if _is_final(response):
@@ -81,13 +81,13 @@ def _takes_the_key(route: APIRoute) -> bool:
 
 
 def _comparable(request: Request, body: bytes) -> bytes:
-    """The body without what differs between two sendings of one form."""
+    """The body without the boundary, which differs in each request of a form."""
     found = _BOUNDARY.search(request.headers.get("content-type", "").encode("latin-1"))
     return body.replace(found[1], b"boundary") if found else body
 
 
 def _again(request: Request, body: bytes) -> Request:
-    """The request as if it had not been read."""
+    """The request with an unread body."""
     is_sent = False
 
     async def receive() -> Message:
@@ -110,7 +110,7 @@ def _kept(response: Response) -> KeptAnswer:
 
 
 def _without_secrets(body: str) -> str:
-    """A secret that is shown once is not shown again to others who know the request's key."""
+    """A repeat never shows a secret again."""
     if not body:
         return body
     document = json.loads(body)

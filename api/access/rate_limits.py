@@ -1,7 +1,6 @@
-"""How often a tenant may ask, and that every answer tells.
+"""The rate limit of a tenant, in the headers of every answer.
 
-The fields are those of draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` says what is allowed, `RateLimit` what
-is left of it.
+The fields follow draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` is the limit, `RateLimit` the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _SCOPE_KEY = "rhapsode.rate_limit"
 
 
 def admit(request: HTTPConnection, state: RateState) -> None:
-    """Note what is left for the answer. Raises the `Problem` that the request is one too many."""
+    """Note the rest for the answer. Raises an `HttpProblem` beyond the limit."""
     request.scope[_SCOPE_KEY] = {
         "RateLimit-Policy": f'"{POLICY}";q={state.amount};w={state.period_s}',
         "RateLimit": f'"{POLICY}";r={state.remaining};t={state.reset_s}',
@@ -30,7 +29,7 @@ def admit(request: HTTPConnection, state: RateState) -> None:
 
 
 class RateLimitFields:
-    """Puts what `admit` found into the answer."""
+    """Adds the fields of `admit` to the answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

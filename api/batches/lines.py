@@ -1,4 +1,4 @@
-"""A batch's file, line by line: each is resolved as a job would be, and refused by its number. Memory: one shard."""
+"""A batch's file, line by line, with a memory of one shard. Each line is resolved like a job."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _OF_A_JOB_ALONE = (
     "webhook",
     "validate_only",
 )
-"""What a job of its own may have, and a line may not: each needs more stored than the line."""
+"""Fields that a single job may have and a line may not: each needs more stored data than the line."""
 
 
 @dataclass(slots=True)
 class _Checked:
-    """What has been found in the file so far. cards: the models as they were when the batch came."""
+    """The state of the check. cards: the models at the time of the request."""
 
     cards: Sequence[ModelCard]
     seen: dict[str, int]

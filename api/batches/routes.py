@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,9 +17,9 @@ from api.acceptance.acceptance import find_response
 from api.access.caller_key import caller_key
 from api.access.idempotent_route import IdempotentRoute
 from api.batches.lines import MAX_LINES, store_shards
-from api.dependencies import Links, Services, Tenant
+from api.dependencies import Links, Services, Tenant, id_like
 from api.http.bodies import body, refer
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
@@ -64,20 +64,7 @@ class ResultsQuery(BaseModel):
     limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES)
 
 
-class BatchListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    limit: int = Field(default=20, ge=1, le=100)
-    cursor: str | None = Field(default=None, max_length=200)
-
-
-async def _batch_id(batch_id: str) -> JobId:
-    if not BATCH_ID.fullmatch(batch_id):
-        raise problem("not_found", f"there is no batch {batch_id[:64]!r}")
-    return JobId(batch_id)
-
-
-KnownBatchId = Annotated[JobId, Depends(_batch_id)]
+KnownBatchId = Annotated[JobId, id_like(BATCH_ID, "batch")]
 
 
 @router.post("", status_code=202, response_model=Batch, openapi_extra=_BODY)
@@ -99,7 +86,7 @@ async def post_batch(
 
 @router.get("", response_model=BatchList)
 def list_batches(
-    tenant: Tenant, services: Services, links: Links, parameters: Annotated[BatchListQuery, Query()]
+    tenant: Tenant, services: Services, links: Links, parameters: Annotated[PageQuery, Query()]
 ) -> BatchList:
     """The tenant's batches, newest first."""
     after = decode_cursor(parameters.cursor, BATCH_ID)

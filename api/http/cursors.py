@@ -1,4 +1,4 @@
-"""Where a list goes on: the last entry of a page, wrapped so that no client builds on what it says."""
+"""Pages of a list. A cursor is the encoded last entry of a page, so that no client depends on its content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import base64
 import binascii
 import re
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from api.http.problems.problem import FieldViolation, invalid
+
+
+class PageQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: int = Field(default=20, ge=1, le=100)
+    cursor: str | None = Field(default=None, max_length=200)
 
 
 def encode_cursor(last: str) -> str:
@@ -14,7 +23,7 @@ def encode_cursor(last: str) -> str:
 
 
 def decode_cursor(cursor: str | None, form: re.Pattern[str]) -> str | None:
-    """Raises a `Problem` for a cursor that this list did not give out; `form` is what its entries look like."""
+    """form: of the list's entries. Raises an `HttpProblem` for a cursor of another list."""
     if cursor is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Server-sent events as an answer: messages as they come, for as long as the client is there."""
+"""Server-sent events as an answer, until the client leaves."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ KEEP_ALIVE = b": ping\n\n"
 
 class MessageSource(Protocol):
     def messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
-        """Ends soon once the caller has gone, with whom it sleeps."""
+        """Ends soon after the caller leaves."""
         ...
 
 
 class EventStream(Response):
-    """A client that reads slowly holds up its own messages alone: the next is made when one was taken."""
+    """A slow client delays only its own messages: the next one is made after it reads one."""
 
     media_type = "text/event-stream"
 
     def __init__(self, source: MessageSource) -> None:
-        # For Nginx, which would wait for more than one message.
+        # Nginx would buffer several messages.
         super().__init__(headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         del self.headers["Content-Length"]
         self._source = source
@@ -39,7 +39,7 @@ class EventStream(Response):
 
 
 class _Messages:
-    """What follows the beginning of a stream."""
+    """The body of a stream."""
 
     __slots__ = ("_source",)
 

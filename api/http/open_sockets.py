@@ -32,7 +32,7 @@ class OpenSocket:
         self._on_stop: Callable[[], None] | None = None
 
     def when_stopped(self, on_stop: Callable[[], None]) -> None:
-        """Called once, at once if it has been told already."""
+        """Called once, and at once if the stop was requested before."""
         self._on_stop = on_stop
         if self._is_told:
             on_stop()

@@ -2,7 +2,7 @@
 
 IdentityError
 ├── TokenRefused       it is not valid here: the caller gets another
-├── TokenWithoutRights it is valid, and says of nobody who may use this API
+├── TokenWithoutRights it is valid, and names no user of this API
 └── KeysUnavailable    the issuer's keys are not to be had: nothing is known of the token
 """
 

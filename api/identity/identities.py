@@ -1,14 +1,17 @@
-"""Who a token speaks for, as the API asks it. Loads nothing of what reads tokens, which few servers have installed."""
+"""Identities of tokens. It loads the reader of tokens only for servers with an issuer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from api.identity.rules import TokenRules
 from storage.ids import TenantId
 from storage.runtime.egress.client import SafeHttp
 from storage.tenants.api_keys import Scope
+
+if TYPE_CHECKING:
+    from api.identity.tokens import TokenReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,21 +20,13 @@ class Identity:
     scopes: frozenset[Scope]
 
 
-class Identities(Protocol):
-    """For one event loop."""
-
-    async def identify(self, token: bytes) -> Identity:
-        """Raises an `IdentityError`."""
-        ...
-
-
 def is_token(secret: bytes) -> bool:
-    """Whether this can be one: three parts, of which the first is a JSON object in base64url."""
+    """Whether this can be a token: three parts, and the first is a JSON object in base64url."""
     return secret.startswith(b"ey") and secret.count(b".") == 2
 
 
-def open_identities(rules: TokenRules | None, http: SafeHttp) -> Identities | None:
-    """None where no tokens are taken. Asks the issuer nothing yet."""
+def open_identities(rules: TokenRules | None, http: SafeHttp) -> TokenReader | None:
+    """None without an issuer. It sends no request yet."""
     if rules is None:
         return None
     from api.identity.signing_keys import SigningKeys

@@ -1,8 +1,7 @@
-"""The public keys of the issuer, as it publishes them (JWKS), read through the client that reaches no private network.
+"""The public keys of the issuer (JWKS), read through the client that reaches no private network.
 
-A key that is not known is looked for at once, so that an issuer may change its keys at any time; but no more often than
-twice a minute for all callers. What was read stays good for a day if the issuer does not answer, and is renewed
-every ten minutes behind the requests, which do not wait for it.
+An unknown key causes a request at once, at most twice a minute for all callers. The keys stay valid for a day if the
+issuer does not answer. A task renews them every ten minutes, and requests do not wait for it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from anyio.to_thread import run_sync
@@ -20,12 +19,13 @@ from joserfc.jwk import ECKey, JWKRegistry, OKPKey, RSAKey
 
 from api.identity.errors import KeysUnavailable
 from api.identity.rules import TokenRules
+from storage.runtime.egress.client import SafeHttp
 from storage.runtime.egress.errors import SafeHttpError
 
 FRESH_S = 600.0
 GOOD_S = 86_400.0
 PAUSE_S = 30.0
-"""Between two readings, whatever tokens name."""
+"""The shortest time between two requests."""
 
 MAX_BYTES = 512 * 1024
 DISCOVERY = "/.well-known/openid-configuration"
@@ -35,16 +35,10 @@ PublicKey = RSAKey | ECKey | OKPKey
 _log = structlog.get_logger()
 
 
-class Reader(Protocol):
-    """What fetches a document; `storage.runtime.egress.client.SafeHttp` does."""
-
-    def get(self, url: str, max_bytes: int) -> bytes: ...
-
-
 class SigningKeys:
     """For one event loop."""
 
-    def __init__(self, rules: TokenRules, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rules: TokenRules, reader: SafeHttp, clock: Callable[[], float] = time.monotonic) -> None:
         self._rules = rules
         self._reader = reader
         self._clock = clock
@@ -54,21 +48,21 @@ class SigningKeys:
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str | None) -> PublicKey | None:
-        """None for a key that the issuer does not publish. Raises `KeysUnavailable` while it cannot be asked."""
+        """None for a key that the issuer does not publish. Raises `KeysUnavailable` without an answer of the issuer."""
         known = self._named(key_id)
         is_old = self._age_s() > FRESH_S
         reading = self._begin_reading() if known is None or is_old else None
         if known is not None and self._age_s() <= GOOD_S:
             return known
         if reading is not None:
-            # One request for all that wait for it, also if some of them leave.
+            # One request for all callers, also if some of them leave.
             await asyncio.shield(reading)
         if self._age_s() > GOOD_S:
-            raise KeysUnavailable("the issuer of tokens does not tell its keys at the moment")
+            raise KeysUnavailable("the issuer of tokens does not publish its keys at the moment")
         return self._named(key_id)
 
     def _named(self, key_id: str | None) -> PublicKey | None:
-        """Without a name there has to be one key alone."""
+        """Without a name, the only key."""
         if key_id is None:
             return next(iter(self._keys.values())) if len(self._keys) == 1 else None
         return self._keys.get(key_id)
@@ -77,7 +71,7 @@ class SigningKeys:
         return float("inf") if self._read_at is None else self._clock() - self._read_at
 
     def _begin_reading(self) -> asyncio.Task[None] | None:
-        """The one under way, or a new one; None if the last is too near."""
+        """The running task, or a new one; None soon after the last request."""
         if self._reading is not None and not self._reading.done():
             return self._reading
         if self._tried_at is not None and self._clock() - self._tried_at < PAUSE_S:
@@ -126,13 +120,13 @@ class SigningKeys:
 
 
 def _signing_key(entry: object) -> tuple[str, PublicKey] | None:
-    """With its name; None for what signs no tokens here, as a key for encryption or a secret of both sides."""
+    """With its name; None for a key that signs no tokens, such as a shared secret."""
     if not isinstance(entry, dict) or entry.get("use", "sig") != "sig":
         return None
     try:
         key = JWKRegistry.import_key(entry)
     except (JoseError, ValueError, TypeError):
-        # An issuer may publish kinds of keys that are not known here, beside those that are.
+        # An issuer may also publish unknown kinds of keys.
         return None
     name = entry.get("kid", "")
     return (name, key) if isinstance(key, RSAKey | ECKey | OKPKey) and isinstance(name, str) else None

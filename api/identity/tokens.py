@@ -90,7 +90,7 @@ class TokenReader:
 
 
 def _header(token: bytes) -> Mapping[str, Any]:
-    """Of a token that nobody has verified."""
+    """Of an unverified token."""
     if len(token) > MAX_BYTES:
         raise TokenRefused(f"it is longer than {MAX_BYTES:,} bytes")
     try:

@@ -1,1 +1,1 @@
-"""Speech that is heard while it is made: from this process to an engine with room, and to another when that is lost."""
+"""Live speech: streams from this process to an engine with room, and to another one after a loss."""

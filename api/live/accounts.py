@@ -1,4 +1,4 @@
-"""What streams cost their tenants, told to Redis every few seconds and at their ends, also those that broke.
+"""Usage of streams, reported to Redis every few seconds and at their ends.
 
 While Redis is away it is kept and told when it is back: a report has a number, and one that was heard without an answer
 counts once.
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Account:
-    """Of one stream: what was made since it was last told of."""
+    """Of one stream: its usage since the last report."""
 
     tenant: TenantId
     stream: str
@@ -81,7 +81,7 @@ class Accounts:
                 logger.warning("live streams could not be accounted for yet", extra={"reason": str(error)})
 
     async def tell(self) -> None:
-        """Everything there is to tell. Raises `StoreUnavailable`; what was being told is then told again first."""
+        """Report all usage. Raises `StoreUnavailable`; the next call repeats the failed report first."""
         rounds = math.ceil(len(self._open) / MAX_REPORTED) + (self._pending is not None)
         for _ in range(rounds):
             if self._pending is None:
@@ -91,7 +91,7 @@ class Accounts:
             self._pending = None
 
     def _due(self) -> list[Account]:
-        """As many as one report takes; those told of come last next time, those that are over never again."""
+        """The streams of one report. Reported streams come last next time; ended ones never return."""
         due = [self._open.pop(stream) for stream in list(self._open)[:MAX_REPORTED]]
         self._open |= {each.stream: each for each in due if not each.is_over}
         return due

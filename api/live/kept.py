@@ -7,7 +7,7 @@ from storage.live.orders import LiveOrder
 
 
 class KeptStream:
-    """The order with all of its text so far, and the codes of the segment that is being heard."""
+    """The order with all of its text so far, and the codes of the current segment."""
 
     def __init__(self, order: LiveOrder) -> None:
         self._order = order

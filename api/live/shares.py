@@ -14,7 +14,7 @@ WAITING_S = 5.0
 
 
 class PlaceShares:
-    """Of one process: every process sees the streams and the refusals of its own callers."""
+    """Of one process: each process sees the streams and refusals of its callers."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

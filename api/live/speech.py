@@ -101,7 +101,7 @@ class LiveSpeech:
     async def _admit(self, stream: HeardStream) -> None:
         """Ask Redis and a worker at the same time: a listener waits for the longer of the two. Raises what either does.
 
-        Redis' answer is waited for also where the caller has gone: what it counts has to be told of again.
+        It waits for Redis also after the caller leaves: its count must be reported again.
         """
         accounting = asyncio.create_task(self._account(stream.account))
         self._accounting.add(accounting)
@@ -117,7 +117,7 @@ class LiveSpeech:
     def _accounted(self, accounting: asyncio.Task[None]) -> None:
         self._accounting.discard(accounting)
         if not accounting.cancelled():
-            # Looked at here, as a caller who has gone, or whom no worker takes, does not.
+            # Read the exception here: after a refusal or a lost caller, no other code does.
             accounting.exception()
 
     @property
@@ -168,9 +168,7 @@ class LiveSpeech:
                     self._forget_read(stream)
 
     async def drain(self, is_hurried: Callable[[], bool]) -> None:
-        """Begin no stream any more, and wait until those that go on were heard, but not too long: what is left ends,
-        and its callers are told why.
-        """
+        """Start no more streams, and wait for the running ones up to a limit. The others end with a reason."""
         self._is_stopping = True
         end_s = asyncio.get_running_loop().time() + self._patience.drain_s
         while self._is_heard() and asyncio.get_running_loop().time() < end_s and not is_hurried():

@@ -265,9 +265,7 @@ class HeardStream:
         return self.heard.lead_s(now_s) if self.heard else 0.0
 
     def check_listener(self, now_s: float) -> None:
-        """Ends the stream of a listener who takes nothing of what is there, also where no more comes, and of one who
-        takes it far more slowly than it is heard: that one still has what is there.
-        """
+        """End the stream of a listener that reads nothing, or far more slowly than the speech plays."""
         if self._untaken_since_s is not None and now_s - self._untaken_since_s > LISTENER_PATIENCE_S:
             self._ready.clear()
             self._untaken_since_s = None

@@ -53,8 +53,8 @@ async def speak_batch(
     """Up to 32 texts, 16,384 characters together, spoken at the same time; each as `POST /v1/audio/speech` without
     `stream` would, with what the batch says where it says nothing itself. A text that cannot be spoken stops no other.
 
-    Whoever breaks off the connection cancels all, unless the request has an Idempotency-Key: a repeat under it is
-    answered with the same jobs.
+    A closed connection cancels all, unless the request has an Idempotency-Key: a repeat with it gets the same
+    jobs.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech/batch")
     wishes = await run_sync(_parsed, body)

@@ -58,7 +58,7 @@ class _Body:
 
 
 async def stream_speech(services: ApiServices, tenant: TenantId, asked: Wish) -> StreamingResponse:
-    """Begins once there is something to hear: whatever is refused before that has a status of its own.
+    """It begins with the first audio: an earlier refusal has its own status.
 
     Raises a `HttpProblem` or a `StorageError`.
     """

@@ -32,7 +32,7 @@ MAX_LISTED = 1_000
 """This shape has no pages; `/v1/voices` has."""
 
 _PROGRESS: tuple[ShownState, ...] = ("failed", "stale", "pending", "processing", "ready")
-"""What is told of several caches: the first of these that one of them is."""
+"""The shown state of several caches: the first of these that one has."""
 
 
 @router.get("/voices", response_model=audio_schemas.AudioVoices, response_model_exclude_none=True)

@@ -1,4 +1,4 @@
-"""Workers and queues, for operators: who works, who shall stop claiming, what waits where."""
+"""Workers and queues, for operators."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import logging
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import Services, Tenant
+from api.dependencies import Services, Tenant, id_like
 from api.http.problems.problem import problem
 from api.operators.fleet_view import queue_view, totals_of, worker_view
 from api.services.container import ApiServices
@@ -29,24 +29,18 @@ router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=Idem
 _WORKER_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
-async def _worker_name(name: str) -> str:
-    if not _WORKER_NAME.fullmatch(name):
-        raise problem("not_found", f"there is no worker {name[:64]!r}")
-    return name
-
-
-WorkerName = Annotated[str, Depends(_worker_name)]
+WorkerName = Annotated[str, id_like(_WORKER_NAME, "worker")]
 
 
 @router.get("/workers", response_model=WorkerList)
 def list_workers(tenant: Tenant, services: Services) -> WorkerList:
-    """Every worker process that was heard of in the last minute."""
+    """Worker processes with a heartbeat in the last minute."""
     return WorkerList(data=tuple(worker_view(each) for each in services.operators.worker_registry.list()))
 
 
 @router.post("/workers/{name}/drain", status_code=202, response_model=WorkerView)
 def drain_worker(tenant: Tenant, services: Services, name: WorkerName) -> WorkerView:
-    """The worker finishes what it holds and claims nothing more; it stays, also over restarts under its name."""
+    """The worker finishes its work and claims no more. This survives restarts under its name."""
     return _wished(services, name, is_draining=True)
 
 
@@ -58,7 +52,7 @@ def undrain_worker(tenant: Tenant, services: Services, name: WorkerName) -> Work
 
 @router.get("/queues", response_model=QueueList)
 def list_queues(tenant: Tenant, services: Services) -> QueueList:
-    """What waits for which workers, and for how long."""
+    """Waiting work for each pool of workers."""
     overview, workers = services.operators.queue_overviews.read(), services.operators.worker_registry.list()
     queues = [*overview.queues, *_queues_of_idle(overview, workers)]
     return QueueList(
@@ -71,7 +65,7 @@ def list_queues(tenant: Tenant, services: Services) -> QueueList:
 def get_fleet_history(
     tenant: Tenant, services: Services, minutes: Annotated[int, Query(ge=1, le=MOST_MINUTES)] = MOST_MINUTES
 ) -> FleetHistory:
-    """How the fleet was, minute by minute, over the last day."""
+    """The fleet of the last day, by minute."""
     return FleetHistory(data=services.operators.fleet_history.read(minutes))
 
 

@@ -6,14 +6,14 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import JsonBytes, Services, Tenant
+from api.dependencies import JsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import invalid_field, problem
+from api.http.problems.problem import invalid_field
 from api.http.times import moment, optional_moment
 from rhapsode.contract.operators.keys import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
 from storage.ids import KEY_ID, KeyId, TenantId
@@ -30,10 +30,7 @@ class KeyListQuery(BaseModel):
     tenant: TenantName | None = None
 
 
-async def _key_id(key_id: str) -> KeyId:
-    if not KEY_ID.fullmatch(key_id):
-        raise problem("not_found", f"there is no key {key_id[:64]!r}")
-    return KeyId(key_id)
+KnownKeyId = Annotated[KeyId, id_like(KEY_ID, "key")]
 
 
 @router.post("", status_code=201, response_model=NewApiKey, openapi_extra=json_body(KeyOrder))
@@ -53,7 +50,7 @@ def list_keys(tenant: Tenant, services: Services, parameters: Annotated[KeyListQ
 
 
 @router.delete("/{key_id}", status_code=204)
-def revoke_key(tenant: Tenant, services: Services, key_id: Annotated[KeyId, Depends(_key_id)]) -> None:
+def revoke_key(tenant: Tenant, services: Services, key_id: KnownKeyId) -> None:
     """From this answer on the key opens nothing."""
     services.access.api_keys.revoke(key_id)
 

@@ -32,7 +32,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def _may_scrape(request: Request, services: Services) -> None:
-    """As the settings say: a key with the scope `admin`, or this machine without one, or anybody."""
+    """As the settings say: a key with the scope `admin`, this machine without a key, or every caller."""
     match services.settings.metrics_access:
         case MetricsAccess.OPEN:
             return
@@ -76,7 +76,7 @@ class FleetMetrics:
         self._tenant_classes = tenant_classes
 
     def measure(self, snapshot: Snapshot) -> None:
-        """Without Redis `rhapsode_fleet_up` alone, which is 0 then."""
+        """Without Redis only `rhapsode_fleet_up`, with 0."""
         try:
             overview, workers = self._overviews.read(), self._worker_registry.list()
         except StoreUnavailable as error:
@@ -100,7 +100,7 @@ class FleetMetrics:
             labels = {"queue": queue.name, "lane": lane, "class_": rank.value}
             snapshot.add("rhapsode_backlog_audio_seconds", seen.backlog_ms / 1000, **labels)
             snapshot.add("rhapsode_queue_waiting_jobs", seen.jobs, **labels)
-            # Of an empty queue too: a series that comes and goes cannot be scaled on.
+            # An empty queue reports it too: autoscaling needs a continuous series.
             snapshot.add("rhapsode_queue_oldest_wait_seconds", (seen.oldest_wait_ms or 0) / 1000, **labels)
             waits: dict[str, int] = defaultdict(int)
             for tenant, wait_ms in seen.wait_ms_by_tenant.items():

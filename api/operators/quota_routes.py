@@ -1,4 +1,4 @@
-"""What a tenant may hold, and what it holds: read by itself, set by operators."""
+"""Limits of tenants and their use: tenants read them, operators set them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter(tags=["usage"])
 
 @router.get("/v1/quotas", response_model=QuotaView)
 def get_quotas(tenant: Tenant, services: Services) -> QuotaView:
-    """What you may hold, and what you hold."""
+    """Your limits and your use."""
     return _view(services, tenant)
 
 
@@ -29,7 +29,7 @@ def get_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTe
 
 @router.put("/v1/admin/tenants/{tenant_name}/quotas", response_model=QuotaView, openapi_extra=json_body(QuotaOrder))
 def put_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant, body: JsonBytes) -> QuotaView:
-    """Give a tenant limits of its own, in place of those it had. They count for what is accepted from now on."""
+    """Replace a tenant's limits. They apply to new requests."""
     order = parse_body(QuotaOrder, body)
     audio_ms = None if order.audio_s is None else order.audio_s * 1000
     own = OwnQuotas(jobs=order.jobs, audio_ms=audio_ms, voices=order.voices)
@@ -39,7 +39,7 @@ def put_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTe
 
 @router.delete("/v1/admin/tenants/{tenant_name}/quotas", status_code=204)
 def delete_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant) -> None:
-    """From now on the tenant has the limits of all. Repeating it is no error."""
+    """Remove a tenant's limits: the defaults apply. A repeat is no error."""
     services.operators.quotas.set_own(tenant_name, OwnQuotas())
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from ulid import ULID
 
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import Services, Tenant
+from api.dependencies import Services, Tenant, id_like
 from api.http.bodies import body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid, problem
 from api.http.times import moment
@@ -65,20 +65,7 @@ async def _body(request: Request, tenant: Tenant) -> _Body:
 SentRules = Annotated[_Body, Depends(_body)]
 
 
-async def _dictionary_id(dictionary_id: str) -> DictionaryId:
-    if not DICTIONARY_ID.fullmatch(dictionary_id):
-        raise problem("not_found", f"there is no pronunciation dictionary {dictionary_id[:64]!r}")
-    return DictionaryId(dictionary_id)
-
-
-KnownDictionaryId = Annotated[DictionaryId, Depends(_dictionary_id)]
-
-
-class DictionaryListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    limit: int = Field(default=20, ge=1, le=100)
-    cursor: str | None = Field(default=None, max_length=200)
+KnownDictionaryId = Annotated[DictionaryId, id_like(DICTIONARY_ID, "pronunciation dictionary")]
 
 
 def _either(model: type[VersionOrder]) -> dict[str, object]:
@@ -108,9 +95,7 @@ def post_dictionary(
 
 
 @router.get("", response_model=DictionaryList)
-def list_dictionaries(
-    tenant: Tenant, services: Services, parameters: Annotated[DictionaryListQuery, Query()]
-) -> DictionaryList:
+def list_dictionaries(tenant: Tenant, services: Services, parameters: Annotated[PageQuery, Query()]) -> DictionaryList:
     """Oldest first."""
     after = decode_cursor(parameters.cursor, DICTIONARY_ID) or ""
     found = services.intake.pronunciations.list(tenant, after, parameters.limit + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import redis
 from anyio import CapacityLimiter, to_thread
@@ -13,7 +14,7 @@ from redis.asyncio import Redis as AsyncRedis
 
 from api.http.connection_shares import ConnectionShares
 from api.http.open_sockets import OpenSockets
-from api.identity.identities import Identities, open_identities
+from api.identity.identities import open_identities
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
 from api.services.intake import JobIntake, Recordings
@@ -51,6 +52,9 @@ from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.http import safe_client
 from storage.webhooks.store import WebhookStore
+
+if TYPE_CHECKING:
+    from api.identity.tokens import TokenReader
 
 LOCAL_TENANT = TenantId("local")
 """Whose jobs they are where no keys are configured."""
@@ -108,7 +112,7 @@ class AccessServices:
 
     callers: CallerGate
     api_keys: ApiKeyStore
-    identities: Identities | None
+    identities: TokenReader | None
     idempotent_responses: IdempotentResponses
 
 

@@ -1,4 +1,4 @@
-"""`/errors` and `/errors/{code}`: what a problem's `type` leads to. The same for everybody, also without a key."""
+"""`/errors` and `/errors/{code}`: what a problem's `type` leads to. They need no key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page at /: static files that the API serves itself, the same for everybody. What it shows it asks of `/v1`."""
+"""The page at /: static files. It requests its data from `/v1`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def get_document(
 
 @router.get("/live")
 async def get_live() -> RedirectResponse:
-    """Live speech is a section of the page, which has an address of its own to be told and remembered."""
+    """A short address of the page's section for live speech."""
     return RedirectResponse(LIVE)
 
 

@@ -1,8 +1,9 @@
-"""Uploads that a request names: how large they are, their bytes, or the upload itself."""
+"""Uploads that a request names: their size and bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 from api.http.problems.problem import HttpProblem, invalid_field, upload_too_large
 from storage.errors import ArtifactMissing
@@ -15,7 +16,7 @@ from storage.objects.uploads import TakenUpload, take_upload
 def find_named_upload(
     artifacts: ArtifactStore, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int
 ) -> ObjectEntry:
-    """The upload that a request names at `pointer`. Raises the `Problem` that it is missing or larger than this."""
+    """The upload that a request names at `pointer`. Raises an `HttpProblem` if it is missing or too large."""
     if not UPLOAD_ID.fullmatch(upload_id):
         raise invalid_field(pointer, "not_found", f"there is no upload {upload_id[:64]!r}; ids begin with upl_")
     entry = artifacts.stat(keys.upload(tenant, UploadId(upload_id)))
@@ -31,10 +32,8 @@ def take_named_upload(
 ) -> TakenUpload:
     """Copy the upload to a key of the job's. Raises a `Problem`."""
     upload = find_named_upload(artifacts, tenant, upload_id, pointer, max_bytes)
-    try:
+    with _present(upload_id, pointer):
         return take_upload(artifacts, upload.key, job_key)
-    except ArtifactMissing:
-        raise _absent(upload_id, pointer) from None
 
 
 def read_named_upload(
@@ -42,10 +41,8 @@ def read_named_upload(
 ) -> bytes:
     """The whole upload. Raises a `Problem`."""
     upload = find_named_upload(artifacts, tenant, upload_id, pointer, max_bytes)
-    try:
+    with _present(upload_id, pointer):
         return artifacts.get(upload.key)
-    except ArtifactMissing:
-        raise _absent(upload_id, pointer) from None
 
 
 def upload_pieces(
@@ -53,8 +50,14 @@ def upload_pieces(
 ) -> Iterator[bytes]:
     """The upload, piece by piece. Raises a `Problem`."""
     upload = find_named_upload(artifacts, tenant, upload_id, pointer, max_bytes)
-    try:
+    with _present(upload_id, pointer):
         return artifacts.read_stream(upload.key)
+
+
+@contextmanager
+def _present(upload_id: str, pointer: str) -> Generator[None]:
+    try:
+        yield
     except ArtifactMissing:
         raise _absent(upload_id, pointer) from None
 

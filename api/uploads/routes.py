@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import JsonBytes, Links, Services, Tenant
+from api.dependencies import JsonBytes, Links, Services, Tenant, id_like
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import problem, upload_too_large
@@ -21,13 +21,7 @@ from storage.objects.uploads import LIFETIME_S, LINK_TTL_S
 router = APIRouter(prefix="/v1/uploads", tags=["uploads"], route_class=IdempotentRoute)
 
 
-async def _upload_id(upload_id: str) -> UploadId:
-    if not UPLOAD_ID.fullmatch(upload_id):
-        raise problem("not_found", f"there is no upload {upload_id[:64]!r}")
-    return UploadId(upload_id)
-
-
-KnownUploadId = Annotated[UploadId, Depends(_upload_id)]
+KnownUploadId = Annotated[UploadId, id_like(UPLOAD_ID, "upload")]
 
 
 @router.post("", status_code=201, response_model=NewUpload, openapi_extra=json_body(UploadOrder))

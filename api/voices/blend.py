@@ -95,7 +95,7 @@ def _part(services: ApiServices, tenant: TenantId, wanted: str, index: int, card
 def _built_in_vector(services: ApiServices, speaker: str, index: int, card: ModelCard) -> Vector:
     values = services.models.speaker_embedding(card, speaker)
     if values is None:
-        detail = f"no worker of {card.name} has told the embedding of {speaker} yet; one of this release does"
+        detail = f"no worker of {card.name} has published the embedding of {speaker} yet; a worker of this release does"
         raise not_ready(detail, 5.0, f"/voices/{index}/voice")
     return values
 
@@ -153,7 +153,7 @@ def _wrong_dimension(index: int, found: int, wanted: int) -> FieldViolation:
 
 
 def _inherited(parts: Sequence[_Part], tenant: TenantId) -> Consent:
-    """Whoever is heard in it had consented, or came with the model; the blend says whose words these were."""
+    """The speakers consented, or came with the model. The blend names their consents."""
     statements = [
         f"{part.name}: {part.consent.statement if part.consent else 'comes with the model'}" for part in parts
     ]

@@ -112,7 +112,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
 
 
 async def store_recording(services: ApiServices, key: str, upload: UploadForm, ref_text: str) -> VoiceSource:
-    """Decode the whole recording in a process of its own, then store it as it came. Raises a `HttpProblem`."""
+    """Decode the recording in a separate process, then store the original. Raises an `HttpProblem`."""
     file = upload.files[SAMPLE_FIELD]
     try:
         facts = await run_sync(inspect_recording, file, limiter=services.intake.recordings.decoders)
@@ -195,7 +195,7 @@ def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], V
     try:
         return call()
     except _REFUSALS:
-        # Only after an answer: when Redis was not heard, the voice may exist and needs its source.
+        # Only after an answer: without one, the voice may exist and need its source.
         services.artifacts.delete(source.key)
         raise
 

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownVoiceId, Links, Services, Tenant
 from api.http.bodies import form_body, json_body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S
 from api.http.parsing import parse_body
 from api.http.problems.problem import name_taken
@@ -43,13 +43,9 @@ EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "au
 }
 
 
-class VoiceListQuery(BaseModel):
-    """`name`: exactly this one, in whatever case."""
+class VoiceListQuery(PageQuery):
+    """`name`: this name, in any case."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    limit: int = Field(default=20, ge=1, le=100)
-    cursor: str | None = Field(default=None, max_length=200)
     kind: Literal["own", "built_in"] | None = None
     name: str | None = Field(default=None, min_length=1, max_length=200)
 
@@ -176,7 +172,7 @@ def delete_discarded(services: ApiServices) -> None:
         for key in due.values():
             services.artifacts.delete(key)
     except StoreUnavailable as error:
-        # What the caller asked for is done: nobody can get at them any more.
+        # The voice is deleted: no caller can reach these objects.
         logger.warning("discarded voice objects left in the store", extra={"error": str(error)})
         return
     services.voices.forget_discarded(list(due))

@@ -1,15 +1,15 @@
-"""What was sent to receivers, what came of it, and sending it again."""
+"""Deliveries to receivers, their results, and redelivery."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Query
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import KnownJobId, Links, Services, Tenant
-from api.http.cursors import decode_cursor, encode_cursor
+from api.dependencies import KnownJobId, Links, Services, Tenant, id_like
+from api.http.cursors import PageQuery, decode_cursor, encode_cursor
 from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.webhooks.endpoint_routes import KnownEndpointId
@@ -21,21 +21,11 @@ from storage.ids import DELIVERY_ID, DeliveryId, TenantId
 router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
 
 
-async def _delivery_id(delivery_id: str) -> DeliveryId:
-    if not DELIVERY_ID.fullmatch(delivery_id):
-        raise problem("not_found", f"there is no delivery {delivery_id[:64]!r}")
-    return DeliveryId(delivery_id)
+KnownDeliveryId = Annotated[DeliveryId, id_like(DELIVERY_ID, "delivery")]
 
 
-KnownDeliveryId = Annotated[DeliveryId, Depends(_delivery_id)]
-
-
-class DeliveryListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class DeliveryListQuery(PageQuery):
     state: list[DeliveryState] = Field(default=[], max_length=len(DeliveryState))
-    limit: int = Field(default=20, ge=1, le=100)
-    cursor: str | None = Field(default=None, max_length=200)
 
 
 @router.get("/webhook-endpoints/{endpoint_id}/deliveries", response_model=schemas.WebhookDeliveryList)
@@ -78,20 +68,20 @@ def redeliver_to_endpoint(
 def get_delivery(
     tenant: Tenant, services: Services, links: Links, delivery_id: KnownDeliveryId
 ) -> schemas.WebhookDeliveryDetail:
-    """With what is sent and what came of the last attempts."""
+    """With the payload and the last attempts."""
     record, attempts = services.webhooks.store.delivery_with_attempts(tenant, delivery_id)
     return shown_detail(record, attempts, links.base)
 
 
 @router.post("/webhook-deliveries/{delivery_id}/redeliver", status_code=202, response_model=schemas.WebhookDelivery)
 def redeliver(tenant: Tenant, services: Services, delivery_id: KnownDeliveryId) -> schemas.WebhookDelivery:
-    """Send it again, now: the same id and the same bytes, and the whole schedule of attempts."""
+    """Send it again now, with the same id and content, and all attempts."""
     return _sent_again(services, tenant, delivery_id)
 
 
 @router.get("/jobs/{job_id}/webhook-deliveries", response_model=schemas.WebhookDeliveryList)
 def list_job_deliveries(tenant: Tenant, services: Services, job_id: KnownJobId) -> schemas.WebhookDeliveryList:
-    """Everything that was told of this job, newest first, up to a hundred; also once the job is deleted."""
+    """Webhooks of this job, newest first, up to a hundred; also of a deleted job."""
     data = [shown_delivery(each) for each in services.webhooks.store.job_deliveries(tenant, job_id)]
     if not data:
         # No webhook was sent, or there is no such job.

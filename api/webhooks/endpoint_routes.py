@@ -5,13 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from api.access.idempotent_route import IdempotentRoute
-from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant
+from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
-from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.webhooks.view import last_expiry, shown_delivery, shown_endpoint
 from rhapsode.contract import webhooks as schemas
@@ -22,14 +21,7 @@ from storage.webhooks.records import EndpointUpdate, NewEndpoint
 router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"], route_class=IdempotentRoute)
 
 
-async def _endpoint_id(endpoint_id: str) -> EndpointId:
-    """What cannot be an id is not looked up, only not found."""
-    if not ENDPOINT_ID.fullmatch(endpoint_id):
-        raise problem("not_found", f"there is no webhook endpoint {endpoint_id[:64]!r}")
-    return EndpointId(endpoint_id)
-
-
-KnownEndpointId = Annotated[EndpointId, Depends(_endpoint_id)]
+KnownEndpointId = Annotated[EndpointId, id_like(ENDPOINT_ID, "webhook endpoint")]
 
 
 @router.post("", status_code=201, response_model=schemas.NewWebhookEndpoint, openapi_extra=json_body(EndpointOrder))
@@ -57,7 +49,7 @@ def post_endpoint(tenant: Tenant, services: Services, links: Links, body: JsonBy
 
 @router.get("", response_model=schemas.WebhookEndpointList)
 def list_endpoints(tenant: Tenant, services: Services) -> schemas.WebhookEndpointList:
-    """All of them, the newest first; a tenant has fifty at most."""
+    """All receivers, newest first; a tenant has at most fifty."""
     return schemas.WebhookEndpointList(
         data=tuple(shown_endpoint(each) for each in services.webhooks.store.list(tenant))
     )
@@ -72,7 +64,7 @@ def get_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointI
 def patch_endpoint(
     tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, body: JsonBytes
 ) -> schemas.WebhookEndpoint:
-    """What waits already goes to the new URL."""
+    """Waiting webhooks go to the new URL."""
     change = parse_body(EndpointChange, body)
     if change.url is not None:
         services.webhooks.check_url(change.url)
@@ -83,19 +75,19 @@ def patch_endpoint(
 
 @router.delete("/{endpoint_id}", status_code=204)
 def delete_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> None:
-    """What waits for it is not sent. Repeating it is no error."""
+    """Its waiting webhooks are discarded. A repeat is no error."""
     services.webhooks.store.delete(tenant, endpoint_id)
 
 
 @router.post("/{endpoint_id}/enable", response_model=schemas.WebhookEndpoint)
 def enable_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookEndpoint:
-    """Send to it again, as if it had never failed. What was given up meanwhile can be redelivered."""
+    """Send to it again, without its earlier failures. Failed webhooks can be redelivered."""
     return _with_state(services, tenant, endpoint_id, EndpointState.ENABLED)
 
 
 @router.post("/{endpoint_id}/disable", response_model=schemas.WebhookEndpoint)
 def disable_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookEndpoint:
-    """Send it nothing any more. What waits for it is given up."""
+    """Stop sending to it. Its waiting webhooks fail."""
     return _with_state(services, tenant, endpoint_id, EndpointState.DISABLED)
 
 

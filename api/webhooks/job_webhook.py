@@ -1,4 +1,4 @@
-"""Whom a job's own webhook goes to."""
+"""The receiver of a job's webhook."""
 
 from __future__ import annotations
 

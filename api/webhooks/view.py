@@ -58,7 +58,7 @@ def shown_delivery(record: DeliveryRecord) -> schemas.WebhookDelivery:
 def shown_detail(
     record: DeliveryRecord, attempts: Sequence[DeliveryAttempt], api_url: str
 ) -> schemas.WebhookDeliveryDetail:
-    """api_url: of the endpoint; a delivery for a job's own URL knows one of its own."""
+    """api_url: of the endpoint; a delivery to a job's URL has its own."""
     return schemas.WebhookDeliveryDetail(
         **shown_delivery(record).model_dump(),
         payload=_payload(record, api_url),

@@ -1,4 +1,4 @@
-"""A cover picture on this machine, looked at before a server is asked."""
+"""A cover picture, checked before the first request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CoverOption = Annotated[
 
 
 def readable_cover(path: Path) -> Path:
-    """The path. Raises `Misuse` for what no audio file may carry."""
+    """The path. Raises `Misuse` for an unsupported picture."""
 
     from storage.audio.cover import MAX_COVER_BYTES, CoverUnusable, read_cover
 

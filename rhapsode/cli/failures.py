@@ -1,6 +1,6 @@
-"""From what went wrong to one line on stderr and an exit status. A traceback is shown only where it was asked for.
+"""Failures as one line on standard error and an exit status. RHAPSODE_DEBUG=1 shows tracebacks.
 
-0 done, 1 it did not work, 2 the command was used wrongly, 130 Ctrl-C, 143 SIGTERM.
+0 success, 1 failure, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TERMINATED = 143
 
 
 class Misuse(Exception):
-    """What was typed cannot be meant; the message says why."""
+    """Wrong usage. The message says why."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, taken like Ctrl-C where there is something to clean up."""
+    """SIGTERM, handled like Ctrl-C."""
 
 
 class HungUp(Terminated):
@@ -41,7 +41,7 @@ class HungUp(Terminated):
 
 @contextmanager
 def failures_in_one_line() -> Generator[None]:
-    """Ends the process with the status that fits whatever comes out of the block."""
+    """Ends the process with the exit status of the block's exception."""
     try:
         yield
     except Misuse as error:
@@ -78,7 +78,7 @@ def terminated_like_interrupted() -> Generator[None]:
 
 
 def termination_signals() -> tuple[signal.Signals, ...]:
-    """SIGTERM, and SIGHUP unless nohup has it ignored."""
+    """SIGTERM, and SIGHUP unless `nohup` ignores it."""
     hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
     return (signal.SIGTERM, signal.SIGHUP) if hangs_up else (signal.SIGTERM,)
 
@@ -88,7 +88,7 @@ def status_of(interrupt: KeyboardInterrupt) -> int:
 
 
 def _leave_standard_output() -> None:
-    """Without a file name, standard output cannot be written. The interpreter would try once more on its way out."""
+    """Redirect standard output, which failed: the interpreter flushes it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -100,8 +100,8 @@ def _exit(sentence: str, status: int) -> NoReturn:
 
 
 def _note_crash() -> str:
-    """Put the traceback into the log; returns where it is, and how to see it."""
-    # Read by hand, not through the settings: they may be what is wrong.
+    """Write the traceback into the log. Returns its path and how to see it."""
+    # Read the environment directly: the settings may be invalid.
     given = os.environ.get("RHAPSODE_DATA_DIR")
     data_dir = DataDir(Path(given).absolute() if given else default_data_dir(os.environ))
     log = data_dir.logs / "cli.log"

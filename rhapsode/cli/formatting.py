@@ -1,4 +1,4 @@
-"""How the command line says durations, speeds and the state of a job."""
+"""Durations, numbers and states as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def clock(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A duration to read: 8.4 s, 2 min 31 s, 1 h 2 min."""
+    """A duration: 8.4 s, 2 min 31 s, 1 h 2 min."""
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -32,7 +32,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def stage(job: Job) -> str:
-    """What the job is doing, in one word."""
+    """The job's current work in one word."""
     if job.state == "running" and job.phase:
         synthesizing = "preparing" if job.kind == "voice_cache" else "speaking"
         return {"synthesizing": synthesizing, "assembling": "joining"}.get(job.phase, job.phase)
@@ -40,7 +40,7 @@ def stage(job: Job) -> str:
 
 
 def warned(warning: JobWarning) -> str:
-    """One line of what a job warns of, with its place where the words do not begin with it."""
+    """A warning in one line, with its segment."""
     is_placed = warning.segment is None or warning.detail.startswith(("segment ", "seg_"))
     place = "" if is_placed else f"segment {warning.segment}: "
     return f"warning: {place}{warning.detail} ({warning.code})"

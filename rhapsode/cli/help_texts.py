@@ -1,4 +1,4 @@
-"""How the help of every command is written: what a value is called, or what it may be, and not which type holds it."""
+"""Help of commands: it shows names or choices of values, not types."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def first_sentence(text: str) -> str:
 
 
 class PlainCommand(TyperCommand):
-    """Raises nothing of its own: what Typer cannot say better stays as it is."""
+    """A command with plain help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Raises a usage error for a second value of an option that takes one: Typer would keep the last."""

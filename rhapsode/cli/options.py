@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings behind them."""
+"""Options of several commands, and their settings."""
 
 from __future__ import annotations
 
@@ -32,11 +32,21 @@ CheckpointOption = Annotated[
     typer.Option(metavar="DIR|NAME", help="Qwen3-TTS 12 Hz checkpoint, pulled model, small_voice or kokoro (default)."),
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, or GPUs such as cuda:0,cuda:1. Each GPU gets a worker.")]
+LimitOption = Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")]
+NoteOption = Annotated[str, typer.Option("--description", help="A note for you.")]
+IdempotencyOption = Annotated[
+    str | None,
+    typer.Option("--idempotency-key", metavar="TEXT", help="A repeat with this key returns the first answer."),
+]
+KeepOption = Annotated[
+    float | None, typer.Option("--keep-days", min=0.001, max=90, help="Days to keep the result after the end.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def read_settings() -> ClientSettings:
-    """Raises `Misuse` naming the variable that makes no sense."""
+    """Raises `Misuse`, which names the invalid variable."""
     from pydantic import ValidationError
 
     from rhapsode.settings import ClientSettings
@@ -49,14 +59,14 @@ def read_settings() -> ClientSettings:
 
 
 def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> None:
-    """For options that may be given several times. Raises `Misuse` naming what there is."""
+    """Raises `Misuse` for an unknown value. It names the known ones."""
     for name in given:
         if name not in known:
             raise Misuse(f"{option}: {name!r} is not one of {', '.join(known)}")
 
 
 def read_time(option: str, text: str) -> datetime:
-    """Without a time zone it is this machine's. Raises `Misuse`."""
+    """By default in this machine's time zone. Raises `Misuse`."""
     from datetime import UTC, datetime
 
     try:
@@ -74,7 +84,7 @@ def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:
 
 
 def choose_devices(option: str | None) -> tuple[str, ...]:
-    """Raises `PlanRefused` for what names no devices."""
+    """Raises `PlanRefused` for unknown devices."""
     from rhapsode.stack.planning.devices import parse_devices
     from rhapsode.stack.planning.wishes import DEVICE_OPTION
 
@@ -82,7 +92,7 @@ def choose_devices(option: str | None) -> tuple[str, ...]:
 
 
 def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
-    """As `choose_folder`. Raises `Misuse` also if it is no checkpoint; whether a good one, its loader says."""
+    """Like `choose_folder`. Raises `Misuse` also for a folder without a checkpoint."""
     if option is None:
         return None
     folder = choose_folder(option, data_dir)
@@ -92,7 +102,7 @@ def choose_checkpoint(option: Path | None, data_dir: DataDir) -> Path | None:
 
 
 def choose_folder(given: Path, data_dir: DataDir) -> Path:
-    """The folder, or that of the model of this name, as an absolute path. Raises `Misuse`, `ModelNotPulled`."""
+    """The absolute path of a folder, or of a model by name. Raises `Misuse`, `ModelNotPulled`."""
     from rhapsode.stack.models import checkpoint_named
     from worker.engine.model.pulled import PACKAGED
 

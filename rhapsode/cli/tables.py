@@ -1,4 +1,4 @@
-"""Rows on standard output: for people a table with a heading, for programs lines with tabs and nothing else."""
+"""Rows on standard output: a table on a terminal, otherwise lines with tabs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rhapsode.cli.visible import echo
 
 
 def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Nothing for no rows. No cell is cut: what was cut cannot be copied. All rows have a cell for each heading."""
+    """Print rows with a cell for each heading. Cells are never cut, so that they can be copied."""
     if not sys.stdout.isatty():
         for row in rows:
             echo("\t".join(row))

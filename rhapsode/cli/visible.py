@@ -1,4 +1,4 @@
-"""Words on standard output and error. A server's words move no cursor, clear no window and give it no name."""
+"""Text on standard output and error, without control sequences of a server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import typer
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
-"""What a terminal may take for a command; line feeds and tabs are none."""
+"""Control characters, except line feeds and tabs."""
 
 
 def visible(text: str) -> str:
@@ -16,5 +16,5 @@ def visible(text: str) -> str:
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """As `typer.echo`, with `visible`."""
+    """Like `typer.echo`, with `visible` text."""
     typer.echo(visible(text), err=err, nl=nl)

@@ -40,7 +40,7 @@ MAX_HOLD_S = 30
 
 @dataclass(frozen=True, slots=True)
 class FormUpload:
-    """A multipart form: text fields and one file, whose name on this machine is nobody's business."""
+    """A multipart form: text fields and one file without its name."""
 
     fields: dict[str, str]
     file_field: str

@@ -13,7 +13,7 @@ PIECE_BYTES = 1 << 18
 _PARTIAL_CONTENT, _NOT_SATISFIABLE = 206, 416
 
 OnBytes = Callable[[int], None]
-"""Told how many bytes are there now; fewer than before when a download had to begin again."""
+"""Called with the number of bytes. It falls when a download begins again."""
 
 
 def range_headers(part: PartFile) -> dict[str, str]:

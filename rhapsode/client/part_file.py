@@ -71,7 +71,7 @@ class PartFile:
         self._bytes += len(data)
 
     def overwrite_start(self, data: bytes) -> None:
-        """What only the end could tell, of a file that nobody recorded: `commit` would find it changed."""
+        """Overwrite the start with sizes, in an unrecorded file: `commit` would find it changed."""
         with _named(self.path):
             self._file.seek(0)
             self._file.write(data)
@@ -85,7 +85,7 @@ class PartFile:
         self.put_in_place()
 
     def put_in_place(self) -> None:
-        """Of what nobody recorded, as it is."""
+        """Of an unrecorded file."""
         with _named(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -94,7 +94,7 @@ class PartFile:
 
 @contextmanager
 def _named(path: Path) -> Generator[None]:
-    """The system names no file when a write fails, and one that the user never heard of when a rename does."""
+    """Name the user's file: a failed write has no name, and a failed rename that of the part."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What `GET /readyz` says of a server: whether it could take a job now, and whether anybody is given work."""
+"""`GET /readyz`: whether a server accepts jobs, and whether workers get work."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from rhapsode.client.refusals import PASSING, read_error
 from rhapsode.errors import ApiError, BadAnswer, ServerUnreachable
 
 RETRY_AFTER_SPREAD = 0.1
-"""Clients that were told the same time come back within so much of it, and not in one instant."""
+"""Random extra time, so that clients with the same wait do not return together."""
 
 
 @dataclass(frozen=True, slots=True)

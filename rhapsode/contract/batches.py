@@ -17,11 +17,10 @@ from rhapsode.contract.jobs.states import JobState
 class BatchOrder(RequestBody):
     """Many jobs at once: an upload with one in each line, as JSON.
 
-    A line is a `JobRequest` with a `custom_id` beside it. What needs a job of its own is not taken: documents,
-    dictionaries, speaker embeddings, webhooks, covers, plans alone.
+    A line is a `JobRequest` with a `custom_id` beside it. A line takes no documents,
+    dictionaries, speaker embeddings, webhooks, covers and `validate_only`.
 
-    `sha256`: of the file; a file that arrived otherwise is refused. Under an Idempotency-Key it stands for the file, so
-    that a repeat may name another upload of it.
+    `sha256`: of the file; another file is refused. With an Idempotency-Key, a repeat may name another upload of it.
     """
 
     upload_id: Name

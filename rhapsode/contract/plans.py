@@ -58,7 +58,7 @@ class PlannedSegment(Answer):
 
 
 class LeftOut(Answer):
-    """What the input has and nobody will hear: of a kind, so many; `first`: where the first is, or how it begins."""
+    """Unspoken parts of the input. `count`: of this kind. `first`: the place or the beginning of the first."""
 
     kind: str
     count: int

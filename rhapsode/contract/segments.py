@@ -84,9 +84,9 @@ class TriedAttempt(Answer):
 class Sentence(Answer):
     """A sentence of a segment, or as much of one as the segment has.
 
-    `text`: as people write it; `spoken`: what is said.
-    `start_s`, `duration_s`: where it is heard; null while it is not done, and where its segment has more sentences:
-    `timestamps.json` has the times of all.
+    `text`: as written; `spoken`: the spoken text.
+    `start_s`, `duration_s`: its place in the narration; null before the end of its segment, and in a segment of several
+    sentences. `timestamps.json` has all times.
     """
 
     id: Id
@@ -103,7 +103,7 @@ class Segment(Answer):
     "FBI" for "eff bee eye"; `sentences`: the same, one by one.
     `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
     `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
-    0 if it was reused. `start_s`: where it is heard in the narration; null until everything before it is done.
+    0 if it was reused. `start_s`: its place in the narration; null until all earlier segments are done.
     `findings`: what the quality gate found and could not cure; `flagged`: whether there is any; of a segment that
     failed, what was found in the attempt with `seed_used`, the least bad. `checks`: what was measured, by name;
     `tried`: every attempt; both null in lists.

@@ -79,10 +79,10 @@ class StartManner(RequestBody):
 
 
 class SessionManner(RequestBody):
-    """What `session.config` may have beside the fields of the speech.
+    """Fields of `session.config` beside those of the speech.
 
     stream_audio: binary messages of PCM while it is made; otherwise one with the whole of an utterance.
-    split_granularity: speech begins with the first words whichever it is, and an utterance is told as one sentence.
+    split_granularity: without effect: speech begins with the first words, and an utterance counts as one sentence.
     """
 
     type: Literal["session.config"]

@@ -96,7 +96,7 @@ class WebhookCache(Answer):
 
 
 class WebhookQuota(Answer):
-    """A limit of `GET /v1/quotas` that has refused something: told once a day (UTC), which is `period`."""
+    """A limit of `GET /v1/quotas` that refused a request. It is sent once a day (UTC), `period`."""
 
     name: Literal["jobs", "audio_s", "voices"]
     held: float

@@ -1,4 +1,4 @@
-"""Where a stack keeps its state: a Valkey server of its own, or the server that RHAPSODE_REDIS_URL names."""
+"""The state of a stack: an embedded Valkey server, or the server of RHAPSODE_REDIS_URL."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def choose_backing(environ: Mapping[str, str], data_dir: DataDir) -> Backing:
 
 
 def refuse_unknown(environ: Mapping[str, str]) -> None:
-    """Raises `SettingsRefused` for a RHAPSODE_ variable that is nobody's setting."""
+    """Raises `SettingsRefused` for an unknown RHAPSODE_ variable."""
     try:
         refuse_unknown_settings(environ, SETTING_NAMES | CLIENT_ONLY)
     except SettingsError as error:

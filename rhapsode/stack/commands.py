@@ -39,7 +39,7 @@ def cpu_worker() -> tuple[str, ...]:
 
 
 def hooks_worker() -> tuple[str, ...]:
-    """Its number of threads is a setting of its own."""
+    """A separate setting has its number of threads."""
     return _celery("hooks", "worker.webhooks.app")
 
 

@@ -12,7 +12,7 @@ StackError
 ├── ModelUnfit          a published checkpoint cannot be fetched, or is not as it was fetched
 ├── SettingsRefused     the environment does not describe a system that can be started
 ├── PlanRefused         the processes that are asked for cannot be on this machine
-├── StopAsked           it was told to stop while it started
+├── StopAsked           a stop was requested during the start
 └── StartFailed         a process of the stack ended again and again before everything was ready
 """
 
@@ -99,7 +99,7 @@ class PlanRefused(StackError):
 
 
 class StopAsked(StackError):
-    """The stack was told to stop while it started."""
+    """A stop was requested during the start."""
 
 
 class StackStartFailed(StackError):

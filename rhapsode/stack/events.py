@@ -18,7 +18,7 @@ class OrphansEnded:
 
 @dataclass(frozen=True, slots=True)
 class ProcessesPlanned:
-    """What is about to be started. Told first, and while the caller still waits for `start`."""
+    """The planned processes. The first event, before `start` returns."""
 
     plan: StackPlan
 

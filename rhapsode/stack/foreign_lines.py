@@ -63,8 +63,8 @@ class Log:
             self._lost += 1
 
     def _line(self, fields: dict[str, object]) -> bytes:
-        told = {"role": self._name, "logger": self._name, "timestamp": _now()} | fields
-        return json.dumps({"event": told.pop("event"), **told}, ensure_ascii=False).encode() + b"\n"
+        line = {"role": self._name, "logger": self._name, "timestamp": _now()} | fields
+        return json.dumps({"event": line.pop("event"), **line}, ensure_ascii=False).encode() + b"\n"
 
     def _write(self, lines: bytes) -> bool:
         rest = b"\n" + lines if self._is_torn else lines

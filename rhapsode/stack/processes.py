@@ -63,7 +63,7 @@ def shared_environment(
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
     shared.setdefault("RHAPSODE_WEBHOOK_KEY", data_dir.secret("webhook"))
     shared.setdefault("RHAPSODE_SLOTS", str(commands.DEFAULT_SLOTS))
-    # Each worker that speaks has a device of its own.
+    # Each speaking worker has one device.
     shared.pop(DEVICE_SETTING, None)
     chosen = {
         "RHAPSODE_SLOTS": options.slots,

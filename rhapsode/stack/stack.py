@@ -95,7 +95,7 @@ class Stack:
         """Return when a narration can be submitted. Raises what stopped the start, a `StackError` as a rule."""
         while not self._ready.wait(LOOK_S):
             if self._ended.is_set():
-                raise self._failure or StopAsked("the stack was told to stop while it started")
+                raise self._failure or StopAsked("the stack was stopped while it started")
 
     def has_ended(self, wait_s: float) -> bool:
         """True once every process is gone; waits up to `wait_s` for it."""

@@ -84,7 +84,7 @@ def _problem(request: Request, error: Exception) -> HttpProblem | None:
 
 
 def storage_problem(error: StorageError) -> HttpProblem | None:
-    """None for one that no caller can be told of."""
+    """None for an error without a problem for callers."""
     match error:
         case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
             return problems.problem("not_found", str(error))

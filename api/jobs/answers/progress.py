@@ -14,7 +14,7 @@ from storage.narration.spec import NarrationSpec
 
 @dataclass(frozen=True, slots=True)
 class JobWaiting:
-    """Where a job that has not ended stands, and how it is told."""
+    """The progress of an unfinished job."""
 
     place: QueuePosition
     queue: schemas.Queue

@@ -220,7 +220,7 @@ def _request(record: JobRecord) -> ShownNarration | ShownVoiceCaches:
                 retention_s=record.retention_s,
             )
         case BatchSpec():
-            raise TypeError(f"{record.id} is a batch, which has a view of its own")
+            raise TypeError(f"{record.id} is a batch, which has another view")
 
 
 def _narration(record: JobRecord, spec: NarrationSpec) -> ShownNarration:
@@ -252,7 +252,7 @@ def _own_voice(voice: VoiceReference | None) -> ShownVoice | None:
 
 def _engine(record: JobRecord) -> SpokenWith:
     if isinstance(record.spec, BatchSpec):
-        raise TypeError(f"{record.id} is a batch, which has a view of its own")
+        raise TypeError(f"{record.id} is a batch, which has another view")
     by = record.spoken_by
     return SpokenWith(
         model=record.spec.model,

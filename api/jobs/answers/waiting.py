@@ -17,7 +17,7 @@ MAX_WAIT_S = 60
 WAIT_DESCRIPTION = f"wait=N holds the answer up to N seconds ({MAX_WAIT_S})"
 
 SILENCE_S = 45.0
-"""After so long without news of a job its record or its log is read, so that nobody waits a minute for its end."""
+"""After this time without an event, read the job's record, so that no caller misses its end."""
 
 LAST_EVENTS = frozenset(f"job.{state}" for state in MOVES if state.is_terminal)
 
@@ -31,11 +31,11 @@ def requested_wait_s(prefer: str | None) -> int | None:
 
 
 async def wait_until_ended(services: ApiServices, record: JobRecord, wait_s: float) -> JobRecord:
-    """The job once it has ended, or as it is when the time is over or the server stops."""
+    """The job after its end, after the time, or at the stop of the server."""
     with services.jobs.events.following(record.id) as follower:
         seen = await followed_to_its_end(services, follower, record.tenant, record.id, wait_s)
     if seen is None:
-        raise RuntimeError("a caller who is not watched has gone")
+        raise RuntimeError("a wait without a caller returned no job")
     return seen.record
 
 
@@ -47,14 +47,14 @@ async def followed_to_its_end(
     wait_s: float,
     caller: PresentCaller | None = None,
 ) -> JobNow | None:
-    """As `wait_until_ended`; None once the caller has gone, with whom the follower sleeps."""
+    """Like `wait_until_ended`; None after the caller leaves."""
     deadline_s, is_silent = time.monotonic() + wait_s, False
     while (
         (left_s := deadline_s - time.monotonic()) > 0 and not services.jobs.events.is_stopping and not _has_gone(caller)
     ):
         if is_silent or await _is_told_to_have_ended(follower):
             seen = await services.jobs.together.now(tenant, job_id)
-            # It may have been reopened since.
+            # The job may have been reopened.
             if seen.record.state.is_terminal:
                 return seen
         is_silent = not await follower.wait(min(left_s, SILENCE_S))

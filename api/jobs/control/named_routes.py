@@ -56,7 +56,7 @@ async def put_job(
     except BaseException as error:
         await services.access.idempotent_responses.free(tenant, key, token)
         if isinstance(error, IdempotencyMismatch):
-            # Of another tenant, which is nobody's business.
+            # Of another tenant.
             raise _taken(job_id) from None
         raise
     await services.access.idempotent_responses.keep(tenant, key, token, KeptAnswer(202))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.http.cursors import decode_cursor
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.jobs.states import JobState
@@ -35,34 +34,19 @@ class JobListQuery(BaseModel):
 
 
 def job_query(parameters: JobListQuery) -> JobQuery:
-    """Raises a `HttpProblem` for a parameter nobody knows and for a cursor we did not give out."""
+    """Raises an `HttpProblem` for an unknown parameter, and for a cursor of another list."""
+    after = decode_cursor(parameters.cursor, JOB_ID)
     return JobQuery(
         states=frozenset(parameters.state),
         created_after_ms=_unix_ms(parameters.created_after),
         created_before_ms=_unix_ms(parameters.created_before),
         metadata=_metadata(parameters.model_extra or {}),
         newest_first=parameters.order == "desc",
-        after=_decode_cursor(parameters.cursor),
+        after=JobId(after) if after else None,
         limit=parameters.limit,
         kind=parameters.kind,
         batch=JobId(parameters.batch_id) if parameters.batch_id else None,
     )
-
-
-def encode_cursor(last: JobId) -> str:
-    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
-
-
-def _decode_cursor(cursor: str | None) -> JobId | None:
-    if cursor is None:
-        return None
-    try:
-        job = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, ValueError):
-        job = ""
-    if not JOB_ID.fullmatch(job):
-        raise _bad_parameter("cursor", "invalid_cursor", "is not a cursor of this list")
-    return JobId(job)
 
 
 def _metadata(extra: dict[str, object]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from api.acceptance.acceptance import Accepted
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownAsked, KnownJobId, Links, RequestContext, Services, Tenant
 from api.http.bodies import json_body
+from api.http.cursors import encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
 from api.jobs.answers.answers import accepted_answer, job_answer, shown_job
@@ -21,7 +22,7 @@ from api.jobs.answers.queue_position import waiting_of_each
 from api.jobs.answers.view import JobViewer, retry_after_s
 from api.jobs.answers.waiting import WAIT_DESCRIPTION, requested_wait_s
 from api.jobs.control.plan_answer import plan_answer, wants_plan_only
-from api.jobs.control.query import JobListQuery, encode_cursor, job_query
+from api.jobs.control.query import JobListQuery, job_query
 from api.jobs.submission.submission import SubmissionCall, submit_narration
 from api.services.container import ApiServices
 from api.services.jobs_together import JobNow

@@ -1,4 +1,4 @@
-"""A link to a finished file that can be given to somebody without a key."""
+"""A link to a finished file, usable without a key."""
 
 from __future__ import annotations
 

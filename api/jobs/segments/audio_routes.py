@@ -118,7 +118,7 @@ async def hear_job(services: Services, hearing: Annotated[Hearing, Depends(_hear
     model's own level and sample rate, at the job's speed and with its pauses. It waits for a segment that is not
     finished though later ones are, and ends with the job. Of a job that failed, expired or was cancelled, what is there
     is played without what is missing: `X-Audio-Partial` says how many segments of how many, `X-Segments-Missing` which
-    ones are not there (the first 100). A segment that is spoken again after its turn is heard by the next listener.
+    ones are not there (the first 100). A new take of an earlier segment plays for the next listener.
     Ranges are not served: every request starts at the beginning. A stream that is broken off was not whole.
     """
     follower = SegmentFollower(services, hearing.record, hearing.pacing, hearing.there)

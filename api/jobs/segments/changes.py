@@ -61,7 +61,7 @@ def change_sentence(
 
 
 def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
-    """None once the model was not heard of for long: its workers say then what they cannot do."""
+    """None for a model without recent workers. A worker then refuses unsupported changes."""
     return next((card for card in services.models.list() if card.name == spec.model), None)
 
 
@@ -85,7 +85,7 @@ def _refuse_long(text: str, card: ModelCard) -> None:
 
 def _speaker(name: str | None, spec: NarrationSpec) -> str | None:
     if name and find_speaker(spec.cast, name) is None:
-        known = ", ".join(repr(member.name) for member in spec.cast) or "nobody"
+        known = ", ".join(repr(member.name) for member in spec.cast) or "no speaker"
         raise invalid_field("/speaker", "not_found", f"the job's cast is {known}; use `voice` for another voice")
     return name
 
@@ -114,7 +114,7 @@ def _cast_member(
 
 
 def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:
-    """Under its own name, unless somebody else of the cast is called so: their voice must not change."""
+    """Under its name, unless another speaker of the cast has that name and keeps its voice."""
     other = find_speaker(spec.cast, wanted.name)
     if other is None or other == wanted:
         return wanted

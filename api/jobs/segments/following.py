@@ -36,7 +36,7 @@ T = TypeVar("T")
 READ_AHEAD = 32
 
 STALL_S = 60.0
-"""A listener has heard less than was sent, and waits rather than begin anew, while the store does not answer."""
+"""While the store does not answer, a listener waits: its player has a buffer."""
 
 STALL_PAUSE_S = 2.0
 

@@ -47,7 +47,7 @@ class SegmentViewer:
         rejection = self.states.rejections.get(index)
         rejected = rejection.best if rejection else None
         duration_s = self._duration_s(index, result)
-        heard = spoken_span(place, self.record.sample_rate_hz) if place else None
+        span = spoken_span(place, self.record.sample_rate_hz) if place else None
         return Segment(
             id=segment_id(index),
             index=index,
@@ -55,7 +55,7 @@ class SegmentViewer:
             chapter=planned.chapter,
             text=planned.text,
             written=planned.written,
-            sentences=_sentences(planned, heard),
+            sentences=_sentences(planned, span),
             edited=edit.differs,
             speaker=planned.speaker,
             voice=self.spec.voice_of(planned.speaker),
@@ -67,7 +67,7 @@ class SegmentViewer:
             attempts=result.attempts if result else (len(rejection.takes) if rejection else None),
             seed_used=result.seed if result else (rejected.seed if rejected else None),
             finish_reason=result.finish_reason if result else None,
-            start_s=round(heard.start_s, 3) if heard else None,
+            start_s=round(span.start_s, 3) if span else None,
             duration_s=duration_s,
             pause_after_s=planned.pause_after_s,
             chars_per_s=round(result.num_chars / duration_s / self.speed(index), 2) if result and duration_s else None,
@@ -84,7 +84,7 @@ class SegmentViewer:
         )
 
     def rejected(self, index: int) -> tuple[TriedAttempt, ...]:
-        """Of a segment that failed, with links to what can be heard."""
+        """Of a failed segment, with links to audio."""
         rejection = self.states.rejections.get(index)
         return tuple(self._rejected(index, take) for take in rejection.takes) if rejection else ()
 
@@ -135,9 +135,9 @@ def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
     )
 
 
-def _sentences(planned: PlanSegment, heard: TimeSpan | None) -> tuple[Sentence, ...]:
+def _sentences(planned: PlanSegment, span: TimeSpan | None) -> tuple[Sentence, ...]:
     found = planned.sentences
-    alone = heard if len(found) == 1 else None
+    alone = span if len(found) == 1 else None
     return tuple(
         Sentence(
             id=sentence_id(planned.index, number),

@@ -110,7 +110,7 @@ def _mode(request: JobRequest, card: ModelCard) -> CacheMode:
     if request.x_vector_only and has_text:
         raise invalid_field("/ref_text", "not_allowed", "x_vector_only does not read it")
     if request.x_vector_only and CacheMode.X_VECTOR not in card.voice_modes:
-        raise invalid_field("/x_vector_only", "not_supported", f"{card.name} has no speaker encoder of its own")
+        raise invalid_field("/x_vector_only", "not_supported", f"{card.name} has no speaker encoder")
     if has_text and CacheMode.IN_CONTEXT not in card.voice_modes:
         raise invalid_field("/ref_text", "not_supported", f"{card.name} speaks like a recording without it")
     if has_text:

@@ -73,7 +73,7 @@ def choose_cast(
 ) -> Cast:
     """Raises a `HttpProblem` or a `StorageError`.
 
-    Without `voice`, a model that has no voice of its own speaks with the first of the cast what no member is named for.
+    Without `voice`, a model without voices speaks unassigned text with the first of the cast.
     """
     name = lead_of(request, roles)
     if brought is not None:

@@ -161,5 +161,5 @@ def refuse_cast(document: DocumentInput) -> None:
 
 
 def unknown_speaker(use: VoiceUse, known: Sequence[str]) -> HttpProblem:
-    detail = f"there is no {use.name!r} in `speakers`; there is: {', '.join(known) or 'nobody'}"
+    detail = f"there is no {use.name!r} in `speakers`; there is: {', '.join(known) or 'no speaker'}"
     return invalid_field(use.pointer, "not_found", detail)

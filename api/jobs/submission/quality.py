@@ -13,12 +13,12 @@ def refuse_quality(wanted: Quality, language: str, card: ModelCard) -> None:
     """
     if wanted.gate is not Gate.ASR:
         return
-    heard = card.recognised_languages
-    if not heard:
+    recognised = card.recognised_languages
+    if not recognised:
         detail = f"no worker of {card.name} has a recogniser; use the gate `basic`, or install one with the workers"
         raise invalid_field("/quality/gate", "not_supported", detail)
     spoken = card.languages if language == "auto" else (language,)
-    if not set(spoken) <= set(heard):
+    if not set(spoken) <= set(recognised):
         named = "name the `language` of the text" if language == "auto" else f"{language} cannot be read back"
-        detail = f"{card.name} has a recogniser for {', '.join(heard)} only: {named}"
+        detail = f"{card.name} has a recogniser for {', '.join(recognised)} only: {named}"
         raise invalid_field("/quality/gate", "not_supported", detail)

@@ -98,7 +98,7 @@ def _voice(request: JobRequest, card: ModelCard) -> str:
     if request.voice is None and card.speakers:
         return card.speakers[0]
     if request.voice is None:
-        detail = f"{card.name} has no voice of its own; name one of yours in `voice`, or choose another model"
+        detail = f"{card.name} has no built-in voice; name one of yours in `voice`, or choose another model"
         raise invalid_field("/model", "no_voice", detail)
     if (voice := speaker_of(request.voice, card)) is None:
         raise voice_not_found(request.voice, card.name, card.speakers)

@@ -31,7 +31,7 @@ class SubmissionCall:
     idempotency: IdempotencyKey | None
     api_url: str
     job: JobId | None = None
-    """The id that the caller chose; the caller sees to it that nobody else creates it meanwhile."""
+    """The id that the caller chose; the caller ensures that no other request creates it."""
 
 
 def submit_narration(intake: JobIntake, call: SubmissionCall) -> Accepted:

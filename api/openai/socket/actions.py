@@ -1,4 +1,4 @@
-"""What a protocol wants done: its machines decide, and touch neither a socket nor a stream."""
+"""Actions of a protocol. Its machine decides, and uses neither a socket nor a stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SendAudio:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Find out what these fields of `POST /v1/audio/speech` ask for; `configured` or `refused` is told of it.
+    """Find out the speech for these fields of `POST /v1/audio/speech`, then call `configured` or `refused`.
 
     is_whole: the audio of an utterance is sent at its end, in one message.
     """
@@ -50,7 +50,7 @@ class ExtendUtterance:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Nothing more of the utterance is heard."""
+    """Stop the utterance at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ Action: TypeAlias = Send | SendAudio | Configure | Speak | ExtendUtterance | Sto
 
 
 class AwaitedMessage(enum.Enum):
-    """What the other side is waited for; how long depends on it."""
+    """The expected message, which decides the timeout."""
 
     START = "start"
     """The first message of a connection."""
@@ -72,12 +72,12 @@ class AwaitedMessage(enum.Enum):
     TEXT = "text"
     """More text of an utterance, which holds an engine's place meanwhile."""
     SPEECH = "speech"
-    """Nothing: it is we who are at work."""
+    """No message: the server generates speech."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundVoice:
-    """What was found for the fields of a request: who speaks. ignored: fields that are unknown, or beyond the model."""
+    """The voice for the fields of a request. ignored: unknown or unsupported fields."""
 
     model: str
     voice: str
@@ -85,13 +85,13 @@ class FoundVoice:
     ignored: tuple[str, ...] = ()
 
     @property
-    def told(self) -> Message:
+    def notes(self) -> Message:
         return {"ignored": [*self.ignored]} if self.ignored else {}
 
 
 @dataclass(frozen=True, slots=True)
 class UtteranceOutcome:
-    """How an utterance ended by itself. findings: what the gate heard in it."""
+    """The result of a complete utterance. findings: of the quality gate."""
 
     findings: tuple[str, ...]
     input_chars: int
@@ -99,18 +99,18 @@ class UtteranceOutcome:
 
     @property
     def usage(self) -> Message:
-        """As every protocol tells it."""
+        """In the form of every protocol."""
         return {"input_chars": self.input_chars, "audio_s": round(self.audio_s, 3)}
 
 
 OnStart: TypeAlias = Callable[[str], Awaitable[None]]
-"""Told the name of the stream that an engine has taken."""
+"""Called with the id of the stream when an engine takes it."""
 
 OnAudio: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 
 class ProtocolMachine(Protocol):
-    """One connection's protocol. Every method answers with what is to be done now, in order."""
+    """One connection's protocol. Every method returns the actions to do now, in order."""
 
     def greet(self) -> list[Action]: ...
 
@@ -118,17 +118,17 @@ class ProtocolMachine(Protocol):
     def waiting(self) -> AwaitedMessage: ...
 
     def puts_off(self, message: Message) -> bool:
-        """Whether the message belongs to a later utterance than the one that is being spoken."""
+        """Whether the message belongs to a later utterance."""
         ...
 
     def receive(self, message: Message) -> list[Action]:
-        """Not for a message that is put off."""
+        """Not for a postponed message."""
         ...
 
     def configured(self, voice: FoundVoice) -> list[Action]: ...
 
     def refused(self, problem: HttpProblem) -> list[Action]:
-        """What `Configure` asked for cannot be had."""
+        """The request of `Configure` is refused."""
         ...
 
     def started(self, request_id: str) -> list[Action]:
@@ -140,17 +140,15 @@ class ProtocolMachine(Protocol):
     def done(self, outcome: UtteranceOutcome) -> list[Action]: ...
 
     def failed(self, problem: HttpProblem) -> list[Action]:
-        """The utterance could not be begun, or not be ended."""
+        """The utterance failed."""
         ...
 
     def timed_out(self) -> list[Action]: ...
 
     def retire(self, problem: HttpProblem) -> list[Action]:
-        """No request begins here any more, for this reason. What is being spoken goes on; behind it, or now, the
-        connection is closed.
-        """
+        """Start no more requests. The connection closes after the current utterance."""
         ...
 
     def violated(self, problem: HttpProblem) -> list[Action]:
-        """What came is no message of this protocol, or comes at the wrong time."""
+        """The message is invalid, or comes at the wrong time."""
         ...

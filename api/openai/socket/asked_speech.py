@@ -23,15 +23,15 @@ from storage.ids import TenantId
 from storage.live.orders import LiveOrder, LiveTextMode
 
 OF_POST_ALONE = ("input", "input_format", "stream", "stream_format", "reuse")
-"""Text comes in messages of its own, and audio while it is made."""
+"""Text comes in separate messages, and audio as a stream."""
 
 ANY_TEXT = "1"
-"""Stands for the text while nobody knows it: every model and every language can speak it."""
+"""A placeholder for the unknown text: every model and language can speak it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedSpeech:
-    """order: without its text. key: the caller's, whose usage it is."""
+    """order: without its text. key: the caller's, for its usage."""
 
     live: LiveSpeech
     tenant: TenantId
@@ -46,7 +46,7 @@ class AskedSpeech:
 
 @dataclass(slots=True)
 class Orders:
-    """Of one connection. Each request but the first counts like a request of its own, and has to be allowed as one."""
+    """Of one connection. Each request after the first is authenticated and counted again."""
 
     connection: HTTPConnection
     services: ApiServices
@@ -71,7 +71,7 @@ class Orders:
         return AskedSpeech(self.services.live.speech, self.tenant, caller_key(), live, voice, make_sound)
 
     async def forget(self) -> None:
-        """Remove a voice that came along with the last request. Raises `StoreUnavailable`."""
+        """Remove the voice of the last request. Raises `StoreUnavailable`."""
         order, self._order = self._order, None
         if order is not None and order.own_voice is not None:
             await run_sync(forget_brought, self.services, order)

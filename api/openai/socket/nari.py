@@ -89,7 +89,7 @@ class NariMachine:
     def configured(self, voice: FoundVoice) -> list[Action]:
         self._state = _State.TAKING
         self._rate_hz = voice.sample_rate_hz
-        return [Send({"type": "request.configured", "model": voice.model, "voice": voice.voice, **voice.told})]
+        return [Send({"type": "request.configured", "model": voice.model, "voice": voice.voice, **voice.notes})]
 
     def refused(self, problem: HttpProblem) -> list[Action]:
         return [self._error(problem), *self._ended(goodbye(problem))]
@@ -103,7 +103,7 @@ class NariMachine:
         return [SendAudio(data)]
 
     def done(self, outcome: UtteranceOutcome) -> list[Action]:
-        # Speech may end before its text: a gate has heard what goes on for ever.
+        # Speech may end before its text: the gate stops endless speech.
         last = self._done("stop", list(outcome.findings), dict(outcome.usage))
         return [last, *self._ended(Close(NORMAL, "response.done"))]
 

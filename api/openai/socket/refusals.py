@@ -44,7 +44,7 @@ def close_code(problem: HttpProblem) -> int:
 
 
 def ending(problem: HttpProblem) -> Send:
-    """Told while there is speech to be heard yet."""
+    """Sent while speech still follows."""
     return Send({"type": "session.ending", "code": problem.code, "message": printable(problem.detail)})
 
 

@@ -78,7 +78,7 @@ async def speak_over_socket(socket: WebSocket) -> None:
 async def _serve(
     socket: WebSocket, services: ApiServices, caller: Caller, place: OpenSocket, protocol: str | None, rate_hz: int
 ) -> None:
-    """Every fault from here on is told on the socket."""
+    """From here on, errors are messages on the socket."""
     patience = MessageTimeouts()
     try:
         async with asyncio.timeout(patience.start_s):

@@ -1,8 +1,7 @@
-"""One connection: what comes in is shown to its protocol's machine, and what the machine wants is done.
+"""One connection: its protocol's machine gets the messages, and the session does its actions.
 
-What the machine decides and what comes of it is done under one lock, so that an event and what it tells of cannot
-change places: audio that is counted is sent, and none after a cancellation. Audio does not wait for what comes in, nor
-what comes in for a place with an engine.
+One lock covers a decision and its actions, so that events keep their order: counted audio is sent, and no audio follows
+a cancellation. Audio does not wait for messages, and messages do not wait for an engine.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ STARTS = ("request.start", "session.config")
 
 MAX_PUT_OFF = 1_000
 MAX_PUT_OFF_BYTES = 256 * 1024
-"""Of messages that belong to the next utterance while one is being spoken."""
+"""Of messages for the next utterance."""
 
 
 class RunningUtterance(Protocol):
@@ -76,7 +75,7 @@ class ResolvedSpeech(Protocol):
 
 
 Resolve: TypeAlias = Callable[[Message, bool], Awaitable[ResolvedSpeech]]
-"""Raises the `HttpProblem` of what cannot be had. Its flag: audio comes whole, at the end."""
+"""Raises an `HttpProblem`. The flag: audio comes in one message at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ class Session:
         self._machine = machine
         self._resolve = resolve
         self._patience = patience
-        # One message, so that what is not read here yet stays with its sender; and the end of an utterance.
+        # It holds at most one message, so that a fast sender waits, and the end of an utterance.
         self._events: asyncio.Queue[_Event] = asyncio.Queue()
         self._may_read = asyncio.Semaphore(1)
         self._put_off = _PutOff()
@@ -147,14 +146,14 @@ class Session:
         self._is_closed = False
 
     def retire(self, problem: HttpProblem) -> None:
-        """Have no request begin any more, for this reason: what is being spoken ends, and then the connection."""
+        """Start no more requests. The connection closes after the current utterance."""
         self._events.put_nowait(_Retired(problem))
 
     async def run(self, first: str | None = None) -> None:
         """first: a message that was received already."""
         reader = asyncio.create_task(self._read(first))
         waits = Waits(self._patience, asyncio.get_running_loop().time())
-        # The other side may go at any time; there is nobody to tell then.
+        # The client may leave at any time.
         with suppress(WebSocketDisconnect):
             try:
                 await self._perform(self._machine.greet)
@@ -170,7 +169,7 @@ class Session:
             async with asyncio.timeout(waits.left_s(self._machine.waiting, asyncio.get_running_loop().time())):
                 event = await self._events.get()
         except TimeoutError:
-            await self._tell_late(waits, asyncio.get_running_loop().time())
+            await self._handle_timeout(waits, asyncio.get_running_loop().time())
             return
         match event:
             case _Came():
@@ -185,7 +184,7 @@ class Session:
                 waits.forget_expiry()
                 await self._retire(problem)
 
-    async def _tell_late(self, waits: Waits, now_s: float) -> None:
+    async def _handle_timeout(self, waits: Waits, now_s: float) -> None:
         if waits.has_expired(now_s):
             waits.forget_expiry()
             await self._retire(connection_expired(self._patience.connection_s))
@@ -255,7 +254,7 @@ class Session:
 
     def _begin(self, text: str) -> None:
         if self._asked is None:
-            raise RuntimeError("an utterance begins before it is known who speaks")
+            raise RuntimeError("an utterance begins before its voice is known")
         self._speaking = self._asked.begin(text)
         self._task = asyncio.create_task(self._speak(self._speaking))
 
@@ -300,7 +299,7 @@ class Session:
                 await self._socket.close(code, reason)
 
     async def _read(self, first: str | None) -> None:
-        """Each message when the one before has been taken; the last event is that there are no more."""
+        """Read one message at a time. The last event ends the session."""
         if first is not None:
             await self._may_read.acquire()
             self._events.put_nowait(_read_text(first))
@@ -315,7 +314,7 @@ class Session:
         try:
             return _read_message(await self._socket.receive())
         except Exception:
-            # Without another message the session would wait without end.
+            # Without an event the session would wait forever.
             logger.exception("a live connection cannot be read")
             return _Gone()
 
@@ -346,5 +345,5 @@ def _read_text(text: str) -> _Event:
 
 
 def as_json(message: Message) -> str:
-    """In ASCII: a quoted text may hold half a surrogate pair, which JSON can spell and UTF-8 cannot."""
+    """In ASCII: a quoted text may hold half a surrogate pair, which UTF-8 cannot encode."""
     return json.dumps(message, separators=(",", ":"))

@@ -64,7 +64,7 @@ class StreamingTextMachine:
         self._asked = (self._manner, self._format)
         self._utterance = 0
         self._rate_hz = 0
-        self._told: Message = {}
+        self._notes: Message = {}
         self._retired: HttpProblem | None = None
         self._forget_utterance()
 
@@ -89,14 +89,14 @@ class StreamingTextMachine:
         return self._state is _State.ENDING and kind != "input.cancel" and not is_refused
 
     def receive(self, message: Message) -> list[Action]:
-        """A message that cannot be is told of, and overlooked once the session has its manner, as vLLM-Omni does."""
+        """An invalid message gets an error. After the configuration it is ignored, as in vLLM-Omni."""
         try:
             return self._received(message)
         except HttpProblem as problem:
             return self._fault(problem)
 
     def configured(self, voice: FoundVoice) -> list[Action]:
-        self._rate_hz, self._told = voice.sample_rate_hz, voice.told
+        self._rate_hz, self._notes = voice.sample_rate_hz, voice.notes
         self._manner, self._format = self._asked
         self._is_configured = True
         self._state = _State.READY
@@ -250,7 +250,7 @@ class StreamingTextMachine:
             return []
         self._is_audible = True
         shape: Message = {"sample_rate": self._rate_hz, "channels": 1} if self._format == "pcm" else {}
-        said: Message = {"sentence_text": "".join(self._spoken), "format": self._format, **shape, **self._told}
+        said: Message = {"sentence_text": "".join(self._spoken), "format": self._format, **shape, **self._notes}
         return [Send({"type": "audio.start", **self._place(), **said})]
 
     def _audio_done(self, *, is_error: bool) -> Send:

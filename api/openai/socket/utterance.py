@@ -1,10 +1,10 @@
-"""One utterance on its way: text goes to the engine as it comes, audio comes back as it is made."""
+"""One utterance: text goes to the engine as it arrives, and audio returns as it is generated."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Protocol
+from typing import TypeAlias
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -21,19 +21,11 @@ from storage.live.orders import LiveOrder, LiveTextMode
 logger = logging.getLogger(__name__)
 
 
-class SoundFormat(Protocol):
-    """Samples as they are to be sent."""
-
-    async def add(self, pcm: bytes) -> bytes:
-        """What can be sent now, perhaps nothing."""
-        ...
-
-    async def finish(self) -> bytes: ...
-
-
 class StreamedSound:
+    """Encoded audio. `add` returns the bytes to send now, perhaps none."""
+
     def __init__(self, form: SpeechFormat, sample_rate_hz: int, speed: float, threads: CapacityLimiter) -> None:
-        """threads: of encoders, for those that take time."""
+        """threads: for slow encoders."""
         self._encoder = speech_encoder(form, sample_rate_hz, speed)
         self._threads = threads if costs_time(form, speed) else None
 
@@ -49,7 +41,7 @@ class StreamedSound:
 
 
 class WholeSound:
-    """All of it at the end; a WAV so says how long it is."""
+    """All audio at the end, so that a WAV has its length."""
 
     def __init__(self, form: SpeechFormat, sample_rate_hz: int, speed: float, threads: CapacityLimiter) -> None:
         self._is_wav = form == "wav"
@@ -67,11 +59,14 @@ class WholeSound:
         return head + audio
 
 
+SoundFormat: TypeAlias = StreamedSound | WholeSound
+
+
 class SocketUtterance:
     def __init__(
         self, live: LiveSpeech, tenant: TenantId, key: str, order: LiveOrder, text: str, sound: SoundFormat
     ) -> None:
-        """key: the caller's, whose usage it is. order: but for its text, of which the first is there."""
+        """key: the caller's, for its usage. order: without its text. text: the first part."""
         self._live = live
         self._tenant = tenant
         self._key = key
@@ -81,17 +76,17 @@ class SocketUtterance:
         self._pieces.put_nowait((text, False))
 
     def extend(self, text: str, *, is_last: bool) -> None:
-        """At once, also while a place is still looked for. How much can wait so is bounded by the text's own limit."""
+        """Returns at once, also without a place yet. The limit of a text bounds the waiting parts."""
         self._pieces.put_nowait((text, is_last))
 
     async def speak(self, on_start: OnStart, on_audio: OnAudio) -> UtteranceOutcome:
-        """Until all is said. Raises a `Problem` or a `StorageError`; cancelled, it frees the engine's place."""
+        """Returns at the end. Raises an `HttpProblem` or a `StorageError`. A cancellation frees the engine's place."""
         order = await self._order_to_begin_with()
         async with await self._live.open(self._tenant, order, self._key) as stream:
             await on_start(stream.id)
             writing = asyncio.create_task(self._write(stream)) if order.text_is_open else None
             try:
-                await self._hear(stream, on_audio)
+                await self._send(stream, on_audio)
             finally:
                 if writing is not None:
                     writing.cancel()
@@ -99,7 +94,7 @@ class SocketUtterance:
             return UtteranceOutcome(stream.findings, stream.usage.chars, stream.usage.audio_s)
 
     async def _order_to_begin_with(self) -> LiveOrder:
-        """With the first text; where the model reads all of it before it speaks, with the whole."""
+        """With the first text, or with all text for a model that reads it before it speaks."""
         text, is_last = await self._waiting_text()
         while self._order.text_mode is LiveTextMode.WHOLE and not is_last:
             more, is_last = await self._waiting_text()
@@ -118,14 +113,14 @@ class SocketUtterance:
             stream.fail("internal", "the text could not be passed on: an internal error")
 
     async def _waiting_text(self) -> tuple[str, bool]:
-        """All that has come, once there is some."""
+        """All text so far, after the first part."""
         text, is_last = await self._pieces.get()
         while not is_last and not self._pieces.empty():
             more, is_last = self._pieces.get_nowait()
             text += more
         return text, is_last
 
-    async def _hear(self, stream: HeardStream, on_audio: OnAudio) -> None:
+    async def _send(self, stream: HeardStream, on_audio: OnAudio) -> None:
         async for chunk in stream.chunks():
             if audio := await self._sound.add(chunk.pcm):
                 await on_audio(audio)

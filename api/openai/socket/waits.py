@@ -12,7 +12,7 @@ from storage.live.orders import NEXT_WORDS_S
 class MessageTimeouts:
     """start_s, next_s, text_s: for the next message, by what it is waited for.
 
-    whole_text_s: for one text from its beginning to its end, so that nobody holds an engine's place with a word now and
+    whole_text_s: for one text from its beginning to its end, so that no client keeps an engine busy with a word now and
     then. connection_s: after which a connection begins no request any more.
     """
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.jobs.answers.answers import accepted_answer
@@ -27,12 +27,9 @@ router = APIRouter(tags=["voice caches"], route_class=IdempotentRoute)
 _CACHE_NAME = re.compile(VOICE_ID.pattern + r"\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
 
 
-class CacheListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    limit: int = Field(default=20, ge=1, le=100)
+class CacheListQuery(PageQuery):
     cursor: str | None = Field(default=None, max_length=1_000)
-    state: list[ShownState] = []
+    state: list[ShownState] = Field(default=[])
     model: str | None = Field(default=None, min_length=1, max_length=200)
 
 
@@ -72,7 +69,7 @@ def order_voice_cache(
 
 @router.get("/v1/voices/{voice_id}/cache", response_model=VoiceCacheList)
 def get_voice_cache(tenant: Tenant, services: Services, voice_id: KnownVoiceId) -> VoiceCacheList:
-    """One entry for each model and mode that somebody asked for."""
+    """One entry for each requested model and mode."""
     cards = services.models.list()
     return VoiceCacheList(data=tuple(shown_cache(cache, cards) for cache in services.voices.caches(tenant, voice_id)))
 

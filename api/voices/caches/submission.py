@@ -108,13 +108,13 @@ def _submit_one(
 ) -> JobRecord:
     order = BulkCacheOrder(voices=[voice.voice], priority=Priority.NORMAL, force=rebuild, retention_s=RETENTION_S)
     job = submit_voices(intake, tenant, [voice], card, order, None).job
-    # The job's plan asks as well. This shows the caller the request at once.
+    # The job's plan also requests it. This shows it to the caller at once.
     intake.voices.request_caches(tenant, job.id, [cache_request(tenant, voice, card)], rebuild=rebuild)
     return job
 
 
 def request_cache(intake: JobIntake, tenant: TenantId, voice: VoiceReference, card: ModelCard) -> JobRecord:
-    """A job of its own for one voice that something else waits for."""
+    """A separate job for one voice that another job needs."""
     return _submit_one(intake, tenant, voice, card, rebuild=False)
 
 

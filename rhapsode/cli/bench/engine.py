@@ -83,7 +83,7 @@ def bench_engine(options: EngineOptions, shared: SharedOptions) -> None:
 
 
 def _measure(report: BenchReport, runs: list[EngineRun], seconds: float) -> int:
-    """0, or the exit status of somebody's Ctrl-C."""
+    """0, or the exit status after Ctrl-C."""
     from rhapsode.bench.engine.run import run_all
 
     began_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""`rhapsode bench --url URL`: what a running server gives its clients."""
+"""`rhapsode bench --url URL`: speed and quality of a running server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RAMP_TO = 4_096
 MOST_REFERENCE_BYTES = 8 << 20
 WORSE_THAN = 1.25
 RAMP_STAGES = 16
-"""More than it takes: twelve doublings and the halvings behind them."""
+"""More than needed: twelve doublings, then halvings."""
 PatternName = Literal["poisson", "even"]
 
 
@@ -97,9 +97,6 @@ class ServerOptions:
     warm_up: Annotated[
         float | None, typer.Option(min=0, max=3600, help="Uncounted seconds before each measurement. Default: 5.")
     ] = None
-    timeout: Annotated[float | None, typer.Option(min=1, max=3600, help="Seconds for one request. Default: 120.")] = (
-        None
-    )
     lengths: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Lengths of texts: short,medium,long. Default: all.")
     ] = None
@@ -153,7 +150,7 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     if options.continue_:
         report = _continued(report, plan, shared.json)
     check_speaks(plan)
-    _save(report, shared.json, options.html)  # what cannot be written there is known before it is measured
+    _save(report, shared.json, options.html)  # an unwritable path fails before the measurement
     status = _measure(report, plan, shared.json)
     echo(text_report(report), nl=False)
     _save(report, shared.json, options.html)
@@ -162,7 +159,7 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
 
 
 def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> None:
-    """The baseline is the first of the comparison, so that a figure above 1 is this server's change."""
+    """The baseline comes first in the comparison, so that a figure above 1 is this server's change."""
     from rhapsode.bench.server.compare import compare, text_comparison
     from rhapsode.bench.server.run import check_speaks, run_in_turns
     from rhapsode.bench.server.text_report import text_report
@@ -175,7 +172,7 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     for each in (plan, other):
         check_speaks(each)
     _save(report, shared.json, options.html)
-    status = _told(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
+    status = _run_with_lines(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
     found = compare(baseline, report)
     echo(text_report(report), nl=False)
     echo(f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}", nl=False)
@@ -219,7 +216,7 @@ def _report(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> S
 
 
 def _continued(report: ServerReport, plan: BenchPlan, json: Path | None) -> ServerReport:
-    """What was measured before, in the environment of then; nothing where there is no file yet."""
+    """The earlier report with its environment, or the new one without a file."""
     from rhapsode.bench.server.report import NotTheSame, continued
 
     if json is None:
@@ -233,13 +230,13 @@ def _continued(report: ServerReport, plan: BenchPlan, json: Path | None) -> Serv
 
 
 def _measure(report: ServerReport, plan: BenchPlan, json: Path | None) -> int:
-    """0, or the exit status of somebody's Ctrl-C. Whoever kills it has the stages until then."""
+    """0, or the exit status after Ctrl-C. After a kill, the file has the finished stages."""
     from rhapsode.bench.server.run import run_all
 
-    return _told(lambda tell: run_all(report, plan, tell, keep=lambda: _save(report, json, None)))
+    return _run_with_lines(lambda tell: run_all(report, plan, tell, keep=lambda: _save(report, json, None)))
 
 
-def _told(measure: Callable[[Tell], None]) -> int:
+def _run_with_lines(measure: Callable[[Tell], None]) -> int:
     began_s = time.monotonic()
     try:
         with terminated_like_interrupted():
@@ -284,7 +281,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> BenchPlan:
     )
     warm_up_s, whole_s = quick if options.quick else (plans.WARM_UP_S, plans.WINDOW_S)
     window_s = options.seconds or whole_s
-    timeout_s = options.timeout or plans.TIMEOUT_S
+    timeout_s = plans.TIMEOUT_S
     stages = len(loads) + (RAMP_STAGES if options.ramp else 0)
     stages += options.quality or 0
     stages *= 2 * ROUNDS if in_turns else 1
@@ -358,7 +355,7 @@ def _recorded(path: Path) -> RecordedLoad:
 
 
 def _task(options: ServerOptions) -> Task | None:
-    """With what it needs, and nothing that it would not use."""
+    """The task. Raises `Misuse` for missing and superfluous options."""
     from rhapsode.bench.server.orders import Task
 
     if options.task is None:
@@ -377,7 +374,7 @@ def _task(options: ServerOptions) -> Task | None:
 
 
 def _data_url(recording: Path) -> str:
-    """As a request brings it along, with every request anew."""
+    """As in each request."""
     data = recording.read_bytes()
     if len(data) > MOST_REFERENCE_BYTES:
         raise Misuse(f"--reference: {recording} has more than {MOST_REFERENCE_BYTES >> 20} MiB")
@@ -389,7 +386,7 @@ def _digest(recording: Path | None) -> str | None:
 
 
 def _key(target: str, variable: str | None) -> str | None:
-    """No server is sent the key of another: of kinds that are not ours the variable has to be named."""
+    """Other kinds of servers never get our key: --key-from names theirs."""
     if variable is not None:
         if not os.environ.get(variable):
             raise Misuse(f"--key-from: {variable} is not set")
@@ -399,7 +396,7 @@ def _key(target: str, variable: str | None) -> str | None:
 
 
 def _parameter(text: str) -> tuple[str, JsonValue]:
-    """What is no JSON is a text."""
+    """Other values than JSON are texts."""
     import json
 
     name, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""`rhapsode config`: which settings a process that is started here has, and where from."""
+"""`rhapsode config`: settings of processes on this machine, and their sources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTHING = "-"
 
 @app.callback()
 def config() -> None:
-    """Keeps `show` a command of its own, beside those that may come."""
+    """Keeps `show` a subcommand."""
 
 
 @app.command()
@@ -67,7 +67,7 @@ def show(
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What one process would have; a complaint in place of it where it could not start."""
+    """Settings of a process, or a complaint if it cannot start."""
 
     process: str
     settings: tuple[SettingInEffect, ...] = ()
@@ -94,7 +94,7 @@ class _Row:
 
 
 def _merged(read: list[_Read]) -> Iterator[_Row]:
-    """By name; a setting that is the same for several processes once."""
+    """By name. Equal settings of several processes are one row."""
     rows: dict[SettingInEffect, _Row] = {}
     for each in read:
         for setting in each.settings:
@@ -121,8 +121,8 @@ def _read(process: ProcessName, folder: DataDir) -> _Read:
         settings = load_settings(settings_class, used)
     except SettingsError as error:
         return _Read(process, complaint=f"{process}: {error}")
-    told = {name: said.shown for name, said in supplied.items()}
-    return _Read(process, tuple(settings_in_effect(settings, os.environ, told, UP)))
+    shown = {name: said.shown for name, said in supplied.items()}
+    return _Read(process, tuple(settings_in_effect(settings, os.environ, shown, UP)))
 
 
 def _settings_class(process: ProcessName) -> type[StorageSettings]:
@@ -140,7 +140,7 @@ def _settings_class(process: ProcessName) -> type[StorageSettings]:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """value: one that makes the settings whole; shown: what is said of it."""
+    """value: a valid one. shown: its description."""
 
     value: str
     shown: str

@@ -15,6 +15,7 @@ from rhapsode.cli.for_each import Handled, delete_each, for_each
 from rhapsode.cli.jobs.control import DAY_S, read_pair
 from rhapsode.cli.jobs.download import save_files
 from rhapsode.cli.narrate.sent_files import readable
+from rhapsode.cli.options import IdempotencyOption, KeepOption, LimitOption
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
@@ -35,15 +36,11 @@ BatchesArgument = Annotated[list[str], typer.Argument(metavar="BATCH...", help="
 def submit(
     common: CommonOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: one job request with a custom_id in each.")],
-    keep_days: Annotated[
-        float | None, typer.Option(min=0.001, max=90, help="Days to keep the batch after its end.")
-    ] = None,
+    keep_days: KeepOption = None,
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Metadata of the batch. Repeat it for more.")
     ] = None,
-    idempotency_key: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same batch.")
-    ] = None,
+    idempotency_key: IdempotencyOption = None,
 ) -> None:
     """Submit a file of jobs and print the batch's id. If one line is invalid, no job is submitted."""
     readable(file)
@@ -62,7 +59,7 @@ def submit(
 @app.command("list")
 def list_batches(
     common: CommonOptions,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
+    limit: LimitOption = 20,
 ) -> None:
     """List batches, newest first. With --json: one JSON object per line."""
     with connected(common) as client:
@@ -93,7 +90,7 @@ def watch(common: CommonOptions, batch: BatchArgument) -> None:
     The exit status is 0 if every job succeeds. Ctrl-C stops watching; the jobs continue.
     """
     from rhapsode.cli.consoles import VisibleConsole
-    from rhapsode.cli.jobs.batch_progress import follow_batch
+    from rhapsode.cli.jobs.progress_bars import follow_batch
 
     console = VisibleConsole(stderr=True)
     with connected(common) as client:

@@ -14,7 +14,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import became, for_each
 from rhapsode.cli.job_fields import check, given_fields
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import check_choices, number_or_none, read_time
+from rhapsode.cli.options import KeepOption, check_choices, number_or_none, read_time
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def set_options(
         str | None, typer.Option(metavar="TIME", help='Latest end, 2026-12-01T08:00 local time; "none" removes it.')
     ] = None,
     not_before: Annotated[str | None, typer.Option(metavar="TIME", help='Earliest start; "none" starts now.')] = None,
-    keep_days: Annotated[
-        float | None, typer.Option(min=0.001, max=90, help="Days to keep the result after the job's end.")
-    ] = None,
+    keep_days: KeepOption = None,
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Replace all metadata. Repeat it for more.")
     ] = None,

@@ -1,4 +1,4 @@
-"""`rhapsode jobs download`: the files of a job, whole and checked, or its segments one by one."""
+"""`rhapsode jobs download`: the verified files of a job, or its segments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def download(
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A file that is here now. is_new: it was fetched, and not here already."""
+    """A complete file on this machine. is_new: it was downloaded now."""
 
     path: Path
     num_bytes: int
@@ -87,12 +87,12 @@ def save_files(
     is_forced: bool,
     is_titled: bool = False,
 ) -> Iterator[Saved]:
-    """Those of these names, all for none, each as soon as it is here. is_titled: names begin with the job's title.
+    """Download files by name, or all without names. is_titled: file names begin with the job's title.
 
-    Raises `Misuse` for a place that has other files, before it fetches any.
+    Raises `Misuse` for existing other files, before the first download.
     """
     from rhapsode.cli.consoles import VisibleConsole
-    from rhapsode.cli.jobs.download_progress import download_display
+    from rhapsode.cli.jobs.progress_bars import download_display
 
     job = _with_all_files(client, client.job(job_id))
     places = _places(_wanted(job, names), output, file_title(job) if is_titled else "")
@@ -111,14 +111,14 @@ def save_files(
 
 
 def _with_all_files(client: Rhapsode, job: Job) -> Job:
-    """With its files of chapters, of which a job shows but the list."""
+    """With the files of chapters, which the job itself does not list."""
     if not any(each.files for each in job.artifacts):
         return job
     return job.model_copy(update={"artifacts": client.artifacts(job)})
 
 
 def _wanted(job: Job, names: Sequence[str]) -> list[Artifact]:
-    """Raises `RhapsodeError` for a job without files, and for a name that none of them has."""
+    """Raises `RhapsodeError` for a job without files, and for an unknown name."""
     from rhapsode.errors import RhapsodeError
 
     if not job.artifacts:
@@ -138,7 +138,7 @@ def _instead(job: Job) -> str:
 
 
 def _places(artifacts: Sequence[Artifact], output: Path | None, title: str) -> list[tuple[Artifact, Path]]:
-    """Where each goes. Raises `Misuse`."""
+    """The path of each file. Raises `Misuse`."""
     if output is not None and not output.is_dir():
         if len(artifacts) > 1:
             raise Misuse(f"-o: {output} is not a folder, and there are {len(artifacts)} files; name one of them")

@@ -1,4 +1,4 @@
-"""What `rhapsode jobs show` says of a job: a name and a value a line."""
+"""The lines of `rhapsode jobs show`: a name and a value."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _request(job: Job) -> Iterator[Fact]:
             yield "language", request.language
             yield "seed", str(request.seed)
             if request.reproducibility == "strict":
-                yield "strict", "the same speech in any company"
+                yield "strict", "the same speech under any load"
             if not request.reuse:
                 yield "reuse", "off: every segment is spoken"
         case ShownVoiceCaches() as request:

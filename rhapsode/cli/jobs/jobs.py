@@ -18,7 +18,7 @@ from rhapsode.cli.jobs.control import JobArgument, JobsArgument
 from rhapsode.cli.jobs.facts import facts
 from rhapsode.cli.jobs.listing import print_jobs, when
 from rhapsode.cli.jobs.waiting import watched
-from rhapsode.cli.options import check_choices
+from rhapsode.cli.options import LimitOption, check_choices
 
 app = typer.Typer(
     help="Submit, list, watch, edit, retry, download and delete jobs.", no_args_is_help=True, rich_markup_mode=None
@@ -38,7 +38,7 @@ StateOption = Annotated[
 def list_jobs(
     common: CommonOptions,
     state: StateOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
+    limit: LimitOption = 20,
 ) -> None:
     """List jobs, newest first.
 

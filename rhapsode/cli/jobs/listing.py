@@ -1,4 +1,4 @@
-"""Jobs as a list: for people two lines each under a heading, for programs one with tabs."""
+"""Jobs as a list: two lines each on a terminal, otherwise one line with tabs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rhapsode.client.resources import Job
 
 MOST_TITLE_BYTES = 80
-"""Of a file's name, which has room for 255."""
+"""Of a file's name, which may have 255 bytes."""
 
 
 def print_jobs(jobs: list[Job]) -> None:
@@ -29,7 +29,7 @@ def print_jobs(jobs: list[Job]) -> None:
 
 
 def file_title(job: Job) -> str:
-    """Its title, else its first words, else its id, as the start of a file's name."""
+    """The start of a file's name: the title, else the first words, else the id."""
     shown = _shown(job.title) or _shown(_first_words(job)) or job.id
     plain = "".join(" " if each in '/\\:*?"<>|' else each for each in shown).strip(" .")
     return plain.encode()[:MOST_TITLE_BYTES].decode(errors="ignore").strip() or job.id
@@ -50,13 +50,13 @@ def _fields(job: Job) -> tuple[str, ...]:
 
 
 def _heading(id_width: int) -> str:
-    """Above the first line of each job, and what the second line says."""
+    """The headings of both lines."""
     first = f"{'job':<{id_width}}  {'state':<10}  {'segments':>9}  {'spoken':>8}  created"
     return f"{first}\n    title: first words  (voice)"
 
 
 def _print_two_lines(job: Job, width: int) -> None:
-    """An id that was cut cannot be copied; what stands below it may be cut."""
+    """The first line has the whole id, so that it can be copied. The second line may be cut."""
     from rich.cells import cell_len, set_cell_size
 
     created = f"{job.created_at.astimezone():%b %d %H:%M}"
@@ -88,5 +88,5 @@ def _first_words(job: Job) -> str:
 
 
 def _shown(text: str) -> str:
-    """Nothing that a text says may move a terminal's cursor, or look like another field."""
+    """Text without control characters and tabs."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())

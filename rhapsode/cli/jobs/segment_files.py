@@ -1,4 +1,4 @@
-"""Segments as files: each take a WAV, which shows under its name only when it is whole."""
+"""Takes of segments as WAV files, which appear when they are complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rhapsode.errors import DownloadCorrupt
 
 
 def save_take(path: Path, data: bytes) -> None:
-    """Raises `DownloadCorrupt` for what is no whole WAV, and `OSError` that names the path."""
+    """Raises `DownloadCorrupt` for an incomplete WAV, and `OSError` with the path."""
     said = sizes(data[:HEADER_BYTES], len(data))
     if not said or any(int.from_bytes(data[offset : offset + 4], "little") != size for offset, size in said):
         raise DownloadCorrupt(f"{path.name} is not the whole WAV that its header announces")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.segments import Segment, Sentence, Take, TriedAttempt
 
+RowsOption = Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of rows.")]
 SegmentArgument = Annotated[str, typer.Argument(metavar="SEGMENT", help="A segment's id, seg_000012, or its index.")]
 
 EditedArgument = Annotated[
@@ -41,7 +42,7 @@ def list_segments(
         typer.Option(metavar="pending|running|done|failed", help="Only segments in this state. Repeat it for more."),
     ] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only segments with a quality warning.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of rows.")] = None,
+    limit: RowsOption = None,
 ) -> None:
     """List a job's segments: times, takes, text.
 
@@ -62,7 +63,7 @@ def list_segments(
 def list_sentences(
     common: CommonOptions,
     job: JobArgument,
-    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of rows.")] = None,
+    limit: RowsOption = None,
 ) -> None:
     """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
     from itertools import islice

@@ -1,4 +1,4 @@
-"""`rhapsode jobs submit`: a job as the API takes it, for what `rhapsode narrate` has no option for."""
+"""`rhapsode jobs submit`: a job as the JSON of the API, for fields without an option in `rhapsode narrate`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import typer
 from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED, Misuse
 from rhapsode.cli.job_fields import check
-from rhapsode.cli.jobs.waiting import watched
+from rhapsode.cli.jobs.waiting import WaitOption, watched
 from rhapsode.cli.narrate.sent_files import reading
+from rhapsode.cli.options import IdempotencyOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ def submit(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The JSON body of `POST /v1/jobs`; - reads standard input.")
     ],
-    idempotency_key: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A repeat with this key returns the same job.")
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end. Status 0 if it succeeds.")] = False,
+    idempotency_key: IdempotencyOption = None,
+    wait: WaitOption = False,
 ) -> None:
     """Submit a job from JSON and print its id.
 

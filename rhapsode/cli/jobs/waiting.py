@@ -1,4 +1,4 @@
-"""Waiting for a job's end, as `jobs watch` does and as other commands do with `--wait`."""
+"""Waiting for a job's end, for `jobs watch` and for `--wait`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
 
-WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Wait for the new files. The exit status is 0 if they succeed.")
-]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end. The exit status is 0 if the job succeeds.")]
 
 
 def watched(client: Rhapsode, job: str) -> Job:
-    """The job as it ended, followed on standard error. Ctrl-C stops that, not the job."""
+    """The ended job. Standard error shows its progress. Ctrl-C stops the wait, not the job."""
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.narrate.progress import follow
 
@@ -32,7 +30,7 @@ def watched(client: Rhapsode, job: str) -> Job:
 
 
 def exit_unless_succeeded(job: Job) -> None:
-    """Says on standard error how the job ended, if it is not well, and what may help."""
+    """Report a failed job on standard error, with the command that may help."""
     if job.state == "succeeded":
         return
     reason = f": {job.error.detail} ({job.error.code})" if job.error else ""

@@ -1,4 +1,4 @@
-"""The sizes in a WAV that was written as it came: its length was not known when its header was sent."""
+"""The sizes in the header of a streamed WAV, whose length is known at its end."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import stat
 import struct
 
 HEADER_BYTES = 4096
-"""As much of a file's beginning as has to be kept to find its sizes."""
+"""Bytes of the beginning that hold the sizes."""
 
 _MOST_BYTES = 0xFFFFFFFF
 _BYTES_PER_SAMPLE = 2
 
 
 class WavSizes:
-    """Of a file that begins where the descriptor stands now. Does nothing for what cannot be mended: pipes, files that
-    are appended to, other formats.
-    """
+    """Of a file that begins at the descriptor's position. It ignores pipes, appended files and other formats."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -25,11 +23,11 @@ class WavSizes:
         self._header = b""
 
     def will_write(self, piece: bytes) -> None:
-        """Call before the piece is written: an interrupt may come behind any of it."""
+        """Call before the piece is written: an interrupt may come during the write."""
         self._header += piece[: HEADER_BYTES - len(self._header)]
 
     def mend(self) -> None:
-        """Call when all that was written has reached the file, also after an interrupt."""
+        """Call after the last flush, also after an interrupt."""
         if self._start is None:
             return
         for offset, size in sizes(self._header, os.lseek(self._descriptor, 0, os.SEEK_CUR) - self._start):
@@ -37,7 +35,7 @@ class WavSizes:
 
 
 def sizes(header: bytes, num_bytes: int) -> tuple[tuple[int, int], ...]:
-    """Where the sizes stand in a WAV of so many bytes, and what they are; none for another file, or one too large."""
+    """Offsets and values of the sizes in a WAV of so many bytes; empty for other and too large files."""
     if header[:4] != b"RIFF" or header[8:12] != b"WAVE" or num_bytes > _MOST_BYTES:
         return ()
     chunk = 12

@@ -15,6 +15,7 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected_to_speak
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.options import ForceOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.speaking import SpeechStream
 
 STDIN = 0
+PlayOption = Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")]
+SaveOption = Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Also write a WAV file.")]
 SHOWN = ("audio_s", "first_audio_s", "model", "voice", "findings")
 """Facts of a stream that `--json` prints."""
 
@@ -44,11 +47,9 @@ def say(
     top_k: job_options.SamplingTopK = None,
     top_p: job_options.SamplingTopP = None,
     repetition_penalty: job_options.SamplingRepetitionPenalty = None,
-    play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the complete speech to this WAV file.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    play: PlayOption = None,
+    save: SaveOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Play a text as a server speaks it.
 

@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.local.requirements import given_options, run_module
+from rhapsode.cli.options import JsonOption
 
 MODULE = "worker.speech.mastering"
 
@@ -25,7 +26,7 @@ def check(
     preset: Annotated[
         PresetName | None, typer.Option(help="The publisher's requirements. Default: print figures only.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check audio files against a publisher's requirements.
 
@@ -37,7 +38,7 @@ def check(
     EBU R 128, -23 LUFS.
     """
     files = [str(file) for path in paths for file in _audio_files(path)]
-    run_module(MODULE, (*given_options(preset=preset), *(("--json",) if json else ()), "--", *files))
+    run_module(MODULE, (*given_options(preset=preset), *(("--json",) if as_json else ()), "--", *files))
 
 
 def _audio_files(path: Path) -> list[Path]:

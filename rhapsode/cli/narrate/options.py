@@ -22,7 +22,7 @@ from rhapsode.cli.narrate.reading_options import (
     WordsOption,
     normalization,
 )
-from rhapsode.cli.options import CheckpointOption, DeviceOption, SlotsOption, number_or_none
+from rhapsode.cli.options import CheckpointOption, DeviceOption, ForceOption, SlotsOption, number_or_none
 
 if TYPE_CHECKING:
     from rhapsode.cli.narrate.targets import Targets
@@ -77,7 +77,7 @@ class AudioOptions:
     karaoke: job_options.OutputKaraoke = None
     timestamps: job_options.OutputTimestamps = None
     destination: job_options.OutputDestinationPrefix = None
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")] = False
+    force: ForceOption = False
 
     def wishes(self, targets: Targets) -> JobOptions:
         """Raises `Misuse` for an unknown suffix."""

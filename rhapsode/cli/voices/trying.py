@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,8 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.live.say import say
+from rhapsode.cli.live.say import PlayOption, SaveOption, say
+from rhapsode.cli.options import ForceOption
 
 SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
 
@@ -22,9 +22,9 @@ def try_voices(
     model: job_options.Model = None,
     language: job_options.Language = None,
     seed: job_options.Seed = None,
-    play: Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")] = None,
-    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a WAV file, for one voice.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    play: PlayOption = None,
+    save: SaveOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Play a sentence in each voice. For instance: rhapsode voices try slt rms"""
     if save is not None and len(voices) > 1:

@@ -12,6 +12,7 @@ import typer
 from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.for_each import delete_each
 from rhapsode.cli.narrate.sent_files import readable
+from rhapsode.cli.options import NoteOption
 from rhapsode.cli.visible import echo
 from rhapsode.cli.voices.trying import try_voices
 
@@ -45,7 +46,7 @@ def add(
     consent: ConsentOption,
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
     language: Annotated[str, typer.Option(help="The language of the recording.")] = "auto",
-    description: Annotated[str, typer.Option(help="A note for you.")] = "",
+    description: NoteOption = "",
 ) -> None:
     """Add a voice from a recording. An exported embedding (.safetensors) works too."""
     readable(recording)
@@ -124,7 +125,7 @@ def blend(
     name: Annotated[str, typer.Option(help="Name of the new voice.")],
     method: Annotated[Literal["slerp", "lerp"], typer.Option(help="Spherical or linear interpolation.")] = "slerp",
     model: ModelOption = None,
-    description: Annotated[str, typer.Option(help="A note for you.")] = "",
+    description: NoteOption = "",
 ) -> None:
     """Blend voices: `voices blend Ada=2 Bo=1 --name Mix`."""
     from rhapsode.client.voices.calls import Blend
@@ -184,7 +185,7 @@ def export(
     common: CommonOptions,
     voice: VoiceArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")],
-    model: Annotated[str | None, typer.Option(help="The embedding's model.")] = None,
+    model: ModelOption = None,
 ) -> None:
     """Save a voice's embedding as safetensors for `voices add`."""
     with connected(common) as client:

@@ -1,4 +1,4 @@
-"""`rhapsode webhooks listen`: an endpoint for as long as the command runs, and a line for each webhook."""
+"""`rhapsode webhooks listen`: a temporary endpoint, and a line for each webhook."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from rhapsode.client.webhooks.resources import CreatedWebhookEndpoint
 
 LOOK_S = 0.5
-"""How late Ctrl-C is heard at most."""
+"""The longest delay of Ctrl-C."""
 
 Connect = Callable[[], "AbstractContextManager[Rhapsode]"]
 
 
 @dataclass(frozen=True, slots=True)
 class ListenOrder:
-    """url: by which the server reaches the port; None for this machine's own address. secret: register nothing.
+    """url: of the port for the server; None: this machine's address. secret: None registers an endpoint.
 
-    count: end after so many.
+    count: end after so many webhooks.
     """
 
     events: tuple[str, ...]
@@ -52,7 +52,7 @@ def listen_and_print(order: ListenOrder, connect: Connect) -> None:
 
 @contextmanager
 def _expected(order: ListenOrder, listener: Listener, connect: Connect) -> Generator[None]:
-    """While open, somebody sends webhooks here."""
+    """While open, the server sends webhooks here."""
     address = order.url or f"http://127.0.0.1:{listener.port}/"
     if order.secret is not None:
         listener.secret = order.secret
@@ -73,9 +73,7 @@ def _registered(client: Rhapsode, address: str, order: ListenOrder) -> CreatedWe
     try:
         return client.webhooks.create(address, order.events, description="rhapsode webhooks listen")
     except InvalidRequest as error:
-        if any(
-            violation.code == "blocked_address" or violation.code == "url_refused" for violation in error.violations
-        ):
+        if any(violation.code in ("blocked_address", "url_refused") for violation in error.violations):
             hint = "start it with `rhapsode up --local-webhooks`, or give --url"
             raise Misuse(f"the server does not send to this machine: {error.problem.sentence()}; {hint}") from error
         raise
@@ -103,7 +101,7 @@ def _print(received: Received, *, as_json: bool) -> None:
 
 
 def _subject(received: Received) -> str:
-    """What it tells of, shortly."""
+    """The subject in a few words."""
     data = received.event.data if received.event else {}
     match data:
         case {"job": {"id": str(job), "state": str(state)}}:

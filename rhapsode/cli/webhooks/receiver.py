@@ -1,4 +1,4 @@
-"""A receiver on this machine that verifies every webhook and hands it over."""
+"""A receiver on this machine that verifies every webhook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READ_TIMEOUT_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A webhook that was verified, or why it was not (`event` is None then)."""
+    """A verified webhook, or a reason and no event."""
 
     event: WebhookEvent | None
     body: bytes
@@ -24,7 +24,7 @@ class Received:
 
 
 class Listener:
-    """`secret` is set before anything can be verified; what comes earlier is refused."""
+    """It refuses webhooks until `secret` is set."""
 
     def __init__(self, server: ThreadingHTTPServer) -> None:
         self._server = server
@@ -63,7 +63,7 @@ def listening(port: int) -> Generator[Listener]:
             self._answer(listener.take(body, dict(self.headers.items())))
 
         def log_message(self, format: str, *args: object) -> None:
-            """The listener shows what came."""
+            """The listener prints the webhooks itself."""
 
         def _answer(self, status: int) -> None:
             self.send_response(status)

@@ -10,6 +10,7 @@ import typer
 from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.for_each import delete_each
+from rhapsode.cli.options import LimitOption, NoteOption
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def add(
     common: CommonOptions,
     url: Annotated[str, typer.Argument(help="The receiver's address, https://...")],
     event: EventsOption = None,
-    description: Annotated[str, typer.Option(help="A note for you.")] = "",
+    description: NoteOption = "",
 ) -> None:
     """Add a receiver and print its secret once. Without --event it receives the ends of jobs."""
     from rhapsode.client.webhooks.calls import FINAL_EVENTS
@@ -132,7 +133,7 @@ def deliveries(
     common: CommonOptions,
     of: Annotated[str, typer.Argument(metavar="ENDPOINT|JOB|DELIVERY", help="whe_..., job_... or evt_...")],
     failed: Annotated[bool, typer.Option("--failed", help="Only failed deliveries.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows, newest first.")] = 20,
+    limit: LimitOption = 20,
 ) -> None:
     """List webhooks of a receiver or a job. For one delivery it shows the payload and all attempts."""
     if of.startswith("evt_"):

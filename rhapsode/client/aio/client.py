@@ -194,7 +194,7 @@ class AsyncRhapsode:
                 return tuple(found)
 
     async def share(self, job: Job | str, artifact: str | Artifact, *, expires_in_s: int = LONGEST_S) -> SharedLink:
-        """A link to a finished file for somebody without a key; it ends with the job, if that is earlier."""
+        """A link to a finished file that needs no key. It ends with the job at the latest."""
         name = artifact if isinstance(artifact, str) else artifact.name
         return await self._send(calls.share_artifact(_id(job), name, expires_in_s))
 
@@ -204,7 +204,7 @@ class AsyncRhapsode:
         """Fetch an artifact to `path`, which appears only when every byte is there and checked.
 
         artifact: itself, or its name. An existing file is replaced. A connection that breaks is made again behind the
-        last byte. on_bytes: told how many are there. Raises `KeyError` for an unknown name, `DownloadCorrupt`,
+        last byte. on_bytes: called with the number of bytes. Raises `KeyError` for an unknown name, `DownloadCorrupt`,
         `OSError`.
         """
         expected = await self._artifact(job, artifact) if isinstance(artifact, str) else artifact

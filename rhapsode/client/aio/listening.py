@@ -16,7 +16,7 @@ from rhapsode.errors import ServerUnreachable
 
 
 def listen(http: httpx.AsyncClient, connection: Connection, job_id: str, form: StreamType) -> AsyncIterator[bytes]:
-    """Pieces of one file. Tries again until there is a first answer, and not once something was heard."""
+    """Pieces of one file. It retries until the first audio."""
 
     def ask() -> AbstractAsyncContextManager[httpx.Response]:
         return http.stream("GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection))

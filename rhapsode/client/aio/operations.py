@@ -23,7 +23,7 @@ class AsyncOperations:
         self._send = send
 
     async def workers(self) -> tuple[WorkerView, ...]:
-        """Every worker process that was heard of in the last minute, by name."""
+        """Worker processes with a heartbeat in the last minute, by name."""
         return await self._send(operator_calls.list_workers())
 
     async def drain(self, worker: str) -> WorkerView:
@@ -47,7 +47,7 @@ class AsyncOperations:
         return each_of(self._send, operator_calls.list_dead_letters)
 
     async def forget_dead_letter(self, entry: DeadLetterView | str) -> None:
-        """Somebody has seen to it."""
+        """Remove an entry."""
         await self._send(operator_calls.forget_dead_letter(entry if isinstance(entry, str) else entry.id))
 
     async def audit(self) -> AuditView:
@@ -102,7 +102,7 @@ class AsyncQuotaSettings:
         return await self._send(operator_calls.read_quotas(tenant))
 
     async def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> QuotaView:
-        """Limits of its own, in place of those it had; what is not given is as for all tenants."""
+        """Set a tenant's limits. Missing ones return to the defaults."""
         return await self._send(operator_calls.set_quotas(tenant, **limits))
 
     async def reset(self, tenant: str) -> None:

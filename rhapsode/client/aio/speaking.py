@@ -60,7 +60,7 @@ def stream_speech(
 def _of_whole_text(
     http: httpx.AsyncClient, connection: Connection, text: str, options: StreamOptions, facts: SpeechFacts
 ) -> AsyncGenerator[AudioChunk]:
-    """Tries again until there is a first answer, and not once something was heard."""
+    """It retries until the first audio."""
     body = stream_body(text, options)
 
     def ask() -> AbstractAsyncContextManager[httpx.Response]:

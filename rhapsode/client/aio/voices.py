@@ -121,7 +121,7 @@ class AsyncVoices:
         return await self._send(voice_cache_calls.order_many_caches(order, idempotency_key))
 
     async def caches(self, voice: Voice | str) -> tuple[VoiceCache, ...]:
-        """One for each model and mode that somebody asked for."""
+        """One for each requested model and mode."""
         return await self._send(voice_cache_calls.get_caches(await self._id(voice)))
 
     async def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: Mode | None = None) -> None:

@@ -75,7 +75,7 @@ class AsyncWebhooks:
         return each_of(self._send, lambda cursor: webhook_calls.list_deliveries(named, wanted, page_size, cursor))
 
     async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
-        """Everything that was told of a job, newest first, up to a hundred."""
+        """Webhooks of a job, newest first, up to a hundred."""
         return await self._send(webhook_calls.job_deliveries(job if isinstance(job, str) else job.id))
 
     async def delivery(self, delivery: WebhookDelivery | str) -> WebhookDeliveryDetail:

@@ -57,7 +57,7 @@ def _asking(chunks: AsyncGenerator[AudioChunk]) -> Generator[Callable[[], _Answe
     try:
         yield ask
     finally:
-        # The interpreter stops such threads at its end: nobody would join this one.
+        # A daemon thread: no caller joins it, and the interpreter stops it at exit.
         if not sys.is_finalizing():
             loop.call_soon_threadsafe(over.set)
             thread.join()

@@ -7,7 +7,7 @@ from rhapsode.errors import BuiltInVoice, NotFound, Problem
 
 
 def own_id(voice: Voice | str) -> str:
-    """Raises `BuiltInVoice` for a voice that nobody uploaded."""
+    """Raises `BuiltInVoice` for a built-in voice."""
     if isinstance(voice, str):
         return voice
     if voice.id is None:

@@ -48,11 +48,11 @@ class SegmentProgress(Answer):
 
 
 class Progress(Answer):
-    """`fraction`: segments done of all. `eta_s`: seconds until all is spoken, null while nobody can know: before the
-    first segment where none, or only single ones, were spoken lately.
+    """`fraction`: segments done of all. `eta_s`: seconds until the end of speech; null while it is unknown: before the
+    first segment, if its workers generated no or few segments lately.
 
-    `eta_basis`: `fleet_rate` is the measured pace of the workers of its model, of which it gets its share among the
-    jobs that wait; `job_rate` is the job's own pace since it began, where no other is known.
+    `eta_basis`: `fleet_rate` is the job's share of the measured pace of its model's workers; `job_rate` is the
+    job's pace since its start, if no other pace is known.
     """
 
     fraction: float
@@ -153,7 +153,7 @@ class Job(Answer):
     error: JobProblem | None
     metadata: dict[str, str]
     batch_id: Id | None
-    webhook: JobReceiver | None = Field(description="whom the job itself named to be told")
+    webhook: JobReceiver | None = Field(description="the receiver in the job's request")
     links: Links
 
 

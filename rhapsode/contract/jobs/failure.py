@@ -17,10 +17,11 @@ class SegmentProblem(Answer):
 
 
 class JobProblem(Answer):
-    """Why the job did not succeed, in the shape of a refusal (RFC 9457) but for the request that there was none of.
+    """Why the job did not succeed, as a problem document (RFC 9457) without a request.
 
-    `status`: what a call that waits for the job answers; null where nobody is at fault. `instance`: the job's path.
-    `retryable`: whether `POST …/retry` may mend it with nothing changed. `errors`: the segment at fault, if it is one.
+    `status`: the status of a call that waits for the job; null without a fault of a caller or the server.
+    `instance`: the job's path. `retryable`: whether `POST …/retry` may succeed without a change. `errors`: the faulty
+    segment, if there is one.
     """
 
     type: str = Field(description=TYPE)

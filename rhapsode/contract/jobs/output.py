@@ -252,7 +252,7 @@ class Output(RequestBody):
 
 
 class LoudnessChange(RequestBody):
-    """As `Loudness`, of which only what is named changes; null: as it is where nobody says anything."""
+    """Like `Loudness`. Only the given fields change; null restores the default."""
 
     target_lufs: TargetLufs | None = None
     max_true_peak_db: TruePeakDb | None = None
@@ -260,7 +260,7 @@ class LoudnessChange(RequestBody):
 
 
 class TagsChange(RequestBody):
-    """As `Tags`, of which only what is named changes; null: as it is where nobody says anything."""
+    """Like `Tags`. Only the given fields change; null restores the default."""
 
     title: Tag | None = None
     author: Tag | None = None

@@ -29,16 +29,16 @@ class Gate(enum.StrEnum):
 
 
 class OnExhausted(enum.StrEnum):
-    """What becomes of a segment whose last attempt did not pass either."""
+    """The result for a segment whose last attempt also fails."""
 
     KEEP_BEST = "keep_best"
-    """The least bad attempt is kept, flagged and warned of. Where none can be heard at all, the job fails."""
+    """Keep the best attempt, with a flag and a warning. The job fails if no attempt has audible speech."""
 
     KEEP_BEST_OR_GAP = "keep_best_or_gap"
-    """As `KEEP_BEST`, but where no attempt can be heard, silence of the expected length is a listed gap."""
+    """Like `KEEP_BEST`. Without audible speech, silence of the expected length is a listed gap."""
 
     SILENCE = "silence"
-    """Whatever was found, silence takes its place: a listed gap."""
+    """Always silence, as a listed gap."""
 
     FAIL = "fail"
     """Whatever was found, the job fails and says so; what was finished stays."""

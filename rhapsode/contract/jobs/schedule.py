@@ -15,7 +15,7 @@ Retention = Annotated[int, Field(ge=60, le=90 * DAY_S)]
 
 
 class Schedule(RequestBody):
-    """What functions in Redis decide on: a job's record has each as a field of its own."""
+    """Fields that functions in Redis read: a job's record stores each separately."""
 
     priority: Choice[Priority] = Field(default=Priority.NORMAL, description="high goes first")
     not_before: DateTime | None = Field(default=None, description="start after this time, at most 90 days ahead")

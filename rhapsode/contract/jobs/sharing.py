@@ -1,4 +1,4 @@
-"""A link to a finished file for somebody without a key: the public contract."""
+"""A link to a finished file that needs no key: the public contract."""
 
 from __future__ import annotations
 

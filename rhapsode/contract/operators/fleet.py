@@ -33,11 +33,10 @@ class VoiceMemory(Answer):
 
 
 class WorkerView(Answer):
-    """A process that works. `loading`: it has put down its model for another one, which is not there yet. `drained`: it
-    claims nothing, and nothing is left in its hands. `unresponsive`: not heard of for ten seconds; after a minute it is
-    not listed. `leases`: items, or webhook attempts, under way. `other_models`: it may load
-    them in the place of its own. `tasks_down`: its background tasks that ended unexpectedly and are not started again
-    yet.
+    """A worker process. `loading`: it loads another model. `drained`: it claims nothing and has no work.
+    `unresponsive`: no heartbeat for ten seconds; after a minute it is not listed. `leases`: current items, or webhook attempts.
+    `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly and have not
+    restarted.
     """
 
     name: str

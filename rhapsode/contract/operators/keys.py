@@ -50,7 +50,7 @@ class ApiKeyView(Answer):
 
 
 class NewApiKey(ApiKeyView):
-    """`secret`: the key itself, told this once; null in the answer to a repeat under an idempotency key."""
+    """`secret`: the key, shown once; null in the answer to a repeat with an idempotency key."""
 
     secret: str | None
 

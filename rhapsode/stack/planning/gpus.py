@@ -1,4 +1,4 @@
-"""Which GPUs torch sees here, asked in a process of its own.
+"""Which GPUs torch sees here, found by a separate process.
 
 Importing torch takes seconds, and a broken CUDA installation can crash it. What nvidia-smi lists would not do: it has
 another order than torch, knows nothing of CUDA_VISIBLE_DEVICES, and need not be there.
@@ -22,7 +22,7 @@ DEVICES = Path("/dev")
 
 _QUESTION = """
 import json, torch
-def told(number):
+def gpu(number):
     found = torch.cuda.get_device_properties(number)
     place = [getattr(found, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
     return {"name": found.name, "memory_bytes": found.total_memory, "place": None if None in place else place}
@@ -30,7 +30,7 @@ print(json.dumps({
     "version": torch.__version__,
     "threads": torch.get_num_threads(),
     "cuda": torch.version.cuda,
-    "gpus": [told(number) for number in range(torch.cuda.device_count())],
+    "gpus": [gpu(number) for number in range(torch.cuda.device_count())],
 }))
 """
 
@@ -65,7 +65,7 @@ class FoundGpus:
 
 
 def find_gpus(*, is_asked: bool, devices: Path = DEVICES, system: Path = SYSTEM) -> FoundGpus:
-    """is_asked: somebody named one. Else torch is not loaded where no driver has made a device."""
+    """is_asked: an option names one. Else torch is not loaded where no driver has made a device."""
     if not is_asked and not has_driver(devices):
         return FoundGpus()
     if find_spec("torch") is None:
@@ -95,7 +95,7 @@ def ask_torch() -> TorchFacts:
     try:
         return TorchFacts.model_validate(json.loads(answer.stdout.splitlines()[-1]))
     except (IndexError, ValueError, ValidationError):
-        raise TorchUnusable("answers with what nobody understands") from None
+        raise TorchUnusable("gives an unknown answer") from None
 
 
 def gpus_of(facts: TorchFacts, system: Path = SYSTEM) -> tuple[Gpu, ...]:

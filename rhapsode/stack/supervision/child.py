@@ -75,7 +75,7 @@ class SupervisedChild:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Start the process in a session of its own: a terminal's Ctrl-C is for the supervisor alone."""
+        """Start the process in a separate session: only the supervisor gets Ctrl-C."""
         self._log_start = _rotate(self.log) if self._has_log else 0
         with self._output() as output:
             self._process = subprocess.Popen(

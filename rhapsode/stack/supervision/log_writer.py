@@ -64,7 +64,7 @@ class LogWriter:
 
     def _start(self) -> None:
         with self._log.open("ab") as log:
-            # In a session of its own: neither a terminal's Ctrl-C nor the end of the process is meant for it.
+            # In a separate session: it outlives Ctrl-C and the process.
             self._process = subprocess.Popen(
                 self._command, stdin=self._output, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )

@@ -143,7 +143,7 @@ def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, st
     assert ended.engine is not None
     assert ended.engine.config_sha256 is not None
     assert ended.engine.config_sha256 in shown
-    assert "the same speech in any company" in shown
+    assert "the same speech under any load" in shown
 
 
 def test_a_program_reads_what_became_of_a_job(commands: CommandLine, stack: Stack, half_told: Job) -> None:
