@@ -34,9 +34,9 @@ class VoiceMemory(Answer):
 
 class WorkerView(Answer):
     """A worker process. `loading`: it loads another model. `drained`: it claims nothing and has no work.
-    `unresponsive`: no heartbeat for ten seconds; after a minute it is not listed. `leases`: current items, or webhook attempts.
-    `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly and have not
-    restarted.
+    `unresponsive`: no heartbeat for ten seconds; after a minute it is not listed. `leases`: current items, or webhook
+    attempts. `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly
+    and have not restarted.
     """
 
     name: str
