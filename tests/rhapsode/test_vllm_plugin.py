@@ -41,7 +41,7 @@ def test_where_another_worker_comes_first_nothing_of_it_is_loaded(tmp_path: Path
     )
 
     assert outcome.returncode == 0, outcome.stderr
-    assert outcome.stderr.startswith("INFO:rhapsode.vllm_plugin:vLLM is not told of Rhapsode's talker")
+    assert outcome.stderr.startswith("INFO:rhapsode.vllm_plugin:vLLM does not get Rhapsode's talker")
 
 
 def test_a_checkout_needs_nothing_on_the_path() -> None:

@@ -73,7 +73,7 @@ def test_a_built_in_voice_whose_embedding_nobody_can_know_is_refused_with_the_re
     assert refusal("base")[0] == 422
     assert "Alice is a voice of" in refusal("base")[1]
     assert refusal("old")[0] in (409, 503)
-    assert "no worker of old has told the embedding of Alice" in refusal("old")[1]
+    assert "no worker of old has published the embedding of Alice" in refusal("old")[1]
 
 
 def test_an_arc_keeps_the_length_that_a_chord_would_lose(api: ServedApi) -> None:

@@ -94,7 +94,7 @@ def test_without_a_driver_torch_is_not_even_loaded(monkeypatch: pytest.MonkeyPat
         (TWO.replace("lambda: 2", "lambda: 0"), "torch 2.9.1+cu128 sees none (CUDA_VISIBLE_DEVICES, the driver)"),
         ("raise OSError('libcuda.so.1 is broken')", "torch cannot be loaded: OSError: libcuda.so.1 is broken"),
         ("import os; os.abort()", "torch cannot be loaded: -6"),
-        (TWO + "import json; json.dumps = repr", "torch answers with what nobody understands"),
+        (TWO + "import json; json.dumps = repr", "torch gives an unknown answer"),
     ],
     ids=["for-cpus", "hidden", "broken", "crashes", "talks"],
 )
