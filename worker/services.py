@@ -55,7 +55,7 @@ class WorkerServices:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechServices(WorkerServices):
+class SpeechServices:
     """For the lane that speaks.
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
@@ -63,6 +63,7 @@ class SpeechServices(WorkerServices):
     stores what was spoken. packer: what is stored together.
     """
 
+    worker: WorkerServices
     engine: Engine
     ahead: ClaimAhead
     voices: VoiceResolver

@@ -23,7 +23,7 @@ from worker.engine.settings import FakeEngineSettings
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
-from worker.services import SpeechServices
+from worker.services import SpeechServices, WorkerServices
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
@@ -49,7 +49,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
     leases = LeaseKeeper(jobs, lease_s=3.0)
     voice_store = VoiceStore(redis_client, storage_settings.key_prefix)
     engine = FakeEngine(FakeEngineSettings(slots=4, step_s=0.0))
-    services = SpeechServices(
+    worker = WorkerServices(
         identity=WorkerIdentity("w", "1"),
         queue=GPU_QUEUE,
         jobs=jobs,
@@ -61,10 +61,13 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         voice_plans=VoicePlanCache(artifacts),
         lease_s=3.0,
         closing=threading.Event(),
+        gate=QuarantineGate(),
+    )
+    services = SpeechServices(
+        worker=worker,
         engine=engine,
         ahead=ClaimAhead(engine.info.slots),
         voices=VoiceResolver(voice_store, artifacts, engine, PromptCache(1 << 20)),
-        gate=QuarantineGate(),
         quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
         counters=GateCounters(),
         norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),

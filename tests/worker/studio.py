@@ -73,7 +73,7 @@ class Studio:
 
     def run_one(self, queue: WorkQueue) -> None:
         if queue == CPU_QUEUE:
-            run_cpu_ticket(replace(self.services, queue=CPU_QUEUE))
+            run_cpu_ticket(replace(self.services.worker, queue=CPU_QUEUE))
         else:
             run_gpu_item(self.services)
 
@@ -82,14 +82,14 @@ class Studio:
 
     def with_jobs(self, jobs: JobStore) -> Studio:
         """The same studio over a job store with other limits."""
-        return Studio(replace(self.services, jobs=jobs), jobs, self.artifacts)
+        worker = replace(self.services.worker, jobs=jobs)
+        return Studio(replace(self.services, worker=worker), jobs, self.artifacts)
 
     def with_artifacts(self, artifacts: ArtifactStore) -> Studio:
         """The same studio over another view of its store."""
         services = replace(
             self.services,
-            artifacts=artifacts,
-            plans=PlanCache(artifacts),
+            worker=replace(self.services.worker, artifacts=artifacts, plans=PlanCache(artifacts)),
             postprocessor=InProcessPostProcessor(artifacts),
         )
         return Studio(services, self.jobs, self.artifacts)
@@ -97,13 +97,13 @@ class Studio:
 
 def run_gpu_item(services: SpeechServices) -> None:
     """One item, in this thread."""
-    if not services.claims:
+    if not services.worker.claims:
         return
-    look = Look(services.queue, room=1, is_woken=True, is_last=True)
-    claims = services.jobs.claim_several(look, services.identity, services.lease_s)
-    services.tickets.send(claims.tickets)
+    look = Look(services.worker.queue, room=1, is_woken=True, is_last=True)
+    claims = services.worker.jobs.claim_several(look, services.worker.identity, services.worker.lease_s)
+    services.worker.tickets.send(claims.tickets)
     for item in claims.items:
-        services.tickets.send(run_speech_item(item, services))
+        services.worker.tickets.send(run_speech_item(item, services))
 
 
 def submit_narration(

@@ -71,7 +71,7 @@ class GpuTickets:
         # The first poll is the last one if it finds nothing: the ticket was not needed.
         is_woken, in_vain = True, VAIN_LOOKS - 1
         while room := self._room(until_s):
-            found = self._found(Look(self._services.queue, room, is_woken, is_last=in_vain + 1 == VAIN_LOOKS))
+            found = self._found(Look(self._services.worker.queue, room, is_woken, is_last=in_vain + 1 == VAIN_LOOKS))
             if found is None:
                 return
             is_woken, in_vain = False, 0 if found else in_vain + 1
@@ -82,27 +82,27 @@ class GpuTickets:
 
     def _room(self, until_s: float) -> int:
         """Places that were taken for items; 0 once this ticket is over."""
-        free = self._threads.wait(lambda: self._services.claims, until_s)
+        free = self._threads.wait(lambda: self._services.worker.claims, until_s)
         if not free:
             return 0
         most = min(free, MOST_CLAIMED)
-        return self._services.ahead.take(most, lambda: self._services.claims, until_s - time.monotonic())
+        return self._services.ahead.take(most, lambda: self._services.worker.claims, until_s - time.monotonic())
 
     def _found(self, look: Look) -> int | None:
         """How many items were claimed; they run. None if Redis does not answer."""
         services = self._services
         items: tuple[ClaimedItem, ...] = ()
         try:
-            claims = services.jobs.claim_several(look, services.identity, services.lease_s)
+            claims = services.worker.jobs.claim_several(look, services.worker.identity, services.worker.lease_s)
             items = claims.items
         except StoreUnavailable as error:
             # The janitor sends another ticket once Redis answers again.
-            logger.warning("nothing claimed", extra={"queue": services.queue, "error": str(error)})
+            logger.warning("nothing claimed", extra={"queue": services.worker.queue, "error": str(error)})
             return None
         finally:
             services.ahead.claimed(look.room, [item.lease for item in items])
         failpoint("claim.after")
-        services.tickets.send(claims.tickets)
+        services.worker.tickets.send(claims.tickets)
         for item in items:
             self._threads.run(item, self._run)
         return len(items)
@@ -110,14 +110,14 @@ class GpuTickets:
     def _look_away(self) -> None:
         services = self._services
         try:
-            tickets = services.jobs.look_away(services.queue, services.identity)
+            tickets = services.worker.jobs.look_away(services.worker.queue, services.worker.identity)
         except StoreUnavailable as error:
-            logger.warning("still taken for awake", extra={"queue": services.queue, "error": str(error)})
+            logger.warning("still taken for awake", extra={"queue": services.worker.queue, "error": str(error)})
             return
-        services.tickets.send(tickets)
+        services.worker.tickets.send(tickets)
 
     def _run(self, item: ClaimedItem) -> None:
-        self._services.tickets.send(run_speech_item(item, self._services))
+        self._services.worker.tickets.send(run_speech_item(item, self._services))
 
 
 class _ItemThreads:
@@ -163,7 +163,7 @@ class _ItemThreads:
 def run_speech_item(item: ClaimedItem, services: SpeechServices) -> Tickets:
     """Speak, or prepare, a claimed item; returns the tickets to send."""
     try:
-        return run_item(item, services, lambda item, held: _run_gpu_item(item, held, services))
+        return run_item(item, services.worker, lambda item, held: _run_gpu_item(item, held, services))
     finally:
         services.ahead.give_back(item.lease)
 

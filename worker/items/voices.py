@@ -62,17 +62,17 @@ def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
 def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
     started = time.monotonic()
     index = int(item.lease.item)
-    voice = until_available(lambda: _voices(item, services), held)[index]
+    voice = until_available(lambda: _voices(item, services.worker), held)[index]
     if isinstance(voice, ListedRecording):
-        voice = voice_from_list(voice, index, held, services.artifacts, services.voice_store)
+        voice = voice_from_list(voice, index, held, services.worker.artifacts, services.worker.voice_store)
     # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
-    (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services), held)
+    (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services.worker), held)
     _require_current(outcome, voice)
     if _prepare(voice, held, services) is Preparation.BUSY:
         raise NotYet(LOOK_AGAIN_S)
     build_ms = round((time.monotonic() - started) * 1000)
-    return until_available(lambda: services.jobs.commit_voice(item.lease, build_ms), held)
+    return until_available(lambda: services.worker.jobs.commit_voice(item.lease, build_ms), held)
 
 
 def _prepare(voice: VoiceReference, held: HeldLease, services: SpeechServices) -> Preparation:

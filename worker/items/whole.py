@@ -53,8 +53,8 @@ class WholeEnding:
         return WholeSequel(self.item, segment, manner, self.services.engine.info, reuse_id)
 
     def finish(self, made: WholeResult) -> Tickets:
-        item, artifacts = self.item, self.services.artifacts
-        finish = self.services.jobs.finish_whole(item.lease, made)
+        item, artifacts = self.item, self.services.worker.artifacts
+        finish = self.services.worker.jobs.finish_whole(item.lease, made)
         audio_s = round(made.report.num_samples / made.report.sample_rate_hz, 3)
         if not finish.is_finished:
             # As what makes files: loaded by the process that speaks only when there is something to delete.

@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from redis import Redis
+
+from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import speech_queue
 from storage.queue.model_registry import ModelCard, ModelRegistry
@@ -19,9 +22,11 @@ from storage.queue.overview import QueueOverview, QueueOverviews
 from storage.queue.swaps import RENEW_INTERVAL_S, Swaps
 from worker.engine.description import describe
 from worker.engine.interface import EngineInfo
-from worker.lifecycle.model_card import model_card
+from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
+from worker.lifecycle.presence import Presence
 from worker.lifecycle.swap_choice import ModelQueue, OwnModel, SwapRules
 from worker.process.periodic import Periodic
+from worker.process.reporting import ProcessLoad
 from worker.settings import WorkerSettings
 from worker.speech.quality.recognisers.installed import worker_recognisers
 
@@ -39,47 +44,61 @@ class OtherModel:
 
 
 class CheckpointSwaps:
-    """`resume` before the engine is started, `arrived` once tickets may come, `look` from then on, `failed` instead if
-    there is no engine. Each but `look` once; everything raises `StoreUnavailable`.
+    """`begin` before the engine is started; then `arrived` once tickets may come, or `failed`; `close` at the end.
 
-    leave: told a checkpoint, has the process leave for it; False if it cannot now. is_at_work: whether anything is
-    under way here that waits for this model.
+    Each once. Everything but `failed` and `close` raises `StoreUnavailable`.
+
+    leave: asks the process to leave for a checkpoint; False if it cannot now. is_at_work: whether items of this model
+    are under way here.
     """
 
     def __init__(
         self,
         settings: WorkerSettings,
+        redis: Redis,
         worker: str,
-        swaps: Swaps,
-        overviews: QueueOverviews,
-        registry: ModelRegistry,
+        presence: Presence,
         *,
         leave: Callable[[Path], bool],
         is_at_work: Callable[[], bool],
     ) -> None:
         self._settings = settings
         self._worker = worker
+        self._presence = presence
         self._leave = leave
         self._is_at_work = is_at_work
-        self._swaps = swaps
-        self._overviews = overviews
-        self._registry = registry
+        self._swaps = Swaps(redis, settings.key_prefix)
+        self._overviews = QueueOverviews(redis, settings.key_prefix)
+        self._registry = ModelRegistry(redis, settings.key_prefix)
         self._rules = SwapRules(settings.swap_idle_s)
         self._renewals = Periodic("swap", RENEW_INTERVAL_S, self._renew)
+        self._looks = Periodic("swaps", LOOK_INTERVAL_S, self._look)
+        self._cards: Periodic | None = None
         self._cost_s = 0.0
         self._ready_s = self._idle_since_s = time.monotonic()
         self._own_slots = 0
 
-    def resume(self) -> bool:
-        """Whether this process has come for its model from another one."""
+    def begin(self) -> None:
+        """Report whether this process has left another model for its own, and publish the cards of the others.
+
+        Raises `CheckpointError` for one that cannot be used.
+        """
         is_arriving = self._swaps.resume(self._settings.queue, self._worker)
         if is_arriving:
             self._renewals.start()
-        return is_arriving
+            self._presence.report(lambda: ProcessLoad(is_loading=True))
+        others = self._other_models(is_known=is_arriving)
+        self._publish(others)
+        self._cards = Periodic("other-model-cards", CARD_INTERVAL_S, lambda: self._publish(others))
+        self._cards.start()
 
     def failed(self) -> None:
+        """The engine did not start."""
         self._renewals.close()
-        self._swaps.failed(self._settings.queue, self._worker)
+        try:
+            self._swaps.failed(self._settings.queue, self._worker)
+        except StoreUnavailable as error:
+            logger.warning("others may try to load this model as well", extra={"error": str(error)})
 
     def arrived(self, slots: int) -> None:
         """slots: that this worker has."""
@@ -90,12 +109,15 @@ class CheckpointSwaps:
         self._own_slots = slots
         if took_s is not None:
             logger.info("another model loaded", extra={"model": self._settings.model_name, "took_s": round(took_s, 1)})
+        self._looks.start()
 
-    def other_models(self, *, is_known: bool) -> tuple[OtherModel, ...]:
-        """What else this worker may be asked for. is_known: what the registry has is not older than this worker.
+    def close(self) -> None:
+        for each in (self._renewals, self._looks, self._cards):
+            if each is not None:
+                each.close()
 
-        Raises `CheckpointError` for one that cannot be used.
-        """
+    def _other_models(self, *, is_known: bool) -> tuple[OtherModel, ...]:
+        """is_known: the registry's cards are not older than this worker."""
         known = {name: self._registry.get(name) for name in self._settings.other_checkpoints if is_known}
         unknown = {name: folder for name, folder in self._settings.other_checkpoints.items() if known.get(name) is None}
         infos = describe(tuple(unknown.values()), self._settings.engine_settings()) if unknown else ()
@@ -104,12 +126,14 @@ class CheckpointSwaps:
             *(self._described(name, info) for name, info in zip(unknown, infos, strict=True)),
         )
 
-    def publish(self, models: Sequence[OtherModel]) -> None:
+    def _publish(self, models: Sequence[OtherModel]) -> None:
         for each in models:
             self._registry.publish(each.card, each.embeddings)
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Leave, if another model needs this worker more than its own does."""
+        if self._presence.is_leaving:
+            return
         overview = self._overviews.read()
         queues = {queue.name: queue for queue in overview.queues}
         own = queues.get(self._settings.queue)

@@ -31,11 +31,11 @@ def live_server(settings: WorkerSettings, services: SpeechServices, meter: Engin
     """Not started yet; all that the first stream reads with is loaded. Raises `SettingsError`."""
     load_everything()
     parts = LiveParts(
-        worker=services.identity.name,
+        worker=services.worker.identity.name,
         model=settings.model_name,
         engine=services.engine,
         voices=services.voices,
-        artifacts=services.artifacts,
+        artifacts=services.worker.artifacts,
         bounds=services.quality.bounds,
         text_patience_s=NEXT_WORDS_S + LATER_THAN_API_S,
     )

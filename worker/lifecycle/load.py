@@ -3,51 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
+from worker.lifecycle.speech_lane import SpeechLane
 from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
-from worker.process.engine_meter import EngineMeter
 from worker.process.reporting import ProcessLoad
-from worker.services import SpeechServices, WorkerServices
-
-if TYPE_CHECKING:
-    # It loads what reads texts, which the other lane does elsewhere.
-    from worker.live.server import LiveServer
+from worker.services import WorkerServices
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLoad:
-    """meter, live: of the lane that speaks. Any thread may ask."""
+    """Any thread may ask."""
 
-    services: WorkerServices
-    meter: EngineMeter | None = None
-    live: LiveServer | None = None
+    worker: WorkerServices
+    speech: SpeechLane | None = None
     pauses: PauseMeter = field(default_factory=PauseMeter)
 
     def now(self) -> ProcessLoad:
-        held = self.services.leases.num_held
-        if not isinstance(self.services, SpeechServices) or self.meter is None:
+        held = self.worker.leases.num_held
+        if self.speech is None:
             return ProcessLoad(leases=held)
-        memory = self.services.voices.cache.stats()
+        meter, memory = self.speech.meter, self.speech.services.voices.cache.stats()
         return ProcessLoad(
             leases=held,
-            slots=self.meter.slots,
-            engine=self.meter.report(),
+            slots=meter.slots,
+            engine=meter.report(),
             voice_cache=VoiceCacheReport(memory.voices, memory.bytes, memory.hits, memory.misses),
-            live=None if self.live is None else self.live.address(),
+            live=self.speech.live.address(),
         )
 
     def measure(self, snapshot: Snapshot) -> None:
-        snapshot.add("rhapsode_leases_held", self.services.leases.num_held)
-        snapshot.add("rhapsode_draining", self.services.draining.is_set())
+        snapshot.add("rhapsode_leases_held", self.worker.leases.num_held)
+        snapshot.add("rhapsode_draining", self.worker.draining.is_set())
         snapshot.add("rhapsode_longest_pause_seconds", self.pauses.longest_s, process="worker")
-        if isinstance(self.services, SpeechServices) and self.meter is not None:
-            add_engine(snapshot, self.meter)
-            add_postprocessors(snapshot, self.services.postprocessor.report())
-            add_gate(snapshot, self.services.counters.counts())
-            add_voice_memory(snapshot, self.services.voices.cache.stats())
-        if self.live is not None:
-            add_live(snapshot, self.live.num_places, self.live.num_streams)
+        if self.speech is None:
+            return
+        services, live = self.speech.services, self.speech.live
+        add_engine(snapshot, self.speech.meter)
+        add_postprocessors(snapshot, services.postprocessor.report())
+        add_gate(snapshot, services.counters.counts())
+        add_voice_memory(snapshot, services.voices.cache.stats())
+        add_live(snapshot, live.num_places, live.num_streams)

@@ -6,6 +6,9 @@ from rhapsode.contract.voices.modes import CacheMode
 from storage.queue.model_registry import ModelCard
 from worker.engine.interface import EngineInfo
 
+CARD_INTERVAL_S = 30.0
+"""Between publications, so that a new Redis knows the model too."""
+
 
 def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...]) -> ModelCard:
     """`name` is what jobs ask for, `recognised_languages` what this worker reads back; the checkpoint says the rest."""

@@ -50,7 +50,7 @@ def run_segment(
     """
     index = int(item.lease.item)
     plan = until_available(lambda: _plan(item, services), held)
-    segment = spoken_segment(item, as_edited(item, plan.segments[index], held, services.artifacts))
+    segment = spoken_segment(item, as_edited(item, plan.segments[index], held, services.worker.artifacts))
     content = reusable_content(item, segment, services.engine.info)
     reuse_id = content.id if content else ""
     copied = find_recovered(item, segment, held, services) if item.recovered else None
@@ -163,12 +163,14 @@ def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> Stored
             return until_available(lambda: services.postprocessor.store(_key(lease), header, speech, pauses), held)
         case SegmentAudio():
             data = encode_segment(part)
-            return StoredSpeech(len(data), put_fenced(services.artifacts, _key(lease), data, held), len(part.pcm))
+            return StoredSpeech(
+                len(data), put_fenced(services.worker.artifacts, _key(lease), data, held), len(part.pcm)
+            )
 
 
 def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
     failpoint("segment.after_put")
-    tickets = until_available(lambda: services.jobs.commit_segment(held.lease, report), held)
+    tickets = until_available(lambda: services.worker.jobs.commit_segment(held.lease, report), held)
     metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
     failpoint("segment.before_tickets")
     return tickets
@@ -181,7 +183,7 @@ def _key(lease: Lease) -> str:
 def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:
     index = int(item.lease.item)
     try:
-        return services.plans.of(item)
+        return services.worker.plans.of(item)
     except ArtifactMissing as error:
         raise unusable("internal", "the job's plan is not in the store any more", index) from error
     except PlanFormatError as error:

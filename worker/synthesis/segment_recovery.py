@@ -32,7 +32,7 @@ def find_recovered(
     wanted = _wanted(item, segment, services.engine.info)
     for candidate in _candidates(item, held, services):
         try:
-            found = decode_segment(until_available(partial(candidate.read, services.artifacts), held))
+            found = decode_segment(until_available(partial(candidate.read, services.worker.artifacts), held))
         except (ArtifactMissing, ArtifactCorrupt, SegmentFormatError) as error:
             logger.info("a stored segment cannot be taken", extra={"error": str(error)})
             continue
@@ -45,7 +45,9 @@ def find_recovered(
 def _candidates(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> list[FoundSegment]:
     """Everything of this index but what our own lease has stored, the newest first."""
     lease = item.lease
-    found = until_available(lambda: find_segments(services.artifacts, lease.tenant, lease.job, int(lease.item)), held)
+    found = until_available(
+        lambda: find_segments(services.worker.artifacts, lease.tenant, lease.job, int(lease.item)), held
+    )
     return [each for each in found if each.fence != lease.fence]
 
 

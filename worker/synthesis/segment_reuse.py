@@ -78,7 +78,7 @@ def _verified(
 ) -> SegmentAudio:
     """Raises `ArtifactMissing`, `ArtifactCorrupt` or `SegmentFormatError`."""
     tenant = held.lease.tenant
-    data = until_available(lambda: read_segment_file(services.artifacts, tenant, found.job, found.result), held)
+    data = until_available(lambda: read_segment_file(services.worker.artifacts, tenant, found.job, found.result), held)
     segment = decode_segment(data)
     if segment.header.text_sha256 != hashlib.sha256(content.text.encode()).hexdigest():
         raise SegmentFormatError("it says something else")

@@ -93,7 +93,7 @@ def content(studio: Studio, record: JobRecord, name: str) -> bytes:
 
 
 def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
-    claimed = studio.jobs.claim(CPU_QUEUE, studio.services.identity, 60).item
+    claimed = studio.jobs.claim(CPU_QUEUE, studio.services.worker.identity, 60).item
     assert claimed is not None
     cover_key = None
     if book.cover is not None:
@@ -122,7 +122,7 @@ def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
 
 
 def commit_segment(studio: Studio, book: Book) -> None:
-    claimed = studio.jobs.claim(GPU_QUEUE, studio.services.identity, 60).item
+    claimed = studio.jobs.claim(GPU_QUEUE, studio.services.worker.identity, 60).item
     assert claimed is not None
     index = int(claimed.lease.item)
     finished = finish_edges(book.pcm[index], RATE_HZ)

@@ -67,10 +67,10 @@ def test_a_job_assembled_again_and_one_whose_worker_died_leave_nothing_unlisted(
     studio: Studio, redis_client: redis.Redis
 ) -> None:
     job = spoken(studio)
-    died = studio.jobs.claim(CPU_QUEUE, replace(studio.services.identity, name="other"), 60).item
+    died = studio.jobs.claim(CPU_QUEUE, replace(studio.services.worker.identity, name="other"), 60).item
     assert died is not None
     studio.artifacts.put(keys.artifact(died.lease, "narration.wav", BOOKS), b"half a file")
-    studio.jobs.release_worker(replace(studio.services.identity, name="other", boot_id="2"))
+    studio.jobs.release_worker(replace(studio.services.worker.identity, name="other", boot_id="2"))
     studio.run_one(CPU_QUEUE)
     after_death = delivered(studio)
     flac = TO_BOOKS.model_copy(update={"formats": (OutputFormat(type=AudioFormat.FLAC),)})

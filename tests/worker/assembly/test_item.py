@@ -387,11 +387,11 @@ def test_the_manifest_tells_of_every_segment_and_how_to_make_it_again(studio: St
 
 def test_what_an_earlier_run_left_is_gone_after_the_finish(studio: Studio) -> None:
     job = submit_book(studio, Book(talk(num=2), (0.25, 0.0)), WAV)
-    died = studio.jobs.claim(CPU_QUEUE, replace(studio.services.identity, name="other"), 60).item
+    died = studio.jobs.claim(CPU_QUEUE, replace(studio.services.worker.identity, name="other"), 60).item
     assert died is not None
     left = keys.artifact(died.lease, "narration.wav")
     studio.artifacts.put(left, b"half a file")
-    studio.jobs.release_worker(replace(studio.services.identity, name="other", boot_id="2"))
+    studio.jobs.release_worker(replace(studio.services.worker.identity, name="other", boot_id="2"))
 
     studio.run_one(CPU_QUEUE)
 

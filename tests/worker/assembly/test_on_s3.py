@@ -17,7 +17,8 @@ from tests.worker.studio import TENANT, Studio
 
 
 def test_parts_are_uploaded_while_others_are_encoded(studio: Studio, s3_store: S3ArtifactStore) -> None:
-    on_s3 = Studio(replace(studio.services, artifacts=s3_store, plans=PlanCache(s3_store)), studio.jobs, s3_store)
+    worker = replace(studio.services.worker, artifacts=s3_store, plans=PlanCache(s3_store))
+    on_s3 = Studio(replace(studio.services, worker=worker), studio.jobs, s3_store)
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 60 * RATE_HZ).astype(np.float32)
     formats = (OutputFormat(type=AudioFormat.WAV), OutputFormat(type=AudioFormat.FLAC))
     output = Output(formats=formats, destination=Destination(prefix="books/42/"))

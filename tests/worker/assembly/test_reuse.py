@@ -252,7 +252,8 @@ def test_the_manifest_keeps_the_levels_of_speakers(studio: Studio) -> None:
 def test_files_are_copied_within_a_bucket(
     studio: Studio, s3_store: S3ArtifactStore, redis_client: redis.Redis, work: Work
 ) -> None:
-    on_s3 = Studio(replace(studio.services, artifacts=s3_store, plans=PlanCache(s3_store)), studio.jobs, s3_store)
+    worker = replace(studio.services.worker, artifacts=s3_store, plans=PlanCache(s3_store))
+    on_s3 = Studio(replace(studio.services, worker=worker), studio.jobs, s3_store)
     record = assemble(on_s3, BOOK, Output(formats=(WAV,)))
     before = files_of(on_s3, record, "wav")
     work.forget()

@@ -30,10 +30,10 @@ def test_a_ticket_goes_on_as_long_as_its_items_make_others_ready(studio: Studio)
     studio.submit()
     items = Returning(studio, times=5)
 
-    run_ticket(replace(studio.services, queue=CPU_QUEUE), items)
+    run_ticket(replace(studio.services.worker, queue=CPU_QUEUE), items)
 
     assert items.left == 0
-    assert studio.services.tickets.waiting(CPU_QUEUE) == 0
+    assert studio.services.worker.tickets.waiting(CPU_QUEUE) == 0
 
 
 def test_a_ticket_ends_in_time_and_leaves_one_for_what_it_made_ready(
@@ -43,7 +43,7 @@ def test_a_ticket_ends_in_time_and_leaves_one_for_what_it_made_ready(
     studio.submit()
     items = Returning(studio, times=5)
 
-    run_ticket(replace(studio.services, queue=CPU_QUEUE), items)
+    run_ticket(replace(studio.services.worker, queue=CPU_QUEUE), items)
 
     assert items.left == 4
-    assert studio.services.tickets.waiting(CPU_QUEUE) == 1
+    assert studio.services.worker.tickets.waiting(CPU_QUEUE) == 1

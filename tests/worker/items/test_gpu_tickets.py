@@ -37,18 +37,18 @@ def many_sentences(number: int) -> str:
 def gpu_tickets(studio: Studio) -> Iterator[GpuTickets]:
     tickets = GpuTickets(studio.services, PLACES)
     yield tickets
-    studio.services.closing.set()
+    studio.services.worker.closing.set()
     tickets.close()
 
 
 def test_an_idle_queue_ends_the_ticket(studio: Studio, gpu_tickets: GpuTickets) -> None:
     gpu_tickets.answer()
 
-    assert (studio.services.leases.num_held, studio.services.ahead.taken) == (0, 0)
+    assert (studio.services.worker.leases.num_held, studio.services.ahead.taken) == (0, 0)
 
 
 def test_one_ticket_is_enough_for_all_that_is_ready(studio: Studio, gpu_tickets: GpuTickets) -> None:
-    studio.jobs.look_away(GPU_QUEUE, studio.services.identity)
+    studio.jobs.look_away(GPU_QUEUE, studio.services.worker.identity)
     jobs = [studio.submit_planned(f"This is number {each}.") for each in range(40)]
 
     gpu_tickets.answer()
@@ -60,7 +60,7 @@ def test_one_ticket_is_enough_for_all_that_is_ready(studio: Studio, gpu_tickets:
 def test_a_long_job_is_spoken_with_as_few_tickets_as_looks_were_in_vain(
     studio: Studio, gpu_tickets: GpuTickets
 ) -> None:
-    studio.jobs.look_away(GPU_QUEUE, studio.services.identity)
+    studio.jobs.look_away(GPU_QUEUE, studio.services.worker.identity)
     job = studio.submit(many_sentences(120), MANY)
     studio.run_one(CPU_QUEUE)
     give_up_s = time.monotonic() + 60
@@ -69,7 +69,7 @@ def test_a_long_job_is_spoken_with_as_few_tickets_as_looks_were_in_vain(
         gpu_tickets.answer()
 
     assert studio.record(job).segments.done == 120
-    assert studio.services.tickets.waiting(GPU_QUEUE) < 10
+    assert studio.services.worker.tickets.waiting(GPU_QUEUE) < 10
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def test_a_worker_takes_what_it_has_room_for_and_leaves_the_rest_to_others(
     studio: Studio, slow_services: SpeechServices
 ) -> None:
     tickets = GpuTickets(slow_services, PLACES)
-    studio.jobs.look_away(GPU_QUEUE, slow_services.identity)
+    studio.jobs.look_away(GPU_QUEUE, slow_services.worker.identity)
     jobs = [studio.submit_planned(f"This is number {each}.") for each in range(10)]
-    before = studio.services.tickets.waiting(GPU_QUEUE)
+    before = studio.services.worker.tickets.waiting(GPU_QUEUE)
 
     with BoundedExecutor(1) as threads:
         threads.submit(tickets.answer)
@@ -94,10 +94,10 @@ def test_a_worker_takes_what_it_has_room_for_and_leaves_the_rest_to_others(
             time.sleep(0.005)
         time.sleep(0.2)
         states = [studio.record(job).state for job in jobs]
-        woken = studio.services.tickets.waiting(GPU_QUEUE) - before
-        slow_services.closing.set()
-    left = studio.services.tickets.waiting(GPU_QUEUE) - before - woken
-    slow_services.leases.drop_all(DropReason.SHUTDOWN)
+        woken = studio.services.worker.tickets.waiting(GPU_QUEUE) - before
+        slow_services.worker.closing.set()
+    left = studio.services.worker.tickets.waiting(GPU_QUEUE) - before - woken
+    slow_services.worker.leases.drop_all(DropReason.SHUTDOWN)
     tickets.close()
 
     assert states == [JobState.RUNNING] * 4 + [JobState.PENDING] * 6
@@ -110,7 +110,7 @@ def test_a_worker_takes_what_it_has_room_for_and_leaves_the_rest_to_others(
 def test_an_item_that_ends_in_no_known_way_costs_its_neighbours_nothing(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    studio.jobs.look_away(GPU_QUEUE, studio.services.identity)
+    studio.jobs.look_away(GPU_QUEUE, studio.services.worker.identity)
     jobs = [studio.submit_planned(f"This is number {each}.") for each in range(8)]
     run, bad = gpu_ticket.run_item, jobs[2].id
 

@@ -82,7 +82,7 @@ class LeavingPostProcessor(InProcessPostProcessor):
 
     def __init__(self, studio: Studio) -> None:
         super().__init__(studio.artifacts)
-        self._closing = studio.services.closing
+        self._closing = studio.services.worker.closing
         self._pool = PostProcessorPool(1, 1, "folder", "test")
 
     def store(
@@ -118,7 +118,7 @@ def test_an_idle_queue_ends_the_ticket(studio: Studio) -> None:
     studio.run_one(CPU_QUEUE)
     studio.run_one(GPU_QUEUE)
 
-    assert studio.services.leases.num_held == 0
+    assert studio.services.worker.leases.num_held == 0
 
 
 def test_a_short_outage_of_the_store_costs_no_synthesis(studio: Studio) -> None:
@@ -282,7 +282,7 @@ def test_a_result_that_comes_too_late_leaves_nothing_in_the_store(
 
     def end_and_delete(_: str) -> None:
         studio.jobs.cancel(TENANT, job.id)
-        studio.services.leases.extend_now()
+        studio.services.worker.leases.extend_now()
         studio.jobs.delete(TENANT, job.id)
         studio.artifacts.delete_prefix(job_prefix(TENANT, job.id))
 
@@ -327,8 +327,8 @@ def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
 
-    slow_studio.services.closing.set()
-    slow_studio.services.leases.drop_all(DropReason.SHUTDOWN)
+    slow_studio.services.worker.closing.set()
+    slow_studio.services.worker.leases.drop_all(DropReason.SHUTDOWN)
     ticket.join(30)
 
     assert not ticket.is_alive()
@@ -339,7 +339,7 @@ def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
 
 def test_a_closing_worker_claims_nothing(studio: Studio) -> None:
     studio.submit()
-    studio.services.closing.set()
+    studio.services.worker.closing.set()
 
     studio.run_one(CPU_QUEUE)
 

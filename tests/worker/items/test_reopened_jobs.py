@@ -91,7 +91,7 @@ def test_a_sentence_that_is_edited_is_read_as_the_job_s_text_was(studio: Studio,
     studio.drain()
     plan_key = studio.record(job).plan_key
     assert plan_key is not None
-    number = len(studio.services.plans.get(plan_key).segments[0].sentences) - 1
+    number = len(studio.services.worker.plans.get(plan_key).segments[0].sentences) - 1
 
     control.edit(TENANT, job.id, 1 - number, SegmentEdit(sentences=((number, "It was 9 pm."),)))
     studio.drain()

@@ -44,7 +44,7 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(
 
     def answer_tickets() -> None:
         """As Celery has it: one after the other."""
-        while not services.closing.wait(0.02):
+        while not services.worker.closing.wait(0.02):
             tickets.answer()
 
     with BoundedExecutor(1) as threads:
@@ -55,7 +55,7 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(
                 open_items.append(num_open(redis_client, RedisKeys(storage_settings.key_prefix), job.id))
                 time.sleep(0.1)
         finally:
-            services.closing.set()
+            services.worker.closing.set()
     tickets.close()
     engine.close()
 
@@ -64,7 +64,7 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(
     assert max(busy) == SLOTS
     # The plan's, which came before any worker was there, and a few for workers that might have room for what is ready.
     assert studio.jobs.ready_counts()[GPU_QUEUE] > 0
-    assert 0 < studio.services.tickets.waiting(GPU_QUEUE) - SLOTS < 16
+    assert 0 < studio.services.worker.tickets.waiting(GPU_QUEUE) - SLOTS < 16
 
 
 def num_open(client: redis.Redis, keys: RedisKeys, job: JobId) -> int:

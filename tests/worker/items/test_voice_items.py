@@ -33,14 +33,14 @@ RECORDING = file_of(tone(1.2))
 
 @pytest.fixture
 def store(studio: Studio) -> VoiceStore:
-    return studio.services.voice_store
+    return studio.services.worker.voice_store
 
 
 def upload(studio: Studio, name: str, recording: bytes = RECORDING) -> VoiceReference:
     voice = new_voice_id()
     stored = studio.artifacts.put(keys.voice_source(TENANT, voice, "1"), recording)
     source = VoiceSource(SourceKind.RECORDING, stored.key, stored.sha256, stored.bytes, "audio/wav")
-    studio.services.voice_store.create(VoiceCreation(voice, TENANT, name, source, "Hello there."))
+    studio.services.worker.voice_store.create(VoiceCreation(voice, TENANT, name, source, "Hello there."))
     return VoiceReference(voice, name, 1, SPEC.model, CacheMode.IN_CONTEXT, source, "Hello there.")
 
 

@@ -181,7 +181,7 @@ def test_a_pause_while_it_is_spoken_leaves_the_assembly_for_later(studio: Studio
     assert (paused.segments.done, paused.artifacts) == (1, ())
     assert not list(studio.artifacts.list(f"{keys.job_prefix(TENANT, job.id)}artifacts/"))
 
-    studio.services.tickets.send(studio.jobs.resume(TENANT, job.id).tickets)
+    studio.services.worker.tickets.send(studio.jobs.resume(TENANT, job.id).tickets)
     studio.drain()
     record = studio.record(job)
     assert record.state is JobState.SUCCEEDED

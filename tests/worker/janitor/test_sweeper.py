@@ -57,12 +57,12 @@ def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
 @pytest.fixture
 def state(studio: Studio, redis_client: redis.Redis) -> StateWatch:
     guard = StateGuard(redis_client, studio.artifacts, "rhapsode")
-    return StateWatch(guard, Reconciler(redis_client, studio.artifacts), studio.services.tickets)
+    return StateWatch(guard, Reconciler(redis_client, studio.artifacts), studio.services.worker.tickets)
 
 
 @pytest.fixture
 def voices(studio: Studio, redis_client: redis.Redis) -> VoiceJanitor:
-    return VoiceJanitor(studio.services.voice_store, studio.artifacts)
+    return VoiceJanitor(studio.services.worker.voice_store, studio.artifacts)
 
 
 def age(folder: Path, by_s: float) -> None:
@@ -232,12 +232,12 @@ def test_a_failing_chore_does_not_stop_the_others(
     thread = threading.Thread(target=run_chores, args=(chores, Leadership(lock, janitor).renew, stop))
     thread.start()
     give_up = time.monotonic() + 30
-    while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
+    while studio.services.worker.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
         time.sleep(0.02)
     stop.set()
     thread.join(30)
 
-    assert studio.services.tickets.waiting(CPU_QUEUE) == 1
+    assert studio.services.worker.tickets.waiting(CPU_QUEUE) == 1
 
 
 def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
@@ -265,9 +265,9 @@ def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
     assert asked.wait(30)
     studio.submit()
     give_up = time.monotonic() + 30
-    while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
+    while studio.services.worker.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
         time.sleep(0.02)
-    assert studio.services.tickets.waiting(CPU_QUEUE) == 1
+    assert studio.services.worker.tickets.waiting(CPU_QUEUE) == 1
     stop.set()
     silent.set()
     for thread in threads:
@@ -287,7 +287,7 @@ def test_without_the_lock_nothing_is_done(
     stop.set()
     thread.join(30)
 
-    assert studio.services.tickets.waiting(CPU_QUEUE) == 0
+    assert studio.services.worker.tickets.waiting(CPU_QUEUE) == 0
 
 
 def test_a_batch_whose_api_died_after_the_cancel_is_cancelled_to_its_last_job(studio: Studio, janitor: Janitor) -> None:

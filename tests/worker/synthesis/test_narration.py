@@ -149,7 +149,7 @@ def test_a_job_longer_than_its_window_is_finished(studio: Studio) -> None:
     studio.drain()
 
     assert studio.record(job).segments.done == 100
-    assert studio.services.plans.misses == 1
+    assert studio.services.worker.plans.misses == 1
 
 
 def test_a_segment_that_never_stops_is_kept_and_named_if_the_job_wants_that(studio: Studio) -> None:

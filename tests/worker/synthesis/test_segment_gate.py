@@ -378,7 +378,7 @@ def test_a_language_that_no_recogniser_reads_is_flagged_and_never_passed_off_as_
 def test_a_cancelled_job_is_not_tried_again(studio: Studio) -> None:
     def cancel(speech: Speech, _: np.random.Generator) -> Speech:
         studio.jobs.cancel(TENANT, job.id)
-        studio.services.leases.extend_now()
+        studio.services.worker.leases.extend_now()
         return replace(speech, finish_reason=FinishReason.LENGTH)
 
     spoils: dict[str, Spoil] = {"cancel": cancel}

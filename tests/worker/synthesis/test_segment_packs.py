@@ -189,7 +189,7 @@ def test_a_job_that_is_deleted_while_its_segments_are_stored_leaves_no_pack(crow
         if key.endswith(".pack") and not packs_put:
             packs_put.append(key)
             crowd.jobs.cancel(TENANT, job.id)
-            crowd.services.leases.extend_now()
+            crowd.services.worker.leases.extend_now()
             crowd.jobs.delete(TENANT, job.id)
             crowd.artifacts.delete_prefix(keys.job_prefix(TENANT, job.id))
 

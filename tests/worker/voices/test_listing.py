@@ -28,7 +28,7 @@ CONSENT = Consent("I am the speaker", TENANT, 1_700_000_000_000)
 
 @pytest.fixture
 def store(studio: Studio) -> VoiceStore:
-    return studio.services.voice_store
+    return studio.services.worker.voice_store
 
 
 def uploaded(studio: Studio, recording: bytes) -> UploadId:

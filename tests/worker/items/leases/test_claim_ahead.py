@@ -85,8 +85,8 @@ def test_what_the_engine_has_no_room_for_stays_in_the_queue(studio: Studio) -> N
         # One more would be claimed within it; a segment takes the engine many times as long.
         time.sleep(0.3)
         ready, running = studio.jobs.ready_counts()[GPU_QUEUE], studio.record(job).segments.running
-        services.closing.set()
-        services.leases.drop_all(DropReason.SHUTDOWN)
+        services.worker.closing.set()
+        services.worker.leases.drop_all(DropReason.SHUTDOWN)
     tickets.close()
     engine.close()
 

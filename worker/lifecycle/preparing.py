@@ -1,0 +1,41 @@
+"""What every worker process does before it loads anything: logs, limits, checks, tracing, metrics."""
+
+from __future__ import annotations
+
+import logging
+
+from redis import Redis
+
+from storage.database.schema_version import agree_on_layout
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.failpoints import configure as configure_failpoints
+from storage.runtime.config.file_limit import allow_files
+from storage.runtime.config.settings import describe
+from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.observability.tracing import configure_tracing
+from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
+from worker.settings import WorkerSettings
+
+logger = logging.getLogger(__name__)
+
+FILES_OF_A_PLACE = 8
+"""Files that a thread may hold open: a connection to a post-processor and to Redis, an object and its folders."""
+
+OTHER_FILES = 256
+
+LIVE_FILES = 1_024
+"""Connections of API processes, and as many that strangers may open for some seconds."""
+
+
+def prepare_process(settings: WorkerSettings, redis: Redis, worker: str) -> MetricsServer | None:
+    """Raises `SettingsError` or `StorageError`."""
+    lane = settings.lane.value
+    configure_process_logging(settings, role=lane, worker=worker)
+    logger.info("settings", extra={"values": " ".join(describe(settings))})
+    allow_files(FILES_OF_A_PLACE * settings.num_places + OTHER_FILES + LIVE_FILES)
+    configure_failpoints(settings.failpoint)
+    check_certificates(settings)
+    agree_on_layout(redis, settings.key_prefix)
+    configure_tracing(settings, lane)
+    # A port in use is reported before the model loads, which takes minutes.
+    return serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))

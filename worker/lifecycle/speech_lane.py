@@ -1,0 +1,164 @@
+"""The lane that speaks, in one worker process: engine, post-processors, quality gate, live server, model card."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from redis import Redis
+
+from storage.errors import StorageError
+from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reuse import ReuseIndex
+from storage.queue.model_registry import ModelRegistry
+from storage.queue.worker_registry import REPORT_INTERVAL_S
+from storage.runtime.config.settings import SettingsError
+from worker.engine.errors import EngineError
+from worker.engine.interface import EngineInfo
+from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.items.gpu_ticket import GpuTickets
+from worker.items.leases.claim_ahead import ClaimAhead
+from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
+from worker.process.engine_meter import EngineMeter
+from worker.process.periodic import Periodic
+from worker.services import SpeechServices, WorkerServices
+from worker.settings import WorkerSettings
+from worker.speech.postprocessing.child import PostProcessorUnusable
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
+from worker.speech.postprocessing.interface import PostProcessor
+from worker.speech.postprocessing.packing import PLACES_SHARE, SegmentPacker
+from worker.speech.postprocessing.pool import PostProcessorPool
+from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
+from worker.speech.quality.counters import GateCounters
+from worker.speech.quality.gate import QualityGate, checkpoint_calibration
+from worker.speech.quality.norms_cache import NormsCache
+from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
+from worker.voices.cache import PromptCache
+from worker.voices.resolving import VoiceResolver
+
+if TYPE_CHECKING:
+    from worker.live.server import LiveServer
+
+logger = logging.getLogger(__name__)
+
+START_ERRORS = (
+    SettingsError,
+    StorageError,
+    EngineError,
+    PostProcessorUnusable,
+    CalibrationUnreadable,
+    RecogniserUnusable,
+)
+"""What `SpeechLane` raises. A worker reports them in one line, without a traceback."""
+
+
+class SpeechLane:
+    """Loads everything. Raises one of `START_ERRORS`, after closing what it had started."""
+
+    def __init__(self, settings: WorkerSettings, redis: Redis, worker: WorkerServices) -> None:
+        self._settings = settings
+        self._redis = redis
+        self._periodic: list[Periodic] = []
+        self._pool: PostProcessorPool | None = None
+        self._engine: EngineProcess | None = None
+        try:
+            self.services = self._loaded(worker)
+            self.live = self._live()
+        except BaseException:
+            self.close()
+            raise
+        self._tickets = GpuTickets(self.services, settings.num_places)
+
+    def answer(self) -> None:
+        """One ticket."""
+        self._tickets.answer()
+
+    def start(self) -> None:
+        """Begin what is repeated."""
+        for each in self._periodic:
+            each.start()
+
+    def end_items(self) -> None:
+        """Returns when the last item has ended."""
+        self._tickets.close()
+
+    def abandon_calls(self) -> None:
+        """End the post-processors: one may hang, and its calls would wait longer than a supervisor does."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def close(self) -> None:
+        """After `end_items`, and after the live server is closed."""
+        for each in self._periodic:
+            each.close()
+        if self._engine is not None:
+            self._engine.close()
+        self.abandon_calls()
+
+    def _loaded(self, worker: WorkerServices) -> SpeechServices:
+        settings, redis = self._settings, self._redis
+        postprocessor = self._postprocessor(worker)
+        times = ProcessTimes(watchdog_s=settings.engine_watchdog_s)
+        engine = self._engine = EngineProcess(settings.engine_settings(), times)
+        engine.start()
+        self.meter = EngineMeter(engine.stats, engine.info, lambda: engine.deaths)
+        self._periodic.append(Periodic("engine-meter", REPORT_INTERVAL_S, self.meter.look))
+        quality = self._quality_gate(engine.info, postprocessor)
+        self._publish_card(engine.info, quality.recognised_languages)
+        return SpeechServices(
+            worker=worker,
+            engine=engine,
+            ahead=ClaimAhead(engine.info.slots),
+            voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
+            quality=quality,
+            counters=GateCounters(),
+            norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
+            reuse=ReuseIndex(redis, settings.key_prefix),
+            postprocessor=postprocessor,
+            packer=SegmentPacker(engine.info.slots // PLACES_SHARE, settings.pack_wait_s),
+        )
+
+    def _postprocessor(self, worker: WorkerServices) -> PostProcessor:
+        """Processes beside this one where the engine has enough slots to keep them busy."""
+        settings = self._settings
+        if not settings.num_postprocessors:
+            return InProcessPostProcessor(worker.artifacts)
+        store = "folder" if settings.store.startswith("file:") else "s3"
+        self._pool = PostProcessorPool(settings.num_postprocessors, settings.num_places, store, worker.identity.name)
+        self._pool.start()
+        return self._pool
+
+    def _quality_gate(self, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
+        """With the calibration of these weights and the installed recognisers."""
+        settings = self._settings
+        calibration = None
+        if settings.engine != "fake":
+            calibration = checkpoint_calibration(settings.checkpoint, info.revision)
+            if calibration is None:
+                logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
+        recognisers = worker_recognisers(
+            settings.recogniser, settings.whisper_model, settings.device, info.languages, settings.recogniser_threads
+        )
+        return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
+
+    def _publish_card(self, info: EngineInfo, recognised_languages: tuple[str, ...]) -> None:
+        """Now, and again every `CARD_INTERVAL_S`."""
+        settings = self._settings
+        card = model_card(settings.model_name, info, recognised_languages)
+        card = replace(card, notice=card.notice or settings.notice)
+        if card.notice:
+            logger.warning(card.notice)
+        registry = ModelRegistry(self._redis, settings.key_prefix)
+        registry.publish(card, info.speaker_embeddings)
+        self._periodic.append(
+            Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, info.speaker_embeddings))
+        )
+
+    def _live(self) -> LiveServer:
+        # Here and not above: the other lane needs nothing of what this loads.
+        from worker.lifecycle.live_speech import live_server
+
+        server = live_server(self._settings, self.services, self.meter)
+        server.start()
+        return server
