@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import redis
@@ -33,14 +33,17 @@ MAX_CONNECTIONS = 4_000
 Redis takes 10,000 clients by default."""
 
 
-def connect_redis(settings: StorageSettings) -> redis.Redis:
+def connect_redis(settings: StorageSettings) -> StateRedis:
     """A client for the state database, text in and out; connects on first use. Close it."""
     given = settings.redis_url.get_secret_value()
     retry = redis.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
     if is_sentinel_url(given):
-        return StateRedis.from_pool(failover_pool(parse_sentinel_url(given), retry=retry, **_options(given)))
-    url = settings.tls_files.redis_url(given)
-    return StateRedis.from_url(url, retry=retry, **_options(url))
+        client = StateRedis.from_pool(failover_pool(parse_sentinel_url(given), retry=retry, **_options(given)))
+    else:
+        url = settings.tls_files.redis_url(given)
+        client = StateRedis.from_url(url, retry=retry, **_options(url))
+    # The library says of both that they return its own class.
+    return cast("StateRedis", client)
 
 
 def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redis import Redis
-
+from storage.database.redis_errors import StateRedis
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import speech_queue
@@ -55,7 +54,7 @@ class CheckpointSwaps:
     def __init__(
         self,
         settings: WorkerSettings,
-        redis: Redis,
+        redis: StateRedis,
         worker: str,
         presence: Presence,
         *,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from redis import Redis
-
+from storage.database.redis_errors import StateRedis
 from storage.database.schema_version import agree_on_layout
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
@@ -27,7 +26,7 @@ LIVE_FILES = 1_024
 """Connections of API processes, and as many that strangers may open for some seconds."""
 
 
-def prepare_process(settings: WorkerSettings, redis: Redis, worker: str) -> MetricsServer | None:
+def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) -> MetricsServer | None:
     """Raises `SettingsError` or `StorageError`."""
     lane = settings.lane.value
     configure_process_logging(settings, role=lane, worker=worker)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from redis import Redis
-
+from storage.database.redis_errors import StateRedis
 from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
@@ -29,7 +28,7 @@ class Presence:
     def __init__(
         self,
         settings: WorkerSettings,
-        redis: Redis,
+        redis: StateRedis,
         name: str,
         tickets: TicketQueue,
         closing: threading.Event,

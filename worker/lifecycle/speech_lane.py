@@ -6,8 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from redis import Redis
-
+from storage.database.redis_errors import StateRedis
 from storage.errors import StorageError
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
@@ -56,7 +55,7 @@ START_ERRORS = (
 class SpeechLane:
     """Loads everything. Raises one of `START_ERRORS`, after closing what it had started."""
 
-    def __init__(self, settings: WorkerSettings, redis: Redis, worker: WorkerServices) -> None:
+    def __init__(self, settings: WorkerSettings, redis: StateRedis, worker: WorkerServices) -> None:
         self._settings = settings
         self._redis = redis
         self._periodic: list[Periodic] = []

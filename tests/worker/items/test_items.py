@@ -111,7 +111,8 @@ def slow_studio(studio: Studio) -> Studio:
 def impatient_studio(studio: Studio) -> Studio:
     """Its leases are so short that no item waits for a store."""
     leases = LeaseKeeper(studio.jobs, 0.1)
-    return replace(studio, services=replace(studio.services, leases=leases))
+    worker = replace(studio.services.worker, leases=leases)
+    return replace(studio, services=replace(studio.services, worker=worker))
 
 
 def test_an_idle_queue_ends_the_ticket(studio: Studio) -> None:
@@ -349,7 +350,8 @@ def test_a_closing_worker_claims_nothing(studio: Studio) -> None:
 def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
     keeper = LeaseKeeper(slow_studio.jobs, 3.0)
     keeper.start()
-    services = replace(slow_studio.services, lease_s=3.0, leases=keeper)
+    worker = replace(slow_studio.services.worker, lease_s=3.0, leases=keeper)
+    services = replace(slow_studio.services, worker=worker)
     slow_studio.submit("These are rather more than ten words.", SPEC.asking(seed=1))
     slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_item, args=(services,))
