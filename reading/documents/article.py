@@ -1,10 +1,10 @@
 """What a web page is about: what stands around its article is left out, where there is an article.
 
-Libraries do this too. On 181 pages with known articles (precision and recall of runs of four words, time of a page):
-trafilatura 2.3 0.94 / 0.98, 19 ms; readability-lxml 0.9 0.93 / 0.96, 21 ms; resiliparse 2.0 0.86 / 0.98, 2 ms; this
-module 0.85 / 0.98, 9 ms (0.56 / 0.98 without it). Ours is kept: it leaves alone what has no surroundings (a book in one
-page), knows the tree that the rest reads (lists, tables, chapters, notes), takes time that grows with the page, and
-brings no 50 MB along.
+Libraries do this too. We measured precision / recall of runs of four words, and the time of a page, on 181 pages with
+known articles. trafilatura 2.3: 0.94 / 0.98, 19 ms. readability-lxml 0.9: 0.93 / 0.96, 21 ms. resiliparse 2.0: 0.86 /
+0.98, 2 ms. This module: 0.85 / 0.98, 9 ms (0.56 / 0.98 without it). We keep this module. It leaves a book in one page
+unchanged and uses the tree that the other readers use. Its time grows linearly with the page, and it needs no package
+of 50 MB.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Stretches that fit: sentences above a cap are cut, short ones are joined. Pure.
 
-A sentence above the cap is cut at a clause mark, else at whitespace (`clauses` says which is best), else between
-two characters. All lengths are in speech units (`reading.estimates`): a Chinese, Japanese or Korean character
-counts three, so that the same numbers mean about the same seconds in every script, and no stretch has more code points
-than the cap. A stretch that is within the cap but has too many bytes for the model is cut once more, by bytes.
+A sentence above the cap is cut at a clause mark, else at whitespace (`clauses` says which is best), else between two
+characters. All lengths are in speech units (`reading.estimates`): a Chinese, Japanese or Korean character counts three.
+So equal numbers mean about equal seconds in every script, and no stretch has more code points than the cap. A stretch
+that is within the cap but has too many bytes for the model is cut once more, by bytes.
 """
 
 from __future__ import annotations
