@@ -1,9 +1,8 @@
 """The object store as a folder: one host, or one shared POSIX file system with hard links.
 
-An object is written to `tmp/`, made durable and then linked to its name, which fails if the name is taken: a
-reader sees all of it or nothing, and of two writers one wins. Those that have no other writer, and no reader yet, are
-written where they stay. Names are walked part by part without following links, so that nothing in the folder can lead
-out of it.
+An object is written to `tmp/`, synced and then linked to its name, which fails if the name is taken. So a reader sees
+the whole object or nothing, and one of two writers wins. Objects with one writer and no reader yet are written in
+place. Each part of a path is opened without following links, so nothing in the folder can lead out of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a process knows of one job's events, shared by all its followers of that job. Pure.
 
-The log in Redis is the truth, and a feed holds its newest end. Redis tells a feed of every event from the moment at
-which it has confirmed that it will (`begin`) until the connection is lost (`interrupt`): a reader of the log since
-that moment goes on with what the feed holds, and misses nothing.
+The log in Redis is the truth, and a feed holds its newest end. Redis sends a feed every event after it has confirmed
+the subscription (`begin`), until the connection is lost (`interrupt`). A reader of the log since that moment can
+continue with the feed and misses nothing.
 """
 
 from __future__ import annotations
