@@ -49,8 +49,8 @@ _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
 class AssembledJob:
     """What assembly knows at its end.
 
-    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those who are heard. warnings:
-    the job's and assembly's own.
+    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those with audio. warnings: the
+    job's and assembly's own.
     """
 
     headers: Sequence[SegmentHeader]

@@ -1,7 +1,8 @@
 """A worker of several checkpoints: what others of them it may be asked for, and when it leaves to load one.
 
-It has one model at a time. Every two seconds it looks at what waits; where `swap_choice` says so, and no other worker
-is on the way already, the process ends in order and goes on as a worker of that model (`worker.process.successor`).
+It has one model at a time. Every two seconds it looks at the waiting items. If `swap_choice` decides so, and no other
+worker is already swapping, the process ends in order. It continues as a worker of that model
+(`worker.process.successor`).
 """
 
 from __future__ import annotations

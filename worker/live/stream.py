@@ -1,8 +1,8 @@
 """One stream: its text goes to the engine segment by segment, and what the engine makes goes out at once.
 
-All of it runs in the thread of the live server. A segment is begun when the one before is about to end, in a slot that
-no stream needs, so that the engine's first frame is not waited for between them; without such a slot it is asked for
-when the one before is made. Either way it is sent when that one ended, behind the pause between them.
+All of it runs in the thread of the live server. A segment starts shortly before the previous one ends, in a slot that
+no stream needs. So nothing waits for the engine's first frame between them. Without such a slot it starts when the
+previous one is made. Either way it is sent after the previous one and the pause between them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class SpokenStream:
     def __init__(
         self, asked: Open, codes: bytes, connection: str, parts: LiveParts, places: LivePlaces, send: Send
     ) -> None:
-        """connection: an id of its own among all that there ever are, as ids of streams are their API process's.
+        """connection: a globally unique id, because stream ids are unique only within their API process.
 
         places: where the stream has one, and may borrow another.
         """

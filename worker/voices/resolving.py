@@ -64,9 +64,9 @@ class _Wanted:
 class VoiceResolver:
     """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store.
 
-    places: voices prepared at the same time, and recordings decoded, each by a process that takes a core. 0 for what
-    the machine has: as many recordings as cores, and of voices, which wait for the store and the encoder as well, up to
-    a quarter of the slots. A worker has threads for half as many items more than it has slots.
+    places: voices prepared at the same time, and recordings decoded, each by a process that takes a core. 0: as many
+    recordings as the machine has cores. Voices also wait for the store and the encoder, so up to a quarter of the
+    slots. A worker has threads for half as many items more than it has slots.
     """
 
     def __init__(

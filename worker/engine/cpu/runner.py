@@ -1,7 +1,7 @@
 """Executes one step plan on the device: prompts in, rows moved, one frame for every running row.
 
-All state of a request in the batch is one row of the tensors here. The frame step is a function of those tensors
-with a fixed shape for a given number of rows; the only thing it reads back is one status per row, at its end.
+All state of a request in the batch is one row of the tensors here. The frame step is a function of those tensors, with
+a fixed shape for a given number of rows. It reads back only one status per row, at its end.
 """
 
 from __future__ import annotations

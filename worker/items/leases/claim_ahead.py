@@ -26,8 +26,8 @@ LOOK_AGAIN_S = 0.5
 class ClaimAhead:
     """Places for what is claimed and not yet spoken. Any thread may call any method.
 
-    Places are taken before a claim, belong to the leases that the claim brought, and are free again once the engine has
-    answered for the first time: what is spoken anew finds the slot that it leaves.
+    Places are taken before a claim and belong to the claimed leases. They are free again after the engine's first
+    answer. A retry uses the slot that it just left.
     """
 
     slots: int

@@ -1,8 +1,8 @@
-"""When each word of a text is heard in its speech. No thread-safety is promised; no file but the weights is read.
+"""The time of each word of a text in its speech. No thread-safety is promised; no file but the weights is read.
 
-English is aligned: a small network of our own names the sound of every 10 ms, another guesses the sounds of the words,
-and the likeliest way of one through the other is taken. Where that does not fit what is heard, and for other languages,
-times are estimated: words share what is not silence by their length. The result says which it was.
+English is aligned. One small network names the sound of every 10 ms, and another predicts the sounds of the words. The
+likeliest path through both gives the times. If they do not fit, and for other languages, times are estimated: words
+share the audible time by their length. The result says which method was used.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _set_up(whisper: Path | None) -> Judges:
 
 @dataclass
 class Judges:
-    """Whoever is here, and the voices of what they have judged."""
+    """The connected clients, and the voices of the speech that they had judged."""
 
     recognisers: Recognisers
     encoder: SimilarityEncoder | None

@@ -1,7 +1,7 @@
 """A file of some kinds to mono samples. What the header claims decides nothing but the rate and the channels.
 
-Length is counted in decoded samples, block by block, so that neither a lying header nor a bomb (a few bytes that
-decode to hours) takes more memory than ten minutes of audio.
+Length is counted in decoded samples, block by block. So neither a wrong header nor a bomb (a few bytes that decode to
+hours) takes more memory than ten minutes of audio.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A request that has ended goes on as a row that stands still until its end is not
 as steps are in flight. The slot is given away only after that. Prompts run beside the frames in flight; those of slots
 that a frame in flight may still have go behind it, so none can meet the slot's next owner.
 
-A stream that begins waits for no frame in flight: its first frame is a step of its own behind its prompt, and it joins
-the others when that is read back.
+A new stream waits for no frame in flight. Its first frame is a separate step after its prompt. It joins the others when
+that frame is read back.
 """
 
 from __future__ import annotations

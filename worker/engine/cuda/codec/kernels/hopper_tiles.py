@@ -1,7 +1,7 @@
 """How a convolution is cut up for the kernel of `hopper_conv`. Pure: numbers in, numbers out.
 
-A tile is `rows` x `columns` of the product. Its rows are boxes of `box_rows` successive rows of one stream: the copy
-engine clips what stands past a stream's end, so a tile may take a piece of each of several streams.
+A tile is `rows` x `columns` of the product. Its rows are boxes of `box_rows` successive rows of one stream. The copy
+engine clips rows past a stream's end, so a tile may take pieces of several streams.
 """
 
 from __future__ import annotations
