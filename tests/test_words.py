@@ -1,12 +1,17 @@
-"""One word for one thing: what the glossary says not to use is not used."""
+"""The glossary's replaced words stay away, and public docstrings and log messages are short and plain."""
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from tests.test_pages import BANNED, BREAK, END, MOST_WORDS_OF_A_SENTENCE, without_code, words
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = Path("docs/architecture.md")
@@ -15,6 +20,16 @@ SUFFIXES = {".py", ".lua", ".js", ".md", ".yaml", ".toml"}
 ABOUT_OLD_NAMES = {GLOSSARY, Path("docker/UPGRADING.md")}
 SPOKEN = ("training/corpus/sentences.py", "benchmarks/speech/", "tests/listening/")
 """Texts that are spoken and read have the words of their authors."""
+
+PRODUCT = ("api", "reading", "rhapsode", "storage", "worker")
+BANNED_IN_CODE = (*BANNED, "begins behind", "goes on from", "had in", "spoken for")
+TO_REWRITE = ("worker/engine/native.py", "worker/engine/serving/", "worker/engine/settings.py")
+"""Their docstrings are older than the rules. No other file may join them."""
+
+LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
+TABLE = re.compile(r"^(?: {4}|[├└│]|[-*] |.*\S {2,}\S).*$", re.MULTILINE)
+PARAMETER = re.compile(r"(?:^|(?<=[.;]) )(?:\w+, )*\w+: ")
+"""`name: text` of a docstring; each is a sentence, and its name is no word of it."""
 
 
 def forbidden_words() -> list[str]:
@@ -62,6 +77,67 @@ def test_a_word_that_was_replaced_does_not_come_back() -> None:
     ]
 
     assert not found, f"the glossary of {GLOSSARY} has other words"
+
+
+def public_docstrings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            is_public = isinstance(node, ast.Module) or not node.name.startswith("_")
+            if is_public and (text := ast.get_docstring(node)):
+                yield text
+
+
+def log_messages(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=str(text)), *_]):
+                if name in LOG_METHODS:
+                    yield text
+            case _:
+                """Another node."""
+
+
+def sentences_of(text: str) -> list[str]:
+    paragraphs = BREAK.split(TABLE.sub("\n", without_code(text)))
+    parts = itertools.chain(*(PARAMETER.split(" ".join(each.split())) for each in paragraphs))
+    return [each for part in parts for each in END.split(part) if words(each)]
+
+
+def faults_of(text: str) -> list[str]:
+    found = sentences_of(text)
+    long = [each for each in found if len(words(each)) > MOST_WORDS_OF_A_SENTENCE]
+    return long + [each for each in found for word in BANNED_IN_CODE if re.search(rf"\b{word}\b", each.lower())]
+
+
+@pytest.mark.parametrize("root", PRODUCT)
+def test_docstrings_and_log_messages_are_short_and_plain(root: str) -> None:
+    found: dict[str, list[str]] = {}
+    for path in files():
+        if path.parts[0] == root and path.suffix == ".py" and not str(path).startswith(TO_REWRITE):
+            tree = ast.parse((ROOT / path).read_text())
+            texts = [*public_docstrings(tree), *log_messages(tree)]
+            if faults := [fault for text in texts for fault in faults_of(text)]:
+                found[str(path)] = faults
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("Do this.\n\npath: a file (`a b`). size, rate: in Hz; heard: what was read.", [2, 3, 2, 3]),
+        ("Codes:\n\nname   a row of a table\n    an indented block\n- an item\n\nAnd this.", [1, 2]),
+    ],
+)
+def test_parameters_are_sentences_and_tables_are_none(text: str, lengths: list[int]) -> None:
+    assert [len(words(each)) for each in sentences_of(text)] == lengths
+
+
+@pytest.mark.parametrize("text", ["word " * 31, "It is told twice.", "Each has a thread of its own."])
+def test_a_long_sentence_and_a_banned_word_are_found(text: str) -> None:
+    tree = ast.parse(f'def f():\n    """{text}"""\n    log.info("{text}")')
+
+    assert [faults_of(each) for each in (*public_docstrings(tree), *log_messages(tree))] == [[text.strip()]] * 2
 
 
 def _camel(word: str) -> str:
