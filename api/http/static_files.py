@@ -104,7 +104,7 @@ def answer_file(file: StaticFile, headers: dict[str, str], accept_encoding: str,
 
 
 def _strong(tag: str) -> str:
-    """A proxy that compresses anew weakens the tag; it still names these bytes."""
+    """A proxy that compresses again weakens the tag; it still names these bytes."""
     return tag.strip().removeprefix("W/")
 
 

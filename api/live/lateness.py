@@ -11,8 +11,8 @@ import math
 SMOOTHING_S = 2.0
 
 MOST_WEIGHED_S = 0.25
-"""A late turn counts for no longer: one pause of a second or two, as when modules are first loaded, turns no caller
-away; one of many seconds does, and turn after turn that is late.
+"""A late turn counts for no longer. One pause of a second or two, as when modules are first loaded, rejects no caller.
+A pause of many seconds does, and so do successive late turns.
 """
 
 CALM_AGAIN = 0.5
