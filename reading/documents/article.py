@@ -131,7 +131,7 @@ def _with_prose(root: _Element) -> Iterator[tuple[_Element, int]]:
 
 
 def _own_prose(element: _Element) -> int:
-    """Of its own text and what stands in the line with it; links count for nothing."""
+    """Of its text and the text in its line; links do not count."""
     name = local_name(element.tag)
     if not name or name in ("script", "style", "template", "a"):
         return 0

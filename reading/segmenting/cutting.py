@@ -139,7 +139,7 @@ def packed(text: str, pieces: Iterator[Piece], segmentation: LengthRules) -> Ite
 
 
 def _joined(text: str, current: Piece, piece: Piece) -> Piece:
-    """A row of dots is no sentence of its own, nor is the rest of one that was cut."""
+    """A row of dots is no separate sentence, nor is the rest of one that was cut."""
     begins = current.ending is not StretchEnd.CUT and is_speakable(current.spoken) and is_speakable(piece.spoken)
     breaks = (*current.breaks, *((piece.start,) if begins else ()), *piece.breaks)
     return replace(stripped_piece(text, current.start, piece.end, piece.ending), breaks=breaks)
