@@ -202,7 +202,7 @@ class Client:
             number += streams
 
     async def _request(self, number: int, due_s: float) -> bool:
-        """Whether it was heard whole."""
+        """Whether it arrived whole."""
         order = self._texts.order(number)
         ear = Ear(self._window)
         began_s = time.monotonic()
