@@ -15,7 +15,7 @@ from storage.ids import WorkQueue
 CPU_QUEUE = WorkQueue("cpu")
 
 HOOKS_QUEUE = WorkQueue("hooks")
-"""Tickets of webhook deliveries, whose order is a matter of their own: see `storage.webhooks.deliveries`."""
+"""Tickets of webhook deliveries, which have a separate order: see `storage.webhooks.deliveries`."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 

@@ -74,7 +74,7 @@ SWEPT_AT_A_TIME = 500
 """Messages of one call: a millisecond or two of the broker's time."""
 
 MOST_SWEEPS = 20
-"""Of one list, after which Celery's loop has its turn; the next message that is no ticket begins anew."""
+"""Of one list, after which Celery's loop has its turn; the next message that is no ticket restarts the count."""
 
 _SWEPT_BYTES = 4_000_000
 """Of one call, as large messages are: after that much it ends, whatever their number."""

@@ -114,7 +114,7 @@ end
 
 local function answer_record(job_id) return answer('ok', {record = hash_at(K.job .. job_id)}) end
 
--- A repeated call whose first answer may have been lost is told what is ready now, as a hint for tickets.
+-- A repeated call whose first answer may have been lost gets what is ready now, as a hint for tickets.
 local function answer_again(job_id)
   local job = load_job(job_id)
   for _, queue in ipairs(queues_of(job)) do add_tickets(queue, redis.call('LLEN', ready_key(job, queue))) end
