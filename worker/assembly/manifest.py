@@ -162,7 +162,7 @@ def _rounded(decibels: float | None) -> float | None:
 def _segment(
     placed: Placed, header: SegmentHeader, narration: AssembledNarration, spec: NarrationSpec
 ) -> dict[str, object]:
-    """`start` and `end` are code points of the plan's text; `start_s` and `duration_s` say when it is heard."""
+    """`start` and `end` are code points of the plan's text; `start_s` and `duration_s` are its times in the audio."""
     planned, result = placed.planned, placed.result
     span = spoken_span(placed, narration.sample_rate_hz)
     return {

@@ -98,10 +98,10 @@ class Urgency(enum.StrEnum):
     """
 
     LIVE = "live"
-    """It is heard while it is made, and has slots of its own."""
+    """It is live, and has separate slots."""
 
     INTERACTIVE = "interactive"
-    """Somebody waits for it."""
+    """A listener waits for it."""
 
     BULK = "bulk"
 

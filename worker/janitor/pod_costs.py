@@ -27,7 +27,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 TENTHS = 10
 LIVE_COST = 10
-"""A stream that is heard: its listener may notice that it goes on elsewhere."""
+"""A live stream: its listener may notice that it moves to another worker."""
 
 GONE_COST = -1
 TIMEOUT_S = 5.0

@@ -92,7 +92,7 @@ FILES_OF_A_PLACE = 8
 OTHER_FILES = 256
 
 LIVE_FILES = 1_024
-"""Connections of API processes, and as many as strangers may open for some seconds."""
+"""Connections of API processes, and of unknown clients for some seconds."""
 
 LIVE_GRACE_S = 15.0
 """How long live streams may go on after SIGTERM; then their API processes have them go on with other workers."""

@@ -245,7 +245,7 @@ class SpokenStream:
         self._tell(StreamDone(stream=self._asked.stream, findings=findings, segments=index, num_samples=self._sent))
 
     async def _has_text_of(self, index: int) -> bool:
-        """Whether there is such a segment, once that is known. What comes before it was heard elsewhere."""
+        """Whether there is such a segment, once that is known. The samples before it were already played."""
         assert self._source is not None  # noqa: S101  (`_speak_all` has set it)
         while True:
             piece = self._source.peek()
@@ -281,7 +281,7 @@ class SpokenStream:
         return LiveSegment.of(index, self._name, conditioning, start, bounds, info)
 
     def _turn_of(self, spoken: LiveSegment) -> LiveSegment:
-        """It is what is heard from now on, and has the stream's own place."""
+        """It plays from now on, and has the stream's own slot."""
         self._places.hand_back(self._call_back_next)
         self._next, self._current = None, spoken
         if not spoken.is_under_way:

@@ -49,7 +49,7 @@ class StateWatch:
     def _go_on(self) -> None:
         run_id = self._guard.server_run()
         if run_id != self._run_id:
-            # What it was given in its last moments may not be in its file; the journal has heard of it.
+            # Its last writes may be missing in its file; the journal has them.
             if self._reconciler.misses_a_job():
                 self._bring_back()
             self._run_id = run_id

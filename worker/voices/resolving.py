@@ -158,7 +158,7 @@ class VoiceResolver:
         return self._make(wanted, claim)
 
     def _load_or_replace(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
-        """The stored voice; one that is damaged is built anew, once."""
+        """The stored voice; a damaged one is built again, once."""
         try:
             return until_available(lambda: self._load(wanted.content, served), wanted.held)
         except (ArtifactFormatError, ArtifactMissing) as error:

@@ -18,7 +18,7 @@ JITTER = 0.2
 LONGEST_RETRY_AFTER_S = 24 * 3600.0
 
 ASKS_FOR_PEACE = frozenset({429, 503})
-"""Statuses whose Retry-After is heard."""
+"""Statuses whose Retry-After is respected."""
 
 
 def retry_delay_s(delays_s: tuple[float, ...], tries: int, wished_s: float | None) -> float | None:

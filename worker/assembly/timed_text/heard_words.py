@@ -49,7 +49,7 @@ def heard_words(text: str, heard: Sequence[TimedStretch]) -> tuple[HeardWord, ..
 
 
 class _Clock:
-    """When a place of a text is heard."""
+    """The time of a position of a text."""
 
     def __init__(self, text: str, heard: Sequence[TimedStretch]) -> None:
         self._starts = [each.start for each in heard]

@@ -23,7 +23,7 @@ USUAL_SPEED = 0.8
 _NO_SOUND = frozenset(' ;:,.!?—…"()“”ˈˌː')
 
 _QUIET = 0.004
-"""Root mean square of a frame in which nothing is heard; full scale is 1."""
+"""Root mean square of an inaudible frame; full scale is 1."""
 _KEPT_FRAMES = 2
 """Quiet frames left at either edge: 50 ms, in which speech fades."""
 

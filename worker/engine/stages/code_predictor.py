@@ -77,7 +77,7 @@ def input_tables(predictor: CodePredictor, first_table: Tensor) -> tuple[Tensor,
 
 
 class _FirstAttention:
-    """Positions 0 and 1 of every row, next to each other: each attends as it would in a pass of its own.
+    """Positions 0 and 1 of every row, next to each other: each attends as in a separate pass.
 
     One call for both would be less work, and would round in other ways than calls for one position each.
     """

@@ -5,7 +5,7 @@ These internals are used here: `Qwen3Model` and its loader; the engine runs in t
 model itself. Also the scheduler's list of requests, and the names of its settings in the environment.
 """
 
-# vLLM lives in an environment of its own, where the type checker does not look.
+# vLLM is installed in a separate environment, which the type checker does not read.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false, reportUntypedBaseClass=false
 
 from __future__ import annotations

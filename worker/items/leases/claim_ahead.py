@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from storage.jobs.work_items import Lease
 
 AHEAD_SHARE = 16
-"""One claim ahead for so many slots. It waits for a sixteenth of a segment's time, in which a claim is made many times;
-where there are fewer slots, the next claim takes milliseconds of the seconds that a segment does."""
+"""One claim ahead for so many slots. It waits for a sixteenth of a segment's time, many times the duration of a claim.
+With fewer slots, the next claim takes milliseconds of the seconds that a segment takes.
+"""
 
 LOOK_AGAIN_S = 0.5
 """Between looks at whether anything shall be claimed at all."""

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _set_up(whisper: Path | None) -> Judges:
-    """Whoever is here to judge, and a word on each who is not."""
+    """The connected judges, and a line on each missing one."""
     recognisers: Recognisers = {}
     try:
         recognisers = worker_recognisers(RecogniserChoice.AUTO, whisper, "cpu", _LANGUAGES, places=1)

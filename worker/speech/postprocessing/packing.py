@@ -115,7 +115,7 @@ class SegmentPacker:
         return None if stored is None else stored[number]
 
     def _settle(self, pack: _Pack, store: StorePack) -> None:
-        """Store a closed pack, once. Whatever happens, no thread waits for it in vain."""
+        """Store a closed pack, once. Whatever happens, every waiting thread gets an answer."""
         stored: Sequence[StoredSpeech] | None = None
         try:
             if len(pack.parts) > 1:

@@ -101,7 +101,7 @@ def with_pauses(pcm: Pcm, sample_rate_hz: int, ends: Sequence[tuple[float, float
 
 
 def _faded(pcm: Pcm, sample_rate_hz: int, *, at_start: bool, at_end: bool = True) -> Pcm:
-    """What was cut in its silence, so that the cut is not heard."""
+    """Cut in silence, so that the cut is inaudible."""
     num_fade = min(round(FADE_S * sample_rate_hz), len(pcm) // 2)
     ramp = np.linspace(0, 1, num_fade, dtype=pcm.dtype)
     faded = pcm.copy()

@@ -46,7 +46,7 @@ _SYLLABIC = re.compile(f"[{SYLLABIC}]")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _MARK = re.compile(r"[^\w\s'’\-\"“”„«»()\[\]]+")
-"""Quotation marks and brackets are not heard, what stands beside them is."""
+"""Quotation marks and brackets are silent; the text beside them is spoken."""
 
 
 _Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from worker.speech.quality.job_norms import JobNorms, MeasuredSegment, job_norms
 from worker.speech.quality.sound.timbre import Timbre, TimbreNorm, timbre_norm
 
 SAMPLE = 64
-"""Results read at a time, drawn anew each time: enough for a median, whatever the length of the job."""
+"""Results read at a time, a new sample each time: enough for a median, whatever the length of the job."""
 
 MAX_AGE_S = 20.0
 

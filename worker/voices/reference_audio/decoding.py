@@ -39,7 +39,7 @@ FULL_SCALE = 0.999
 """What a 16-bit recorder makes of everything above it; lossy codecs overshoot a little."""
 
 MAX_CLIPPED_SHARE = 0.01
-"""Speech that touches the ceiling now and then is below a thousandth; beyond a hundredth it is heard as distortion."""
+"""Speech that touches the ceiling now and then is below a thousandth; beyond a hundredth it is audible distortion."""
 
 MAX_PEAK = 4.0
 """Files of floats can say anything; twelve decibels above full scale is no recording."""

@@ -233,7 +233,7 @@ class DecodeQueue:
         reference = placed.codes.astype(decode.frames.dtype)
         warm, is_new = self._warm.enter(reference)
         if warm is None:
-            # No room to keep its state: this one utterance decodes it anew.
+            # No room to keep its state: this one utterance decodes it again.
             decode.num_dropped = len(reference)
             self._append(decode, reference)
             return

@@ -79,7 +79,7 @@ def measure_sound(speech: Speech, loud_db: float) -> SoundMeasures:
 NO_HOLE_DB = -60.0
 
 _DEEP_DB = -40.0
-"""Against the loud windows: nothing is heard there."""
+"""Against the loud windows: below it, sound is inaudible."""
 _LEAST_WINDOWS = 3
 _EDGE_WINDOWS = 3
 

@@ -39,7 +39,7 @@ class WordErrors:
     lost: int
     added: int
     longest_run: int
-    """Words of the longest stretch of the alignment without a single word that was heard as written."""
+    """Words of the longest stretch of the alignment without a single correct word."""
 
     @property
     def errors(self) -> int:

@@ -15,8 +15,8 @@ _BOX_WASTE = 0.1
 # Weights of 96 outputs that fit into shared memory beside the ring: seven taps of 96 inputs.
 _MOST_RESIDENT_ROWS = 672
 _LEAST_TURNS = 2
-# In a pass each launch of this kernel took 5 microseconds more than in a row of its own (H100, passes of 1 to 32
-# frames). From here on passes win more than that back: a tile of results for each group of each multiprocessor.
+# In a pass each launch of this kernel took 5 microseconds more than in a series of its own launches (H100, passes of 1
+# to 32 frames). From here on passes win more than that back: a tile of results for each group of each multiprocessor.
 _LEAST_FILLED_TILES = GROUPS
 # A program ends after about this long, so that the talker's kernels, which go first, never wait long for a
 # multiprocessor. Rates of one of a Hopper GPU's 132, as these kernels reach them.
