@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 import re
 import subprocess
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,23 +99,54 @@ def log_messages(tree: ast.AST) -> Iterator[str]:
                 """Another node."""
 
 
+def all_comments(path: Path) -> str:
+    """Comments and every docstring, also of private names and of attributes."""
+    source = (ROOT / path).read_text()
+    if path.suffix == ".lua":
+        return "\n".join(line.partition("--")[2] for line in source.splitlines())
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [token.string.lstrip("#") for token in tokens if token.type == tokenize.COMMENT]
+    statements = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr))
+    texts = (node.value for node in statements if isinstance(node, ast.Constant))
+    return "\n\n".join([" ".join(comments), *(text for text in texts if isinstance(text, str))])
+
+
 def sentences_of(text: str) -> list[str]:
     paragraphs = BREAK.split(TABLE.sub("\n", without_code(text)))
     parts = itertools.chain(*(PARAMETER.split(" ".join(each.split())) for each in paragraphs))
     return [each for part in parts for each in END.split(part) if words(each)]
 
 
+def with_banned_words(text: str) -> list[str]:
+    return [each for each in sentences_of(text) for word in BANNED_IN_CODE if re.search(rf"\b{word}\b", each.lower())]
+
+
 def faults_of(text: str) -> list[str]:
-    found = sentences_of(text)
-    long = [each for each in found if len(words(each)) > MOST_WORDS_OF_A_SENTENCE]
-    return long + [each for each in found for word in BANNED_IN_CODE if re.search(rf"\b{word}\b", each.lower())]
+    long = [each for each in sentences_of(text) if len(words(each)) > MOST_WORDS_OF_A_SENTENCE]
+    return long + with_banned_words(text)
+
+
+def written_in(root: str) -> list[Path]:
+    kinds = {".py", ".lua"}
+    return [
+        path
+        for path in files()
+        if path.parts[0] == root and path.suffix in kinds and not str(path).startswith(TO_REWRITE)
+    ]
+
+
+@pytest.mark.parametrize("root", PRODUCT)
+def test_comments_are_plain(root: str) -> None:
+    found = {str(path): faults for path in written_in(root) if (faults := with_banned_words(all_comments(path)))}
+
+    assert found == {}
 
 
 @pytest.mark.parametrize("root", PRODUCT)
 def test_docstrings_and_log_messages_are_short_and_plain(root: str) -> None:
     found: dict[str, list[str]] = {}
-    for path in files():
-        if path.parts[0] == root and path.suffix == ".py" and not str(path).startswith(TO_REWRITE):
+    for path in written_in(root):
+        if path.suffix == ".py":
             tree = ast.parse((ROOT / path).read_text())
             texts = [*public_docstrings(tree), *log_messages(tree)]
             if faults := [fault for text in texts for fault in faults_of(text)]:
