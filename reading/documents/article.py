@@ -19,7 +19,7 @@ from reading.documents.markup import local_name
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
 LEAST_PROSE = 300
-"""Characters; a page with less has no article that could be told from the rest."""
+"""Characters; a page with less has no recognisable article."""
 
 ARTICLE_SHARE = 0.75
 """Of a page's prose: the smallest element that holds so much is the article."""

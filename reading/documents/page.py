@@ -1,4 +1,4 @@
-"""A tree of HTML told in order: what is read aloud, what is skipped, what begins a block."""
+"""A tree of HTML in reading order: what is read aloud, what is skipped, what begins a block."""
 
 from __future__ import annotations
 
