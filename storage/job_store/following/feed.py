@@ -40,7 +40,7 @@ class JobFeed:
 
     @property
     def newest(self) -> LoggedEvent | None:
-        """The last one told in this round."""
+        """The last one delivered in this round."""
         return self._kept[-1] if self._kept else None
 
     def begin(self) -> None:
@@ -66,7 +66,7 @@ class JobFeed:
         self._change()
 
     def reaches_back_to(self, after: str) -> bool:
-        """Whether no event behind `after` that was told in this round is forgotten."""
+        """Whether no event behind `after` that was delivered in this round is forgotten."""
         return order_of(after) >= self._forgotten
 
     def behind(self, after: str) -> list[LoggedEvent]:
