@@ -267,7 +267,7 @@ class EngineInfo:
 
     @property
     def is_strict(self) -> bool:
-        """Whether a request has the same codes in any company."""
+        """Whether a request has equal codes in every batch."""
         return self.reproducibility is EngineReproducibility.STRICT
 
 

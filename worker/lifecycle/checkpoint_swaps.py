@@ -43,7 +43,7 @@ class CheckpointSwaps:
     """`resume` before the engine is started, `arrived` once tickets may come, `look` from then on, `failed` instead if
     there is no engine. Each but `look` once; everything raises `StoreUnavailable`.
 
-    leave: told a checkpoint, has the process leave for it; False if it cannot now. is_at_work: whether anything is
+    leave: given a checkpoint, has the process leave for it; False if it cannot now. is_at_work: whether anything is
     under way here that waits for this model.
     """
 

@@ -115,7 +115,7 @@ class PostProcessor(Protocol):
         ...
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
-        """Store segments of one job as one object, each finished as by `store`; told in their order.
+        """Store segments of one job as one object, each finished as by `store`; returned in their order.
 
         All or none. Raises as `store` does, and what the finishing of any of them raises.
         """

@@ -169,7 +169,7 @@ def _floor_s(expected: _Floats, beyond_s: _Floats) -> float:
 def _least_squares(rows: _Floats, seconds: _Floats) -> _Floats:
     """Coefficients; long texts may err more, so every example weighs by its own length."""
     weighted = rows * _weights(rows)[:, None]
-    # Without this, a mark that stands in every example could not be told from the base.
+    # Without this, a mark in every example could not be separated from the base.
     calm = 1e-4 * np.abs(weighted).max() * np.eye(rows.shape[1])
     target = np.concatenate((seconds * _weights(rows), np.zeros(rows.shape[1])))
     return np.asarray(np.linalg.lstsq(np.concatenate((weighted, calm)), target, rcond=None)[0], np.float64)
