@@ -15,8 +15,7 @@ from worker.speech.quality.calibration.calibration_file import SpeechBounds
 
 AHEAD_S = 1.0
 """The next segment starts so long before the earliest usual end of the current one. A prompt and its first frame take
-less. Frames that are made early play early where frames are late.
-"""
+less. Frames that are made early play early where frames are late."""
 
 _UNKNOWN_SHARE = 0.5
 """Of the length that is expected of any speaker, where nothing is known of this one."""
