@@ -31,8 +31,7 @@ logger = logging.getLogger(__name__)
 
 NO_VOICE_SLOT_S = (0.5, 4.0)
 """When an item returns that found every place taken. A place may be free without a reported end, as in a worker that
-has just started. Spread, so that Redis has peace.
-"""
+has just started. Spread to limit the load on Redis."""
 
 
 def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: WorkerServices) -> Tickets:
