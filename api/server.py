@@ -108,7 +108,7 @@ def _listener(fd: int | None, host: str, port: int) -> socket.socket:
 
 
 def _most_connections(wished: int) -> int:
-    """As many as the system lets this process have: one that it cannot accept would not be told anything."""
+    """As many as the system allows this process: a connection that it cannot accept would get no answer."""
     needed = wished + OTHER_FILES
     allowed = allow_files(needed)
     most = max(1, min(wished, allowed - OTHER_FILES))

@@ -1,7 +1,7 @@
-"""What a stranger meets: minutes of `make demo` and `make test` in a fresh clone, size of the environment, peak memory.
+"""What a new user gets: minutes of `make demo` and `make test` in a fresh clone, size of the environment, peak memory.
 
-Memory is the sum of the proportional set sizes of the command and all its descendants, sampled twice a second;
-processes that leave the process tree (daemons) would be missed, Rhapsode starts none.
+Memory is the sum of the proportional set sizes of the command and all its descendants, sampled twice a second.
+Processes that leave the process tree (daemons) would be missed; Rhapsode starts none.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ PROCESSES = {
     "janitor": "worker.janitor",
     "api": "api.server",
 }
-"""A word of the command line that tells each kind from the others; a Valkey is told by its program."""
+"""A word of the command line that identifies each kind; a Valkey is identified by its program."""
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:

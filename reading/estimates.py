@@ -1,7 +1,7 @@
 """How long a text will sound, and whether it sounds at all. Pure; the API and the workers ask the same functions.
 
-The rates are round figures for narration: about 14 characters a second in scripts that spell sounds, and a
-third of that where one character is a syllable (Chinese, Japanese, Korean).
+The rates are round figures for narration: about 14 characters a second in scripts that spell sounds. Where one
+character is a syllable (Chinese, Japanese, Korean), it is a third of that.
 """
 
 from __future__ import annotations

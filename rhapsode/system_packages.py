@@ -41,8 +41,8 @@ def is_ours(package: str) -> bool:
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What a process in `environ`, and all that it starts, gets besides to find our packages and no others.
 
-    Without PYTHONSAFEPATH Python would look first in the folder where it was started, which may hold a `storage` or a
-    `worker` of its own.
+    Without PYTHONSAFEPATH Python would look first in the folder where it was started, which may contain another
+    `storage` or `worker`.
     """
     alone = {"PYTHONSAFEPATH": "1"}
     if PRIVATE.is_dir():

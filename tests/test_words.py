@@ -1,12 +1,19 @@
-"""One word for one thing: what the glossary says not to use is not used."""
+"""The glossary's replaced words stay away, and public docstrings and log messages are short and plain."""
 
 from __future__ import annotations
 
+import ast
+import io
 import itertools
 import re
 import subprocess
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from tests.test_pages import BANNED, BREAK, END, MOST_WORDS_OF_A_SENTENCE, without_code, words
 
 ROOT = Path(__file__).resolve().parent.parent
 GLOSSARY = Path("docs/architecture.md")
@@ -15,6 +22,16 @@ SUFFIXES = {".py", ".lua", ".js", ".md", ".yaml", ".toml"}
 ABOUT_OLD_NAMES = {GLOSSARY, Path("docker/UPGRADING.md")}
 SPOKEN = ("training/corpus/sentences.py", "benchmarks/speech/", "tests/listening/")
 """Texts that are spoken and read have the words of their authors."""
+
+ROOMS = ("api", "benchmarks", "reading", "rhapsode", "storage", "worker")
+BANNED_IN_CODE = (*BANNED, "begins behind", "company", "goes on from", "had in", "spoken for", "told")
+TO_REWRITE = ("worker/engine/native.py", "worker/engine/serving/", "worker/engine/settings.py")
+"""Their docstrings are older than the rules. No other file may join them."""
+
+LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
+TABLE = re.compile(r"^(?: {4}|[├└│]|[-*] |.*\S {2,}\S).*$", re.MULTILINE)
+PARAMETER = re.compile(r"(?:^|(?<=[.;]) )(?:\w+, )*\w+: ")
+"""`name: text` of a docstring; each is a sentence, and its name is no word of it."""
 
 
 def forbidden_words() -> list[str]:
@@ -62,6 +79,99 @@ def test_a_word_that_was_replaced_does_not_come_back() -> None:
     ]
 
     assert not found, f"the glossary of {GLOSSARY} has other words"
+
+
+def public_docstrings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            is_public = isinstance(node, ast.Module) or not node.name.startswith("_")
+            if is_public and (text := ast.get_docstring(node)):
+                yield text
+
+
+def log_messages(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=str(text)), *_]):
+                if name in LOG_METHODS:
+                    yield text
+            case _:
+                """Another node."""
+
+
+def all_comments(path: Path) -> str:
+    """Comments and every docstring, also of private names and of attributes."""
+    source = (ROOT / path).read_text()
+    if path.suffix == ".lua":
+        return "\n".join(line.partition("--")[2] for line in source.splitlines())
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [token.string.lstrip("#") for token in tokens if token.type == tokenize.COMMENT]
+    statements = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr))
+    texts = (node.value for node in statements if isinstance(node, ast.Constant))
+    return "\n\n".join([" ".join(comments), *(text for text in texts if isinstance(text, str))])
+
+
+def sentences_of(text: str) -> list[str]:
+    paragraphs = BREAK.split(TABLE.sub("\n", without_code(text)))
+    parts = itertools.chain(*(PARAMETER.split(" ".join(each.split())) for each in paragraphs))
+    return [each for part in parts for each in END.split(part) if words(each)]
+
+
+def with_banned_words(text: str) -> list[str]:
+    banned = re.compile(rf"\b({'|'.join(BANNED_IN_CODE)})\b")
+    return [each for each in sentences_of(text) if banned.search(each.lower())]
+
+
+def faults_of(text: str) -> list[str]:
+    long = [each for each in sentences_of(text) if len(words(each)) > MOST_WORDS_OF_A_SENTENCE]
+    return long + with_banned_words(text)
+
+
+def written_in(root: str) -> list[Path]:
+    kinds = {".py", ".lua"}
+    return [
+        path
+        for path in files()
+        if path.parts[0] == root and path.suffix in kinds and not str(path).startswith(TO_REWRITE)
+    ]
+
+
+@pytest.mark.parametrize("root", ROOMS)
+def test_comments_are_plain(root: str) -> None:
+    found = {str(path): faults for path in written_in(root) if (faults := with_banned_words(all_comments(path)))}
+
+    assert found == {}
+
+
+@pytest.mark.parametrize("root", ROOMS)
+def test_docstrings_and_log_messages_are_short_and_plain(root: str) -> None:
+    found: dict[str, list[str]] = {}
+    for path in written_in(root):
+        if path.suffix == ".py":
+            tree = ast.parse((ROOT / path).read_text())
+            texts = [*public_docstrings(tree), *log_messages(tree)]
+            if faults := [fault for text in texts for fault in faults_of(text)]:
+                found[str(path)] = faults
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("Do this.\n\npath: a file (`a b`). size, rate: in Hz; heard: what was read.", [2, 3, 2, 3]),
+        ("Codes:\n\nname   a row of a table\n    an indented block\n- an item\n\nAnd this.", [1, 2]),
+    ],
+)
+def test_parameters_are_sentences_and_tables_are_none(text: str, lengths: list[int]) -> None:
+    assert [len(words(each)) for each in sentences_of(text)] == lengths
+
+
+@pytest.mark.parametrize("text", ["word " * 31, "It is told twice.", "Each has a thread of its own."])
+def test_a_long_sentence_and_a_banned_word_are_found(text: str) -> None:
+    tree = ast.parse(f'def f():\n    """{text}"""\n    log.info("{text}")')
+
+    assert [faults_of(each) for each in (*public_docstrings(tree), *log_messages(tree))] == [[text.strip()]] * 2
 
 
 def _camel(word: str) -> str:

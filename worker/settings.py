@@ -61,7 +61,7 @@ class WorkerSettings(ItemSettings):
         enough for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
-    engine_reproducibility: `strict` gives a request the same codes in any company on a GPU, at the cost of speed.
+    engine_reproducibility: `strict` gives a request equal codes in every batch on a GPU, at the cost of speed.
     engine_kv_precision, engine_mlp_precision: `float8` halves the memory of what a GPU keeps of a segment while it is
         spoken, and the time of the talker's largest products, for rounding of some per cent.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.

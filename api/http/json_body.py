@@ -94,9 +94,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-# How much structure a JSON text may have, counted in one pass before it is built.
-# A byte of `[` or `,` becomes fifty bytes of Python, and an unknown key a line of a refusal; the limit of a
-# body's bytes alone does not bound either.
+# How much structure a JSON text may have, counted in one pass before it is built. A byte of `[` or `,` becomes fifty
+# bytes of Python, and an unknown key a line of an error. The limit of a body's bytes bounds neither.
 class OutOfBounds(ValueError):
     """`str` names the bound and the place."""
 

@@ -10,7 +10,7 @@ from starlette.datastructures import URL
 from starlette.requests import HTTPConnection
 
 LONGEST_KEPT = 255
-"""Of a Host header, as DNS has it. Clients write what they like: longer ones are read anew each time."""
+"""Of a Host header, as DNS has it. Clients choose them, so longer ones are parsed at every request."""
 
 HIGHEST_PORT = 65_535
 

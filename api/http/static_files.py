@@ -1,7 +1,7 @@
 """Files that the API itself serves to browsers, read once in a process and the same for everybody.
 
-Every file but the documents lies under a name that holds the digest of all of them, so browsers cache it without limit
-and never mix two versions; only the small documents are asked for again.
+The names of all files except the documents contain a digest of all files. So browsers cache them without limit and
+never mix two versions. They revalidate only the small documents.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def answer_file(file: StaticFile, headers: dict[str, str], accept_encoding: str,
 
 
 def _strong(tag: str) -> str:
-    """A proxy that compresses anew weakens the tag; it still names these bytes."""
+    """A proxy that compresses again weakens the tag; it still names these bytes."""
     return tag.strip().removeprefix("W/")
 
 

@@ -1,6 +1,6 @@
 """Usage of streams, reported to Redis every few seconds and at their ends.
 
-While Redis is away it is kept and told when it is back: a report has a number, and one that was heard without an answer
+While Redis is unreachable, reports are kept, and sent later. Each has a number, so a report whose answer was lost
 counts once.
 """
 

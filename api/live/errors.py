@@ -14,8 +14,9 @@ _STATUSES = {code.code: code.statuses for code in CODES}
 
 
 class LiveBroken(HttpProblem):
-    """A stream that was open ended before its text did. What came of it is as it should be; the status is for a caller
-    who was told nothing yet."""
+    """A stream that was open ended before its text did. Its result is correct; the status is for a caller without an
+    answer so far.
+    """
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(_status_of(code, 500), code, _TITLE, detail, retryable=code == WORKER_LOST)

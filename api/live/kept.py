@@ -55,8 +55,8 @@ class KeptStream:
     def resume(self) -> tuple[Resume | None, bytes]:
         """Where the next worker goes on, and the codes for that; None at the beginning.
 
-        A segment of which only silence came, that was left out, is begun anew: how much of it belongs to speech is not
-        known yet.
+        A segment whose audio so far was only silence, which was trimmed, starts from its beginning: the part that
+        belongs to speech is unknown.
         """
         if self._has_pause:
             return Resume(segment=self._segment + 1), b""

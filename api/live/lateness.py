@@ -1,7 +1,7 @@
 """How late the event loop is with what is due, for its own work: what admission goes by, as listeners hear gaps then.
 
-A loop that is full comes round to each connection once in a turn, and its turns grow with what is asked of it: without
-an end to that, thousands who say something each keep everybody waiting, themselves too.
+A full loop serves each connection once in a turn, and more requests make longer turns. Without a limit, thousands of
+clients would delay each other.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import math
 SMOOTHING_S = 2.0
 
 MOST_WEIGHED_S = 0.25
-"""A late turn counts for no longer: one pause of a second or two, as when modules are first loaded, turns no caller
-away; one of many seconds does, and turn after turn that is late.
+"""A late turn counts for no longer. One pause of a second or two, as when modules are first loaded, rejects no caller.
+A pause of many seconds does, and so do successive late turns.
 """
 
 CALM_AGAIN = 0.5

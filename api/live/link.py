@@ -1,8 +1,7 @@
 """One WebSocket to one worker, which carries all streams that this process has there.
 
-A link is kept open as long as its worker is known. It asks for a pong several times a second: a worker that neither
-answers nor says anything else is suspect long before its connection breaks, and the streams whose listeners would run
-dry are moved.
+A link is kept open as long as its worker is known. It sends a ping several times a second. A worker that sends nothing
+is suspect long before its connection breaks. Streams whose buffers would run empty move to another worker.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class LiveWorkers:
 
     async def known(self, model: str) -> None:
         """Returns when a worker speaks this model, or when all that a look finds which begins now have said what they
-        speak or had time to. `/readyz` may have told of one before this process has looked again.
+        speak or had time to. `/readyz` may have announced one before this process has looked again.
         """
         if self._is_spoken(model):
             return

@@ -1,5 +1,6 @@
-"""The answer to a text without a letter or digit, such as `...` or an emoji: programs send an answer of a chat in
-pieces, and one of them must not stop the others."""
+"""The answer to a text without a letter or digit, such as `...` or an emoji. Programs send a chat answer in pieces, and
+one piece must not stop the others.
+"""
 
 from __future__ import annotations
 

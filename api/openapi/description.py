@@ -54,7 +54,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/openapi.json")
 def get_description(request: Request, services: Services) -> Response:
-    """In a thread of its own: the first time takes a second, in which others are to be answered."""
+    """In a separate thread: the first time takes a second, and other requests must not wait."""
     public = services.settings.public_url
     return JSONResponse(request.app.openapi() | ({"servers": [{"url": public}]} if public else {}))
 

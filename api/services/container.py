@@ -65,8 +65,9 @@ MAX_ENCODERS = 2
 
 
 MAX_LIVE_ENCODERS = 4
-"""Chunks being encoded at the same time for those who hear speech while it is made: each takes a core for some
-milliseconds, and does not wait for the segments of `MAX_ENCODERS`."""
+"""Chunks being encoded at the same time for live listeners. Each takes a core for some milliseconds, and does not wait
+for the segments of `MAX_ENCODERS`.
+"""
 
 
 MAX_PROBES = 2

@@ -25,8 +25,9 @@ SPOOL_BYTES = 1024 * 1024
 """An upload that is longer waits on disk until it is whole."""
 
 WHOLE_BYTES = 1024 * 1024
-"""An object that is no longer is read at once by the thread that finds it, and sent in one piece: a change of thread
-costs more than reading a hundred kilobytes."""
+"""The thread that finds a shorter object reads it at once and sends it in one piece. A change of thread costs more than
+reading a hundred kilobytes.
+"""
 
 MOST_WHOLE_BYTES = 64 * 1024 * 1024
 """Of whole objects that are on their way at the same time: a client that reads nothing holds what is sent to it."""

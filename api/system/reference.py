@@ -63,7 +63,7 @@ def get_asset(
     accept_encoding: Annotated[str, Header()] = "",
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """A file of the two, in a thread of its own: it may be the first of a process to read them."""
+    """A file of the two, read in a separate thread: it may be the process's first read."""
     return answer_asset(reference(), version, name, accept_encoding, if_none_match)
 
 

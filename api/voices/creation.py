@@ -1,4 +1,4 @@
-"""The story of a new voice: its name is free, somebody consented, its recording is stored, the voice is made.
+"""The steps of creating a voice: check its name and the consent, store its recording, create the voice.
 
 A refusal at any step leaves nothing behind, in Redis or in the store.
 """

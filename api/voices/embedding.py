@@ -79,7 +79,7 @@ def _read(
     try:
         artifact = decode_artifact(services.artifacts.get(stored.key), stored.sha256)
     except (ArtifactMissing, ArtifactFormatError) as error:
-        # It was replaced a moment ago, or is damaged; a worker that meets a damaged one builds it anew.
+        # It was replaced a moment ago, or is damaged; a worker that finds a damaged one builds it again.
         raise not_ready(f"the cache of {record.name} cannot be read now: {error}", 5.0) from error
     return SpeakerEmbedding(cache.target.model, cache.model_revision, tensor_values(artifact.x_vector))
 

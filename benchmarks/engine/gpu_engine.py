@@ -227,7 +227,7 @@ def pass_ms(passes: CapturedPasses, shape: PassShape) -> float:
 
 
 def measure_reference(checkpoint: Path, given: argparse.Namespace) -> list[Row]:
-    """The package's own static batches, in a process of its own: it wants another transformers than ours may have."""
+    """The package's own static batches, in a separate process: it needs another version of transformers."""
     script = Path(__file__).with_name("reference_package.py")
     command = [sys.executable, str(script), str(checkpoint), "--device", given.device, "--batches", "1,128"]
     environment = os.environ | {"PYTHONPATH": given.reference_path}

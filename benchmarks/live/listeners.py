@@ -3,11 +3,11 @@
     python -m benchmarks.live.listeners [--listeners 64] [--minutes 3] [--kill-every 30]
     python -m benchmarks.live.listeners --listeners 8 --crowd 10000 [--every 10]
 
-An API and GPU workers are processes of their own, on the engine without a model unless a checkpoint is given. Each
-listener asks for one text after the other with the same seed, and reads no faster than it plays, with half a second of
-buffer. `--kill-every`: one of two workers gets kill -9 in turn and starts again; a stream counts as wrong where its
-bytes are not those that the text had before. `--crowd`: so many WebSockets, each with a request under way that sends a
-piece of text every so many seconds, which takes no place at an engine. Prints a line of JSON for each part.
+An API and GPU workers are separate processes, on the engine without a model unless a checkpoint is given. Each listener
+asks for one text after the other with the same seed, and reads no faster than it plays, with half a second of buffer.
+`--kill-every`: one of two workers gets kill -9 in turn and starts again; a stream counts as wrong where its bytes are
+not those that the text had before. `--crowd`: so many WebSockets, each with a request under way that sends a piece of
+text every so many seconds, which takes no place at an engine. Prints a line of JSON for each part.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Heard:
 
 @dataclass
 class Crowd:
-    """refused: by a status, or told to come later (1013). lost: connections that ended otherwise."""
+    """refused: by a status, or asked to retry later (1013). lost: connections that ended otherwise."""
 
     open: int = 0
     acknowledged: int = 0

@@ -2,9 +2,9 @@
 
     python benchmarks/live/steps.py [--requests 50] [--step-ms 10]
 
-API and worker (the engine without a model) are processes of their own and note in a file which step they pass when.
-Requests come one after the other. Told as medians: when each step is passed, then HTTP's first sample, the engine's,
-and the difference. `python -m benchmarks.live.steps --note FILE MODULE ARGUMENTS...` runs a module that notes.
+API and worker (the engine without a model) are separate processes. They write the time of each step to a file. Requests
+come one after the other. Reported as medians: when each step is passed, then HTTP's first sample, the engine's, and the
+difference. `python -m benchmarks.live.steps --note FILE MODULE ARGUMENTS...` runs a module that notes.
 """
 
 from __future__ import annotations

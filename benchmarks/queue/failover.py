@@ -4,11 +4,11 @@
 
 Primary, replica and Sentinel (`down-after-milliseconds 1000`) on this machine. So many jobs are accepted before the
 first failover, of which a segment of each is never spoken: all of them are under way at every one. Clients submit all
-the time, and do not wait for the replica; a worker of its own process takes tickets, claims, works for a while and
-commits, as ours do. The primary is killed (kill -9) and frozen (SIGSTOP, as a host that stands still: nothing answers
-and nothing is closed, and it comes back when all is over) in turns. Told for each: seconds until Sentinel has chosen,
-until a job is accepted, and until an item is committed that was claimed afterwards; then the median and the longest,
-and how many accepted jobs Redis does not know any more: those that the journal would have to bring back.
+the time, and do not wait for the replica. A worker in a separate process takes tickets, claims, works for a while and
+commits, as ours do. The primary is killed (kill -9) and frozen (SIGSTOP) in turns. A frozen one is like a suspended
+host: it answers nothing and closes nothing, and it returns at the end. The report has for each: seconds until Sentinel
+has chosen, until a job is accepted, and until a later claim is committed. Then the median and the longest, and how many
+accepted jobs Redis has lost. The journal would have to restore those.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python benchmarks/queue/short_jobs.py [--jobs 200] [--rounds 4] [--clients 8]
 
-A stack (the engine without a model, one API, one CPU worker, a folder store) speaks jobs of one segment over HTTP
-(`Prefer: wait`, then the WAV by the link of the answer; with `--by-name` by its name, which is one request more). A
-whole job is one item; the same with `timestamps` is planned, spoken and assembled by three, and has one file more. Both
-kinds take turns in one run, so that what else the machine does meets both: shares can be believed where milliseconds
-cannot. Commands are Valkey's own count, those of idle processes among them. Prints one JSON object.
+A stack (the engine without a model, one API, one CPU worker, a folder store) speaks jobs of one segment over HTTP with
+`Prefer: wait`. Then it fetches the WAV by the link of the answer, or with `--by-name` by its name, which is one request
+more. A whole job is one item; the same with `timestamps` is planned, spoken and assembled by three, and has one file
+more. Both kinds take turns in one run, so that what else the machine does meets both: shares can be believed where
+milliseconds cannot. Commands are Valkey's own count, those of idle processes among them. Prints one JSON object.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/queue/system.py [--checkpoint DIR] [--device cuda:0] [--slots 256] [--jobs 4] [--segments 3000]
 
-First a stack, as `rhapsode up` starts it, gets the text as bulk jobs over HTTP. Then the engine in a process of its own
+First a stack, as `rhapsode up` starts it, gets the text as bulk jobs over HTTP. Then the engine in a separate process
 gets the same segments at once, with the same seeds; `--no-alone` leaves that out. The middle is from a tenth to nine
 tenths of the segments, without start-up, filling and the last stragglers. Shares are of segments a second: they are the
 same on both sides, while the system's audio lacks silent edges. It prints the CPU of each kind of process for a segment
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def long_text(num_segments: int) -> str:
-    """Fables told over and over until they have about that many segments."""
+    """Fables, repeated until they have about that many segments."""
     paragraphs = [paragraph for paragraph in FABLES.read_text(encoding="utf-8").split("\n\n") if len(paragraph) > 100]
     told: list[str] = []
     count = 0

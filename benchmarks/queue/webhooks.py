@@ -2,8 +2,8 @@
 
     python benchmarks/queue/webhooks.py [--deliveries 3000]
 
-A real Valkey and the real process that delivers; jobs are cancelled instead of spoken. The receiver is a process of its
-own that answers 204 at once, by plain http on this machine: TLS and a distant network come on top. Prints:
+A real Valkey and the real process that delivers; jobs are cancelled instead of spoken. The receiver is a separate
+process that answers 204 at once, by plain http on this machine: TLS and a distant network come on top. Prints:
 
     told of       endpoints that want the event, and what the end of a job (one function) takes with so many
     receivers     deliveries a second from the first to the last arrival, everything being due at the beginning; CPU of

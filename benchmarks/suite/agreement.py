@@ -2,9 +2,9 @@
 
     python benchmarks/suite/agreement.py RESULT_DIR...
 
-A result of that suite has every piece of every answer with its time. The pieces are heard here again, by the ear of
-`rhapsode bench` and at those times, so that both judge the same requests and nothing differs but the definitions: for
-each figure the medians and 95th percentiles of both, and how far one request differs at most.
+A result of that suite has every piece of every answer with its time. The pieces are evaluated here again, by the audio
+analysis of `rhapsode bench` and at those times. So both judge the same requests, and only the definitions differ. For
+each figure: the medians and 95th percentiles of both, and the largest difference of one request.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Clock:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One request as both heard it. None: not told."""
+    """One request as both measured it. None: not reported."""
 
     request: _Request
     ear: Ear

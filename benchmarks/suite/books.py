@@ -2,10 +2,10 @@
 
     python benchmarks/suite/books.py [--hours 1 10] [--url URL]
 
-Without `--url` a stack of its own, with the engine without a model. A book is paragraphs of the texts of
-`rhapsode bench`, estimated to last so many hours; what was spoken is told beside it. The edit is of the segment in the
-middle, until the new file can be fetched. The kill (-9) is of the GPU worker, when half of a second book as long as the
-first is spoken: how many seconds more that one takes. Each is one job alone on the stack.
+Without `--url` a separate stack, with the engine without a model. A book is paragraphs of the texts of `rhapsode
+bench`, estimated to last so many hours; the report has the actual length too. The edit is of the segment in the middle,
+until the new file can be fetched. The kill (-9) is of the GPU worker, when half of a second book as long as the first
+is spoken: how many seconds more that one takes. Each is one job alone on the stack.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/suite/regression.py [--baseline COMMIT] [--worse-than 1.5]
 
-Both are wheels in environments of their own over the packages of this one, with the engine without a model: what
-differs is ours. Nothing is told but ratios of one run (`rhapsode bench --quick --baseline`); it ends with 1 where a
-figure is surely worse, and with 0 and a word where the earlier commit is not in this checkout.
+Both are wheels in separate environments over the packages of this one, with the engine without a model. So every
+difference comes from our code. It reports only ratios of one run (`rhapsode bench --quick --baseline`). It exits with 1
+if a figure is surely worse. It exits with 0 and a message if the earlier commit is not in this checkout.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python benchmarks/voices/voice_bulk.py [--voices 10000] [--slots 16] [--seconds 0] [--checkpoint DIR]
 
 A real stack (Valkey, API, workers, janitor, a folder store), with the engine without a model unless a checkpoint is
-given. The voices are embeddings, written straight into the stores; with `--seconds`, recordings of that length, each of
-a content of its own, which the workers decode. Prints one JSON object:
+given. The voices are embeddings, written straight into the stores; with `--seconds`, recordings of that length, each
+with different content, which the workers decode. Prints one JSON object:
 
     order_s            from the order over HTTP to its answer
     planned_s          until every cache is pending and the first items may be claimed

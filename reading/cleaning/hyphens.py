@@ -1,7 +1,7 @@
 """Words that were divided at a line's end, made whole: "won-" and "der".
 
-A word of the same text says whether the hyphen is its own ("well-known"); where none does, the parts must not be
-words of the commonest, so that a dash stays what it is.
+A word of the same text shows whether the hyphen belongs to it ("well-known"). Without such a word, the parts must not
+be among the commonest words. So a dash stays a dash.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Headings without a text of their own: a title page is no chapter, and a part begins with its first."""
+"""Headings without text: a title page is no chapter, and a part starts with its first chapter."""
 
 from __future__ import annotations
 

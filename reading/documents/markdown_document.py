@@ -22,7 +22,7 @@ MAX_NESTING = 100
 
 MAX_BRACKETS = 1_000
 MAX_STARS = 10_000
-"""Of one paragraph, heading or cell. The parser looks for the end of each anew, so the time grows with their square."""
+"""Of one paragraph, heading or cell. The parser searches for the end of each, so the time grows with their square."""
 
 _FIELDS = ("title", "author", "lang", "language")
 _BRACKET = re.compile(r"[\[`<]")

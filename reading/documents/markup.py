@@ -56,7 +56,7 @@ def parse_xml(text: str, name: str, repairs: LeftOutList | None = None) -> etree
 def parse_xhtml(text: str, name: str) -> etree._Element:  # pyright: ignore[reportPrivateUsage]
     """A page of a book. Those that are not well-formed are read as HTML, as reading systems do.
 
-    Raises `DocumentError` for what declares entities of its own that are long, or made of others, or holds no markup.
+    Raises `DocumentError` for a document that declares long or nested entities, or holds no markup.
     """
     text = _without_entities(text, name)
     try:

@@ -1,4 +1,4 @@
-"""A tree of HTML told in order: what is read aloud, what is skipped, what begins a block."""
+"""A tree of HTML in reading order: what is read aloud, what is skipped, what begins a block."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SKIPPED = frozenset(
         *("object", "embed", "select", "textarea", "button", "input", "form", "nav", "rt", "rp", "del", "s", "strike"),
     }
 )
-"""Not heard when somebody reads the page to somebody. Ruby glosses would say a word twice."""
+"""Not spoken when the page is read aloud. Ruby glosses would say a word twice."""
 
 _BLOCKS = frozenset(
     {

@@ -91,7 +91,7 @@ def _plan(script: Script, segmented: SegmentedScript) -> Plan:
 
 
 def _with_unheard_marks(script: Script, spec: ReadingSpec) -> Script:
-    """Marks are left out where no file is to say when they are heard."""
+    """Marks are left out if no output file has their times."""
     if not script.marks or spec.request.output.timestamps is not Timestamps.OFF:
         return script
     unheard = LeftOutText("mark, as output.timestamps is off", len(script.marks), quoted(script.marks[0].name))

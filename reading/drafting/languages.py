@@ -1,5 +1,6 @@
-"""What a plan's text and the languages of its model say of each other: refused where it could only become noise, told
-where it will sound wrong."""
+"""Compares a plan's text with its model's languages. It rejects text that could only become noise, and warns of text
+that will sound wrong.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class _Passage:
 
 
 def _mismatches(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[TextWarning]:
-    """One at most, of the first passage: a book in the wrong language need not be told of page by page."""
+    """At most one, of the first passage: a book in the wrong language needs no warning for every page."""
     for passage in _passages(segments, spec):
         if found := wrong_language(passage.text, passage.expected):
             detail = (

@@ -1,7 +1,7 @@
 """Words that are written with a full stop, by what comes behind them, in the languages of the model family. Data.
 
-The lists are for narration, not for parsing, and one list serves all languages: which one a text is in is not always
-known, and two of them may stand in one paragraph. A word that a sentence may well end with is in none of them.
+The lists are for narration, not for parsing. One list serves all languages, because the language of a text may be
+unknown or change within a paragraph. A word that a sentence may well end with is in none of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Full stops that end no sentence. Pure.
 
-Where it is open whether a sentence ends, it goes on: a pause inside a sentence is heard, and a missing one is not.
+In doubt, a sentence continues: a pause inside a sentence is more noticeable than a missing one.
 """
 
 from __future__ import annotations

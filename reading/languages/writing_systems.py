@@ -48,8 +48,9 @@ _OF_ALL_SCRIPTS = (
 _SENTENCE = re.compile(r"[^.!?…。！？｡\n\u2029]+")
 
 LEAST_UNITS = 12
-"""Speech units (`reading.estimates`) of a sentence that is refused for its letters alone. What is shorter is
-a word of somebody else's, and is spoken with its neighbours."""
+"""Speech units (`reading.estimates`) of a sentence that is refused for its letters alone. A shorter stretch is a
+foreign word, and is spoken with its neighbours.
+"""
 
 _SCRIPTS = {
     "CJK": "Chinese characters",

@@ -1,5 +1,5 @@
-"""Numbers, money and units as words in Chinese, Japanese and Korean. What none of the rules knows stays as it is
-written: a counter of Korea's own numbers that is not in the table, a date in figures, a version, a code.
+"""Numbers, money and units as words in Chinese, Japanese and Korean. Other forms stay unchanged: unlisted counters of
+Korean numbers, dates in figures, versions, codes.
 """
 
 from __future__ import annotations

@@ -28,15 +28,15 @@ _SYLLABIC_END = re.compile(f"[{SYLLABIC}]$")
 
 @dataclass(frozen=True, slots=True)
 class PlanSegment:
-    """`text` is what is spoken for the stretch [start, end): dictionaries applied, outer whitespace removed.
+    """`text` is the spoken form of the stretch [start, end): dictionaries applied, outer whitespace removed.
 
     written_otherwise: what people are shown of it; None is `text` itself. breaks: where its sentences begin behind the
-    first; read them as `sentences`. goes_on: its last sentence does, in the next segment. speed, gain_db: how much
-    faster and louder it is heard than it is spoken, beside what holds for the whole.
-    speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
-    job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
-    the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice.
-    is_last: nothing is spoken after it. Both are found when the plan is read, not stored.
+    first; read them as `sentences`. goes_on: its last sentence does, in the next segment. speed, gain_db: factor and
+    gain applied after synthesis, in addition to those of the whole. speaker: a name of the job's cast; "" is the job's
+    own voice. language: "" is the job's. instructions: None are the job's. seed: None follows from the job's. chapter:
+    index into the plan's chapters. source_id: what the caller calls the entry it was made from; "" if nothing.
+    occurrence: how many segments before it say the same in the same voice. is_last: nothing is spoken after it. Both
+    are found when the plan is read, not stored.
     """
 
     index: int
@@ -60,7 +60,7 @@ class PlanSegment:
 
     @property
     def spoken_text(self) -> str:
-        """As it is spoken: any run of whitespace is one space, so that the line width of the input is not heard.
+        """The spoken form: any run of whitespace is one space, so that the input's line width changes nothing.
 
         What ends here without a mark, such as a heading, gets one; a long sentence that was cut goes on.
         """

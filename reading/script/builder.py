@@ -98,7 +98,7 @@ class ScriptBuilder:
         self._kind = kind
 
     def end_paragraph(self) -> None:
-        """As `end_block`; if its sentences or lines were blocks of their own, the last of them ends the paragraph."""
+        """As `end_block`; if its sentences or lines were separate blocks, the last of them ends the paragraph."""
         self.end_block()
         if self._blocks and self._blocks[-1].kind in (BlockKind.SENTENCE, BlockKind.LINE):
             self._blocks[-1] = Block(BlockKind.PARAGRAPH, self._blocks[-1].spans)

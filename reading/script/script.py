@@ -1,7 +1,7 @@
 """The script of a narration: any kind of input as one text and what is to be done with its stretches. Pure.
 
-Offsets are code points into `text`. Blocks cover the text, spans cover their block, both in order and without gaps;
-what is not said (a blank line between blocks, a speaker's label) belongs to a span or is replaced by nothing.
+Offsets are code points into `text`. Blocks cover the text, and spans cover their block, both in order and without gaps.
+Unspoken text (a blank line between blocks, a speaker's label) belongs to a span or has an empty replacement.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class BlockKind(enum.Enum):
 class Voicing:
     """What a stretch is spoken with; the defaults are the job's own.
 
-    speaker: a name of the cast. language: a language of the model. source_id: what the caller calls the entry.
-    speed, gain_db: how much faster and louder it is heard than it was spoken, beside what holds for the whole.
+    speaker: a name of the cast. language: a language of the model. source_id: what the caller calls the entry. speed,
+    gain_db: factor and gain applied after synthesis, in addition to those of the whole.
     """
 
     speaker: str = ""

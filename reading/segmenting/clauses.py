@@ -1,6 +1,6 @@
 """Where a sentence that is too long is best cut, by what a reader would do. Pure.
 
-A cut at a semicolon is hardly heard, one between two words is. What stands in quotation marks stays together while
+A cut at a semicolon is hardly noticeable; one between two words is. What stands in quotation marks stays together while
 there is another place; a number in groups and an abbreviation do so while there is any other.
 """
 

@@ -1,9 +1,9 @@
 """Stretches that fit: sentences above a cap are cut, short ones are joined. Pure.
 
-A sentence above the cap is cut at a clause mark, else at whitespace (`clauses` says which is best), else between
-two characters. All lengths are in speech units (`reading.estimates`): a Chinese, Japanese or Korean character
-counts three, so that the same numbers mean about the same seconds in every script, and no stretch has more code points
-than the cap. A stretch that is within the cap but has too many bytes for the model is cut once more, by bytes.
+A sentence above the cap is cut at a clause mark, else at whitespace (`clauses` says which is best), else between two
+characters. All lengths are in speech units (`reading.estimates`): a Chinese, Japanese or Korean character counts three.
+So equal numbers mean about equal seconds in every script, and no stretch has more code points than the cap. A stretch
+that is within the cap but has too many bytes for the model is cut once more, by bytes.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def packed(text: str, pieces: Iterator[Piece], segmentation: LengthRules) -> Ite
 
 
 def _joined(text: str, current: Piece, piece: Piece) -> Piece:
-    """A row of dots is no sentence of its own, nor is the rest of one that was cut."""
+    """A row of dots is no separate sentence, nor is the rest of one that was cut."""
     begins = current.ending is not StretchEnd.CUT and is_speakable(current.spoken) and is_speakable(piece.spoken)
     breaks = (*current.breaks, *((piece.start,) if begins else ()), *piece.breaks)
     return replace(stripped_piece(text, current.start, piece.end, piece.ending), breaks=breaks)

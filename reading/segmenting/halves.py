@@ -16,8 +16,8 @@ _LEAST_SHARE = 0.25
 
 
 def halves(text: str) -> tuple[str, str] | None:
-    """Both as they are spoken, cut where it is heard least, then as near the middle as may be; None for what is too
-    short, or has no place but inside a number or behind an abbreviation.
+    """Both halves as spoken. The cut is where it is least audible, then as near the middle as possible. None if the
+    text is too short, or has no place outside numbers and abbreviations.
     """
     least = max(LEAST_UNITS, _LEAST_SHARE * speech_units(text))
     for positions in _positions(text):

@@ -1,7 +1,7 @@
 """The first segment of a narration is short, so that listening begins at once. Pure.
 
-It ends with a sentence if one ends soon, else with a clause; a first sentence without either is left whole, because a
-breath in the wrong place is worse than a second of waiting.
+It ends with a sentence if one ends soon, else with a clause. A first sentence without either stays whole: a breath in
+the wrong place is worse than a second of waiting.
 """
 
 from __future__ import annotations

@@ -244,14 +244,14 @@ def _joined(last: Stretch, silent: Stretch) -> Stretch:
     explicit_s = last.explicit_s
     if silent.explicit_s is not None:
         explicit_s = silent.explicit_s + (last.explicit_s or 0.0)
-    # A full stop of its own, behind a word that another voice said, ends the sentence of that word.
+    # A separate full stop after a word in another voice ends the sentence of that word.
     ending = silent.ending if last.ending is StretchEnd.CUT else last.ending
     pause_s = max(last.pause_s, silent.pause_s)
     return replace(last, end=silent.end, ending=ending, pause_s=pause_s, explicit_s=explicit_s)
 
 
 def _chapters(script: Script, firsts: Sequence[int]) -> tuple[Chapter, ...]:
-    """Chapters in which something is spoken. What comes before the first one is a part without a name of its own."""
+    """Chapters in which something is spoken. The text before the first one is a part without a name."""
     found: dict[int, Chapter] = {}
     for number, chapter in enumerate(script.chapters):
         first = bisect_left(firsts, chapter.start)

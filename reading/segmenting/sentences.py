@@ -1,9 +1,9 @@
 """Where sentences end. Pure.
 
-In scripts that put spaces between words nupunkt finds the ends, and a few rules of our own those that it misses; a rule
-of our own finds all of them in Chinese and Japanese. An end is taken back where the sentence goes on: before a small
-letter, after an abbreviation, where a quotation is followed by who said it. A pause inside a sentence is heard, and a
-missing one is not.
+In scripts with spaces between words, nupunkt finds most ends, and a few rules find those that it misses. In Chinese and
+Japanese, one rule finds all ends. An end is taken back where the sentence goes on: before a small letter, after an
+abbreviation, where a quotation is followed by who said it. A pause inside a sentence is more noticeable than a missing
+one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Stretches of a script on their way to segments, and which of them are too short to be spoken alone. Pure.
 
-Nothing is, unless a job names a least length: then a stretch below it is spoken with a neighbour, also over the end of
-a paragraph, for a model that makes noise of a word alone. Between them the model pauses as it does after any sentence,
-and the typed pause falls away. Headings, turns of another speaker, entries of a caller's list, chapters and pauses that
-were asked for stay what they are.
+This happens only when a job sets a minimum length. Then a shorter stretch is spoken with a neighbour, also across the
+end of a paragraph. Some models make noise of a single word. Between them the model pauses as it does after any
+sentence, and the typed pause falls away. Headings, turns of another speaker, entries of a caller's list, chapters and
+pauses that were asked for stay what they are.
 """
 
 from __future__ import annotations

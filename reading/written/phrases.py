@@ -1,8 +1,8 @@
 """Words as they are said, while the text is being written. Pure.
 
-Most words are said as they are written, at once. One that a rule or a dictionary may change waits until the words
-behind it are known that belong to it, or its sentence's end; then all of them are respelt together, with what stands
-before them in their sentence to look back at.
+Most words are said as they are written, at once. A word that a rule or dictionary may change waits for the following
+words that belong to it, or for its sentence's end. Then all are respelt together, with the words before them in the
+sentence as context.
 """
 
 from __future__ import annotations

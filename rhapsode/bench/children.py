@@ -54,7 +54,7 @@ class BenchChild:
 def child_process(
     command: Sequence[str], most_s: float = math.inf, stdin: int | IO[str] | None = None
 ) -> Generator[BenchChild]:
-    """It ends with the block, and is killed after most_s. Ctrl-C does not reach it: it has a session of its own."""
+    """It ends with the block, and is killed after most_s. Ctrl-C does not reach it: it has its own session."""
     environment = os.environ | system_packages.environment(os.environ)
     process = subprocess.Popen(
         list(command), stdin=stdin, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True

@@ -10,8 +10,8 @@ import httpx
 
 
 class EncryptionWhenNeeded(ssl.SSLContext):
-    """What httpx verifies servers with, the certificates of its choice or of SSL_CERT_FILE, made by the first
-    connection that is encrypted: a redirect to `https` is verified as `https` itself is.
+    """What httpx verifies servers with: its own certificates or those of SSL_CERT_FILE. The first encrypted connection
+    creates it. A redirect to `https` is verified too.
     """
 
     # The base class makes its instances in `__new__`, which wants the protocol.

@@ -21,7 +21,9 @@ class SegmentState(enum.StrEnum):
 
 
 class SegmentChange(RequestBody):
-    """What is said of one segment from now on; what is absent stays. The segment is spoken anew if anything changes."""
+    """What is said of one segment from now on; what is absent stays. The segment is generated again if anything
+    changes.
+    """
 
     text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] | None = Field(
         default=None, description="what it says from now on"
@@ -44,7 +46,7 @@ class SegmentChange(RequestBody):
 
 
 class SentenceChange(RequestBody):
-    """What one sentence says from now on, its neighbours as before. Their passage is spoken anew."""
+    """What one sentence says from now on, its neighbours as before. Their passage is generated again."""
 
     text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] = Field(
         description="as people write it; figures and signs are read as in the rest of the job"
@@ -99,14 +101,13 @@ class Sentence(Answer):
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
-    `text`: what is spoken, where it was edited as it was written; `written`: the same as people write it, such as
-    "FBI" for "eff bee eye"; `sentences`: the same, one by one.
-    `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
-    `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
-    0 if it was reused. `start_s`: its place in the narration; null until all earlier segments are done.
-    `findings`: what the quality gate found and could not cure; `flagged`: whether there is any; of a segment that
-    failed, what was found in the attempt with `seed_used`, the least bad. `checks`: what was measured, by name;
-    `tried`: every attempt; both null in lists.
+    `text`: what is spoken, where it was edited as it was written; `written`: the same as people write it, such as "FBI"
+    for "eff bee eye"; `sentences`: the same, one by one. `source_id`: what the request calls the entry it was made
+    from. `chapter`: index into the plan's chapters. `take`: the one in place or being made; `takes`: how many there
+    are. `attempts`: number of attempts at this take, 0 if it was reused. `start_s`: its place in the narration; null
+    until all earlier segments are done. `findings`: what the quality gate found and could not cure; `flagged`: whether
+    there is any; of a segment that failed, what was found in the attempt with `seed_used`, the least bad. `checks`:
+    what was measured, by name; `tried`: every attempt; both null in lists.
     """
 
     id: Id

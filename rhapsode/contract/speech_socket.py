@@ -1,8 +1,8 @@
 """`WS /v1/audio/speech/ws`: text in while it is written, speech out while it is made.
 
-Two protocols. `nari.speech.v1` is the one of the public benchmark of this model family, with `keep_open` and
-`response.cancel` for talks; `streaming-text.v1` is vLLM-Omni's, whose clients name no subprotocol: their first message
-says which it is. What says how it is spoken are the fields of `POST /v1/audio/speech`.
+There are two protocols. `nari.speech.v1` comes from the public benchmark of this model family, and adds `keep_open` and
+`response.cancel` for conversations. `streaming-text.v1` is vLLM-Omni's. Its clients name no subprotocol; their first
+message identifies it. The options are the fields of `POST /v1/audio/speech`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def one_of_several_apis(listener_fd: int, number: int, metrics: Path) -> tuple[s
 
 
 def gpu_worker() -> tuple[str, ...]:
-    """One ticket at a time: it wakes the worker, whose items have threads of their own, as many as its slots need."""
+    """One ticket at a time: it wakes the worker, which has one thread per item, enough for its slots."""
     return _celery("gpu", "worker.app", "--concurrency", "1")
 
 

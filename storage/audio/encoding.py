@@ -1,8 +1,7 @@
 """16-bit mono PCM into FLAC, MP3, Opus and AAC, by FFmpeg's libraries through PyAV.
 
-FLAC, MP3 and M4B are finished by writing into their beginning, so they are made in a file; Ogg Opus, AAC, and
-whatever is being listened to, are only ever appended to. The same samples give the same bytes: no date, no version.
-Needs no numpy, so the web tier can encode.
+FLAC, MP3 and M4B get their final header at the end, so they are made in a file. Ogg Opus, AAC and live streams are
+append-only. Equal samples give equal bytes: no date, no version. Needs no numpy, so the web tier can encode.
 """
 
 from __future__ import annotations
@@ -161,8 +160,9 @@ def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> Aud
 
 
 def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
-    """For speech that is heard while it is made: MP3, Opus, FLAC (whose length stays unknown) or AAC, each frame of it
-    handed out as soon as it is full."""
+    """For live streams: MP3, Opus, FLAC (whose length stays unknown) or AAC, each frame of it handed out as soon as it
+    is full.
+    """
     options = _PROMPT_OPTIONS[form.type] | _AT_ONCE
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=options)
     stream = _add_audio(container, form, sample_rate_hz)

@@ -1,7 +1,7 @@
 """Tags of M4B that FFmpeg has no name for (ISBN, publisher, series), as players read them: `----:…:ISBN`.
 
-FFmpeg writes each under the name of an item that we never use, with a value just as long as makes both items equally
-long; here its bytes are put in that item's place. So no offset in the file moves.
+FFmpeg writes each under the name of an item that we never use, padded to equal length. This module replaces that item's
+bytes. So no offset in the file moves.
 """
 
 from __future__ import annotations

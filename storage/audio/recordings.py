@@ -1,8 +1,8 @@
-"""Recordings that strangers send: told apart by their first bytes, decoded by a process that can do nothing else.
+"""Uploaded recordings: recognised by their first bytes, decoded by a process without other rights.
 
-Decoders of compressed audio are large C programs that read hostile input. They run in a child for each recording, with
-bounded memory and time, without secrets, and without a free file descriptor, so that it can open neither file nor
-socket (`storage.runtime.fork_server`). This module asks for the child, and itself knows neither numpy nor a decoder.
+Decoders of compressed audio are large C programs that read hostile input. They run in one child for each recording,
+with bounded memory and time and without secrets. It has no free file descriptor, so it can open neither file nor socket
+(`storage.runtime.fork_server`). This module requests the child, and needs neither numpy nor a decoder.
 """
 
 from __future__ import annotations

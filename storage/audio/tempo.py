@@ -1,8 +1,8 @@
 """Speech that is faster or slower at the same pitch, by FFmpeg's `atempo` through PyAV. Pure; needs no numpy.
 
 `atempo` swallows some of the end, and sets what it makes a little early where it slows down, by a part of its window
-that `_offset_s` knows. So silence goes around the samples, and what lies at their place is cut out: as many samples as
-there have to be, and each word where it belongs: within 3 ms at 24 kHz, 8 at the worst (16 kHz, hardly any faster).
+that `_offset_s` knows. So silence goes around the samples, and the stretch at their place is cut out. The number of
+samples is exact. Each word is at its place within 3 ms at 24 kHz, and 8 ms at worst (16 kHz, hardly any faster).
 """
 
 from __future__ import annotations

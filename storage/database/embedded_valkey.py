@@ -1,9 +1,8 @@
 """A Valkey server of our own in a data folder, for one machine: Unix socket, password, append-only file.
 
-`python -m storage.database.embedded_valkey FOLDER` takes the folder's lock and then becomes the server (exec), so the
-lock lives exactly as long as the server does: no kill -9, of the server or of its supervisor, leaves a
-lock behind. A server whose supervisor was killed goes on running, which loses nothing; the next start stops
-it cleanly and takes its place.
+`python -m storage.database.embedded_valkey FOLDER` takes the folder's lock and then becomes the server (exec). So the
+lock lives exactly as long as the server, and no SIGKILL leaves a lock behind. A server whose supervisor was killed
+keeps running without loss. The next start stops it cleanly and replaces it.
 """
 
 from __future__ import annotations

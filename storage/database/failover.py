@@ -1,7 +1,7 @@
 """Pools of connections to whichever server is a service's primary now, as its Sentinels say.
 
-A connection asks them when it is made. One whose server was made a replica meanwhile is closed by the library, and what
-was sent over it is sent again to the new primary: as after any reset, every function may be repeated.
+A new connection asks them for the primary. If its server becomes a replica, the library closes it and sends the pending
+calls to the new primary. As after any reset, every function is safe to repeat.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python -m storage.database.library
 
 prints its text, which `FUNCTION LOAD REPLACE` takes by hand as well. It is the Lua modules of all rooms, in order,
-behind the names and numbers that they share with this side. The library's name, with which the names of its functions
-begin, carries the layout of the state and a digest of the text: releases that run side by side have libraries of their
-own, and one library serves every key prefix, which a call brings along.
+behind the names and numbers that they share with this side. The library's name is the prefix of its functions' names.
+It contains the layout of the state and a digest of the text. So releases that run side by side use different libraries.
+One library serves every key prefix; each call passes it.
 """
 
 from __future__ import annotations

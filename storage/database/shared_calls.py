@@ -1,8 +1,8 @@
 """Calls of functions that travel together: what comes while others are on their way goes in one round trip behind them.
 
-So a worker with hundreds of items settles several at a time when many end at once, and one that ends alone waits for
-none: nothing is held back for a time. The thread that finds the line idle sends for itself; when it has its answers,
-the first that waits sends next, for itself and those behind it.
+So a worker with hundreds of items settles several in one call when many end together. An item that ends alone is
+settled at once. The thread that finds the line idle sends for itself; when it has its answers, the first that waits
+sends next, for itself and those behind it.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class JobControl:
         edit: SegmentEdit,
         recast: Callable[[NarrationSpec], NarrationSpec] | None = None,
     ) -> Transitioned:
-        """Put `edit` over what was said of the segment before; if that changes anything, it is spoken anew.
+        """Put `edit` over the segment's earlier changes. If that changes anything, it is generated again.
 
         recast: what the edit needs of the job's cast. Raises `SegmentBusy` while a worker speaks it, `SegmentNotFound`,
         `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
@@ -142,7 +142,7 @@ class JobControl:
         change: Callable[[NarrationSpec], NarrationSpec],
         idempotency: IdempotencyKey | None,
     ) -> Transitioned:
-        """Make the artifacts anew from the segments there are, with the output that `change` puts into the spec.
+        """Make the artifacts again from the existing segments, with the output that `change` puts into the spec.
 
         Raises `SegmentsMissing`, `StateConflict`, `IdempotencyMismatch`, `QuotaExceeded`, `BacklogFull`.
         """

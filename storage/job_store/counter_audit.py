@@ -23,7 +23,7 @@ class CounterMismatch:
 
 @dataclass(frozen=True, slots=True)
 class CounterDrift:
-    """Counters that do not equal an audit. Empty unless there is a bug or somebody edited Redis."""
+    """Counters that do not equal an audit. Empty unless there is a bug or Redis was edited by hand."""
 
     differences: tuple[CounterMismatch, ...]
 

@@ -41,8 +41,8 @@ class QueuePosition:
     def seconds_for(self, audio_s: float) -> float | None:
         """Until so much of the job's audio is spoken; None if that cannot be known.
 
-        Those who share the workers take turns: the job gets its share of the pace as long as the others have work,
-        and never has to wait for more than everything that is there.
+        Tenants that share the workers take turns. The job gets its share of the pace while the others have work. It
+        never waits for more than the whole backlog.
         """
         if self.pace <= 0 or self.slots == 0:
             return None

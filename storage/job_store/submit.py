@@ -35,8 +35,8 @@ class JobSubmits(JobCalls):
     def submit(self, submission: Submission) -> Submitted:
         """Accept the job, whole or not at all.
 
-        Raises `IdempotencyMismatch`, `QuotaExceeded` (the tenant's limit) or `BacklogFull` (the system's), checked
-        in this order after a replay; `JobGone` if the replayed job was deleted, `JobAborted` if the job's batch has
+        Raises `IdempotencyMismatch`, `QuotaExceeded` (the tenant's limit) or `BacklogFull` (the system's), checked in
+        this order after a replay. Raises `JobGone` if the replayed job was deleted, `JobAborted` if the job's batch has
         ended.
         """
         (reply,) = self._functions.call_each([("submit", self._arguments(submission))], self._accept_replicas)

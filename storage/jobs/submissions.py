@@ -74,7 +74,7 @@ def is_bulky(submission: Submission) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Unfinished work that may be held, in jobs and in expected audio; of tenants without a limit of their own."""
+    """The limit of unfinished work, in jobs and in expected audio, for tenants without their own limit."""
 
     tenant_jobs: int = 10_000
     tenant_audio_ms: int = 500 * 3_600_000

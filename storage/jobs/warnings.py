@@ -16,4 +16,4 @@ SEGMENT_DAMAGED = "segment_damaged"
 """The store lost or damaged what was finished; it was spoken again. Also the code of a job where that did not help."""
 
 ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED)
-"""What only an assembly warns of: the next one says it anew, or does not."""
+"""Warnings of an assembly alone: the next assembly replaces them."""

@@ -15,7 +15,7 @@ from storage.ids import WorkQueue
 CPU_QUEUE = WorkQueue("cpu")
 
 HOOKS_QUEUE = WorkQueue("hooks")
-"""Tickets of webhook deliveries, whose order is a matter of their own: see `storage.webhooks.deliveries`."""
+"""Tickets of webhook deliveries, which have a separate order: see `storage.webhooks.deliveries`."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -30,8 +30,8 @@ class Lane(enum.StrEnum):
 def speech_queue(model: str) -> WorkQueue:
     """The queue of a model's items.
 
-    A model is named by an operator, perhaps after a folder: a name with characters that a key or a broker may take for
-    its own, or a very long one, is replaced by its digest. "~" keeps the two kinds apart.
+    An operator names a model, perhaps after a folder. A digest replaces a very long name, or one with special
+    characters of keys or brokers. "~" marks the digests.
     """
     if _PLAIN_NAME.fullmatch(model):
         return WorkQueue(f"gpu.{model}")

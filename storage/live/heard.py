@@ -24,7 +24,7 @@ class HeardClock:
         return self._num_samples / self._rate
 
     def lead_s(self, now_s: float) -> float:
-        """How much of what has come is not heard yet; less than nothing since they ran dry."""
+        """How much of the received audio is not played yet; negative since a buffer underrun."""
         return 0.0 if self._began_s is None else self._began_s + self.audio_s - now_s
 
     def add(self, num_samples: int, now_s: float, *, may_wait: bool) -> None:

@@ -51,10 +51,10 @@ class _Head(BaseModel):
 
 
 class Resume(_Head):
-    """Where a stream goes on: the first segment that was not heard to its end, and how much of it was.
+    """Where a stream resumes: the first segment that was not played to its end, and how much of it was.
 
-    num_samples_heard: all samples of that segment that came, whichever worker made them. A worker that goes on by the
-    prefix needs only the codes; one that is strict speaks the segment anew and leaves out what was heard.
+    num_samples_heard: all samples of that segment that came, whichever worker made them. A worker that continues from
+    the prefix needs only the codes. A strict one generates the whole segment and skips the played part.
     """
 
     segment: Count
@@ -131,7 +131,7 @@ class SegmentBegins(_Head):
 
 
 class Audio(_Head):
-    """Samples to be heard, and the codes of `num_frames` frames of which they were made. Payload: samples, then codes.
+    """Samples to play, and the codes of `num_frames` frames of which they were made. Payload: samples, then codes.
 
     Silence in front of speech is left out, and pauses have no codes: either number may be 0.
     """

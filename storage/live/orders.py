@@ -1,6 +1,6 @@
 """What a live stream is to say, with every name looked up and every default filled in. Pure.
 
-A worker that has the order and the codes of what was heard goes on where another one stopped.
+With the order and the codes of the played audio, a worker resumes where another one stopped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A voice as a job names it, and what the content of its cache depends on. Pure.
 
-Caches are addressed by content: two voices with the same content share one build, a changed recording or model is
-another content, and what is served can therefore never be of an old revision.
+Caches are addressed by content. Two voices with equal content share one build. A changed recording or model is
+different content, so no old revision is ever served.
 """
 
 from __future__ import annotations

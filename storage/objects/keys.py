@@ -1,8 +1,8 @@
 """Every key of the object store, as functions; nothing else spells one. Redis keys are in `storage.database.keys`.
 
-Keys are built only from our own ids and numbers, and hold the fence of the lease under which they were written: a late
-writer writes a name that is never read. A caller's words are in none but those of finished files with a destination,
-where they are folders above the job's own: what they spell, they never meet another job's objects.
+Keys are built only from our own ids and numbers. They contain the fence of the lease under which they were written, so
+nothing ever reads what a late writer wrote. Only finished files with a destination have a caller's words in their keys,
+as folders above the job's folder. So they never collide with another job's objects.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def plan_cover(lease: Lease) -> str:
 
 
 def segments_prefix(tenant: TenantId, job: JobId) -> str:
-    """Where segments lie that are objects of their own."""
+    """The keys of segments that are separate objects."""
     return f"{job_prefix(tenant, job)}segments/"
 
 

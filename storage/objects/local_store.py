@@ -1,9 +1,8 @@
 """The object store as a folder: one host, or one shared POSIX file system with hard links.
 
-An object is written to `tmp/`, made durable and then linked to its name, which fails if the name is taken: a
-reader sees all of it or nothing, and of two writers one wins. Those that have no other writer, and no reader yet, are
-written where they stay. Names are walked part by part without following links, so that nothing in the folder can lead
-out of it.
+An object is written to `tmp/`, synced and then linked to its name, which fails if the name is taken. So a reader sees
+the whole object or nothing, and one of two writers wins. Objects with one writer and no reader yet are written in
+place. Each part of a path is opened without following links, so nothing in the folder can lead out of it.
 """
 
 from __future__ import annotations
@@ -267,9 +266,9 @@ class LocalArtifactStore:
                     os.link(draft, name, dst_dir_fd=folder)
                 except FileExistsError:
                     raise ArtifactExists(key) from None
-                # After the link, which is what keeps the folders from being pruned. A folder that another writer
-                # has just made is not synced here: file systems with a journal commit its making with its first
-                # entry, and a sync of every folder on the way made a put 1.8 times as slow.
+                # After the link, which is what keeps the folders from being pruned. A folder that another writer has
+                # just made is not synced here. File systems with a journal commit it with its first entry. Syncing
+                # every folder on the way made a put 1.8 times as slow.
                 for descriptor in (folder, *changed):
                     os.fsync(descriptor)
                 return
@@ -278,8 +277,8 @@ class LocalArtifactStore:
         raise StoreUnavailable(f"{key} could not be linked: its draft or its folder is removed again and again")
 
     def _create(self, key: str, data: bytes) -> None:
-        """Write a file under its name, with one sync: a file system with a journal commits the making of a file and of
-        its folders no later than what it holds, for all who wait at the time together.
+        """Write a file under its name, with one sync. A file system with a journal commits the new file and its folders
+        no later than the content, for all waiting writers together.
         """
         name = key.rpartition("/")[2]
         for _ in range(_LINK_TRIES):

@@ -19,10 +19,10 @@ class StoreTimeouts:
 
 
 FOR_WORK = StoreTimeouts(connect_s=3, read_s=20, tries=4)
-"""A worker's: what it has made takes longer to make anew than to wait for."""
+"""A worker's: making its result again takes longer than waiting."""
 
 FOR_CHORES = StoreTimeouts(connect_s=2, read_s=8, tries=2)
 """The janitor's, who has other things to see to and comes again: 18 seconds at most."""
 
 FOR_REQUESTS = StoreTimeouts(connect_s=2, read_s=8, tries=2, places=24)
-"""The API's: somebody waits. A call takes some milliseconds of a server that answers."""
+"""The API's: a client waits. A call takes some milliseconds of a server that answers."""

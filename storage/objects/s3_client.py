@@ -27,7 +27,7 @@ def connect_s3(
     config = Config(
         client_cert=ours,
         signature_version="s3v4",
-        # Servers with an address of their own rarely have a DNS name per bucket.
+        # Servers with a custom address rarely have a DNS name per bucket.
         s3={"addressing_style": "path" if endpoint_url else "auto"},
         retries={"mode": "standard", "total_max_attempts": patience.tries},
         connect_timeout=patience.connect_s,

@@ -38,7 +38,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class UploadLink:
-    """Where somebody without credentials may PUT one object; every one of `headers` must be sent as it is here."""
+    """Where a client without credentials may PUT one object; every one of `headers` must be sent as it is here."""
 
     url: str
     headers: Mapping[str, str]
@@ -59,8 +59,8 @@ class ArtifactStore(Protocol):
 
     def put_together(self, objects: Sequence[tuple[str, bytes]]) -> None:
         """Write objects under keys that have no other writer, and no reader before this has returned: all of them
-        durably, or it raises. What an earlier try of the same writer left of them is taken where it is whole and
-        written anew where it is not. `ArtifactExists` where something longer lies, which is none of that.
+        durably, or it raises. Parts of an earlier attempt of the same writer are reused if they are complete, and else
+        written again. `ArtifactExists` where something longer lies, which is none of that.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Where a job's finished segments lie, and their files: objects of their own, or stretches of packs."""
+"""Where a job's finished segments and their files are: separate objects, or stretches of packs."""
 
 from __future__ import annotations
 

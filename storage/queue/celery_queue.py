@@ -166,7 +166,7 @@ class TicketQueue:
             raise
 
     def _disconnect(self) -> None:
-        """The next one connects anew, to another broker if the address names several."""
+        """The next one opens a new connection, to another broker if the address names several."""
         with self._connecting:
             self._client = None
             self._connection.release()

@@ -51,7 +51,7 @@ class DeadLetters:
         return _dead_letter(*rows[0])
 
     def forget(self, name: str) -> None:
-        """Somebody has seen to it. Raises `DeadLetterUnknown` or `StoreUnavailable`."""
+        """An operator has handled it. Raises `DeadLetterUnknown` or `StoreUnavailable`."""
         if not self._redis.xdel(self._key, name):
             raise DeadLetterUnknown(f"there is no dead letter {name}")
 

@@ -1,7 +1,7 @@
 """The messages that carry tickets: Celery composes one for each queue, and every ticket is a copy with new ids.
 
-All tickets of a queue say the same, so composing each anew (0.3 ms of the 2 ms that a submit takes) tells nothing
-more. What is copied is what Celery really hands to a broker, taken from a transport that keeps it instead of sending.
+All tickets of a queue are equal, so they are composed once. Composing takes 0.3 ms of a submit's 2 ms. What is copied
+is what Celery really hands to a broker, taken from a transport that keeps it instead of sending.
 """
 
 from __future__ import annotations

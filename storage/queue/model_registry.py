@@ -21,22 +21,19 @@ AWAY_MS = 120_000
 class ModelCard:
     """A model as a worker serves it.
 
-    task: what it speaks from ("custom_voice", "voice_design", "base").
-    speakers: built-in voices; empty if the model has none. languages: without "auto".
-    samples_per_frame: PCM samples of one codec frame. max_text_tokens: of one request's text; four tokens of an
-    instruction take at most the room of one of these. max_text_chars: the longest text that it was made for, in speech
-    units; a card from before this field names no bound. text_front_end: "words" for one that wants numbers written out,
-    else "raw". segmentation: "sentence" for one whose sentences are spoken one by one, else "packed".
-    accepts_instructions: whether a job may say how to speak; a
-    card from before this field says no, until its worker is of this release. notice: what listeners must know.
-    speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
-    not. recognised_languages: what its workers can read back, for the quality gate `asr`.
-    blends_speakers: whether a voice may be several of `speakers` with weights, as `one(2)+other`.
-    takes_whole_jobs: whether its workers end a job of one segment with that segment; a card from before this field says
-    no, and such a job is planned by an item.
-    is_strict: whether the worker that announces it gives a request the same codes in any company. strict_at_ms: when
-    such a worker last did; the registry sets it.
-    updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
+    task: what it speaks from ("custom_voice", "voice_design", "base"). speakers: built-in voices; empty if the model
+    has none. languages: without "auto". samples_per_frame: PCM samples of one codec frame. max_text_tokens: of one
+    request's text; four tokens of an instruction take at most the room of one of these. max_text_chars: the longest
+    text that it was made for, in speech units; a card from before this field names no bound. text_front_end: "words"
+    for one that wants numbers written out, else "raw". segmentation: "sentence" for one whose sentences are spoken one
+    by one, else "packed". accepts_instructions: whether a job may say how to speak; a card from before this field says
+    no, until its worker is of this release. notice: what listeners must know. speaker_dim: values of a speaker
+    embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does not. recognised_languages: what
+    its workers can read back, for the quality gate `asr`. blends_speakers: whether a voice may be several of `speakers`
+    with weights, as `one(2)+other`. takes_whole_jobs: whether its workers end a job of one segment with that segment; a
+    card from before this field says no, and such a job is planned by an item. is_strict: whether the worker that
+    announces it gives a request equal codes in every batch. strict_at_ms: when such a worker last did; the registry
+    sets it. updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
     """
 
     name: str
@@ -124,7 +121,7 @@ class ModelRegistry:
         return None if card is None else _card(card, strict_at_ms or "0")
 
     def speaker_embedding(self, card: ModelCard, speaker: str) -> tuple[float, ...] | None:
-        """Of a built-in speaker as the card spells it; None if no worker of this checkpoint has told. Raises
+        """Of a built-in speaker as the card spells it; None if no worker of this checkpoint has reported. Raises
         `StoreUnavailable`.
         """
         text = cast("str | None", self._redis.hget(self._speakers_key, f"{card.name}/{speaker}"))

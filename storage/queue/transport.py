@@ -1,14 +1,14 @@
 """How a worker reads the broker: whatever looks like a ticket is one, and what else it says is not looked at.
 
-A ticket tells nothing but that it is there. So none is handed on as it came: Celery gets a copy of the one that it
-composed itself. Nothing that a stranger put into the list is decoded further, run, or able to end the worker, which
-Celery would on messages with the wrong number of arguments, and then again on the same one, given back, without end.
+A ticket carries no data. So Celery never gets the received message, but a copy of the one that it composed itself.
+Foreign content in the list is never decoded or run. It cannot end the worker, as Celery does on messages with a wrong
+number of arguments, again after each redelivery.
 
-What does not look like a ticket is thrown away where it lies, hundreds in one call: a flooded list delays nobody,
-and the janitor replaces what was a ticket after all.
+Anything that does not look like a ticket is deleted in the list, hundreds in one call. So a flooded list delays nobody.
+The janitor replaces deleted tickets.
 
 A broker that is there and refuses to write (its disk or its memory is full) is waited for. Celery takes such an answer
-for a fault of its own and ends the worker.
+for its own fault and ends the worker.
 
 A broker that is away, or whose host stands still, costs a worker no place: Celery leaves a ticket that it cannot
 acknowledge in its taker's hands without end, and once all are so it reads no more, also from the broker that follows.
@@ -74,7 +74,7 @@ SWEPT_AT_A_TIME = 500
 """Messages of one call: a millisecond or two of the broker's time."""
 
 MOST_SWEEPS = 20
-"""Of one list, after which Celery's loop has its turn; the next message that is no ticket begins anew."""
+"""Of one list, after which Celery's loop has its turn; the next message that is no ticket restarts the count."""
 
 _SWEPT_BYTES = 4_000_000
 """Of one call, as large messages are: after that much it ends, whatever their number."""

@@ -25,7 +25,7 @@ DRAIN_KEPT_S = 7 * 24 * 3600.0
 
 
 class WorkerUnknown(StorageError):
-    """No worker of this name was heard of lately."""
+    """No worker of this name reported lately."""
 
 
 class WorkerRole(enum.StrEnum):
@@ -72,8 +72,8 @@ class WorkerReport:
     """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
 
     live: where it speaks live, with the token for that; operators are not shown it. None where it does not.
-    other_models: that it may load in the place of its own. is_loading: its own is not there yet. tasks_down: its
-    background tasks that ended unexpectedly and are not started again yet.
+    other_models: that it may load instead. is_loading: its own is not there yet. tasks_down: its background tasks that
+    ended unexpectedly and are not started again yet.
     """
 
     name: str
@@ -136,7 +136,7 @@ class WorkerRegistry:
         self._wish(name, drains=False)
 
     def list(self) -> tuple[ListedWorker, ...]:
-        """Every worker that was heard of in the last minute, by name. Raises `StoreUnavailable`."""
+        """Every worker that reported in the last minute, by name. Raises `StoreUnavailable`."""
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.hgetall(self._keys.single("worker_registry"))
         pipeline.zrange(self._keys.single("heard"), 0, -1, withscores=True)

@@ -1,8 +1,7 @@
 """Who works on which queue, and with how many slots: workers say it every few seconds while they live.
 
-A job's window follows these figures, as does how many documents of a tenant are read at a time, and a client is told
-whether its waiting job has a worker at all. Nothing else rests on them: a worker that is not listed is given work like
-any other.
+These figures decide a job's window and how many documents of a tenant are read at a time. They also show a client
+whether its waiting job has a worker at all. Nothing else uses them: an unlisted worker gets work like any other.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ class Reconciler:
         return self._mark_all([JobId(job) for job in unfinished])
 
     def _move_fences(self) -> None:
-        """Beyond all that were given out since the backup, also after an earlier return to it: the fence becomes at
-        least the Unix time in microseconds, and no system claims a million items a second.
+        """Beyond all fences since the backup, also after an earlier return to it. The fence becomes at least the Unix
+        time in microseconds, and no system claims a million items a second.
         """
         key = self._keys.single("fence")
         fence = int(str(self._redis.incrby(key, FENCE_JUMP)))

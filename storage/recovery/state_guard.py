@@ -1,8 +1,8 @@
 """Whether Redis still knows what it once knew: it counts, and its count lies in the object store as well.
 
-The count goes up in Redis first and in the store afterwards. So Redis is never behind the store, unless it lost
-something: it came back from a backup, from a file without its last second, from a replica that had not heard all of it.
-Then nothing is claimed until it was reconciled (`storage.recovery.reconcile`), which is what `hold` sees to.
+The count goes up in Redis first and in the store afterwards. So Redis is behind the store only after a loss: a restored
+backup, a file without its last second, a lagging replica. Then `hold` stops all claims until the state was reconciled
+(`storage.recovery.reconcile`).
 """
 
 from __future__ import annotations

@@ -38,11 +38,11 @@ class SegmentHeader:
     speaker: the cast's name of who speaks, "" for the job's own voice. attempt: the one that was kept, 0 if silence
     took its place. take: which of the segment's takes this is. checks: what the quality gate measured, by name. flags:
     what it found and could not cure. loudness_lufs: of the samples, None where it is not defined. reused_from: the job
-    it was copied from, "" if it was spoken for this one. config_sha256: of how its engine was set up, "" if not known.
-    tried: every attempt at it, the kept one among them; empty in files of releases before. pauses_held, pauses_left:
-    of those between its sentences, how many are as the job wants them, and how many could not be made so. peaks: how
-    far the samples reach, a byte for each of stretches of equal length, in base64: what is drawn of it; "" in files of
-    releases before.
+    it was copied from, "" if it was generated for this one. config_sha256: of how its engine was set up, "" if not
+    known. tried: every attempt at it, the kept one among them; empty in files of releases before. pauses_held,
+    pauses_left: of those between its sentences, how many are as the job wants them, and how many could not be made so.
+    peaks: how far the samples reach, a byte for each of stretches of equal length, in base64: what is drawn of it; ""
+    in files of releases before.
     """
 
     job: str

@@ -29,10 +29,10 @@ _FIELDS_OF_BEFORE = 3
 class SegmentResult:
     """A finished segment as the job's record keeps it; `storage.objects.stored_segments` knows where it lies.
 
-    attempts: times it was spoken for this result, 0 for one that was `reused`. flags: names of what the quality gate
+    attempts: number of attempts at this result, 0 for one that was `reused`. flags: names of what the quality gate
     found and could not cure; empty for a segment that passed. loudness_lufs: of its samples, None where that is not
-    defined. take: which of the segment's takes this is, 1 for the first. place: None for an object of its own, whose
-    key follows from index and fence.
+    defined. take: which of the segment's takes this is, 1 for the first. place: None for a separate object, whose key
+    follows from index and fence.
     """
 
     index: int

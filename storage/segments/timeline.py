@@ -1,8 +1,8 @@
 """Where each segment stands in a narration, in samples. Pure; what is assembled and what is played follow it alike.
 
 A segment's samples begin and end with a margin of near silence (see `MARGIN_S`), in which soft consonants and breaths
-are kept. Margins are part of the pause that is heard between two segments, so a pause of p seconds is made of both
-margins and p minus two margins of silence between them; a pause shorter than two margins is as long as these.
+are kept. Margins are part of the audible pause between two segments. So a pause of p seconds consists of both margins,
+and p minus two margins of silence between them. The shortest pause is two margins.
 
 A narration at another speed has all of this in the same proportion: segments, margins and pauses.
 """
@@ -159,7 +159,7 @@ def _num_edge_samples(seconds: float, sample_rate_hz: int, speed: float) -> int:
 
 
 def spoken_span(placed: Placed, sample_rate_hz: int) -> TimeSpan:
-    """When the segment is heard, without its margins."""
+    """When the segment sounds, without its margins."""
     margin = min(num_stretched(num_margin_samples(sample_rate_hz), placed.speed), placed.num_samples // 2)
     first, end = placed.start + margin, placed.start + placed.num_samples - margin
     return TimeSpan(first / sample_rate_hz, end / sample_rate_hz)
@@ -168,7 +168,9 @@ def spoken_span(placed: Placed, sample_rate_hz: int) -> TimeSpan:
 def chapter_spans(
     chapters: Sequence[Chapter], placed: Sequence[Placed], sample_rate_hz: int
 ) -> tuple[ChapterSpan, ...]:
-    """A chapter starts where its first segment is heard, and the first one with the narration: players show no gap."""
+    """A chapter starts with its first segment's sound, and the first chapter with the narration: players show no
+    gap.
+    """
     if not chapters:
         return ()
     starts = [0.0, *(spoken_span(placed[each.first_segment], sample_rate_hz).start_s for each in chapters[1:])]

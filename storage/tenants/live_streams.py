@@ -1,7 +1,7 @@
 """Streams of live speech as Redis counts them: against the tenant's unfinished jobs, and for its usage.
 
-A stream is no job and leaves nothing behind. An API process says every few seconds which of its streams are still open
-and what was made for them since; the streams of a process that says nothing any more count no longer.
+A stream is no job and stores nothing. Every few seconds, an API process reports its open streams and the audio that
+they got since. The streams of a silent process no longer count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tenants may hold: the same for all, but for those with limits of their own. The functions in Redis see to it.
+"""Tenants' quotas: one default, and individual limits for some. The functions in Redis see to it.
 
 Jobs and their expected audio count until the job has ended, voices until they are deleted.
 """

@@ -1,7 +1,7 @@
 """Whose key it is and how often its tenant has asked: one question to Redis for all API processes together.
 
-The window slides, so that a minute's worth cannot be had twice around its end: what was asked in the last whole window
-counts as far as that still overlaps with the period that ends now.
+The window slides, so that a client cannot use two windows' worth around a boundary. Requests of the last whole window
+count in proportion to its overlap with the period that ends now.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     ref_code      I16 (T, Q)  codec frames of the recording; only in context
     ref_text_ids  I32 (N,)    the checkpoint's ids of what the recording says; only in context
 
-The format is three lines long (a length, JSON, bytes), and the reader here takes less of it than the format allows:
-these tensors in this order, without gaps, and a header of at most 64 KiB whose digest of the data must hold. It is
-written with the standard library alone because the web tier, which hands out and blends embeddings, loads no numpy.
-Other programs read the files with the safetensors library.
+The format has three parts (a length, JSON, bytes). This reader accepts a subset: these tensors in this order, without
+gaps, and a header of at most 64 KiB with a correct digest of the data. It is written with the standard library alone
+because the web tier, which hands out and blends embeddings, loads no numpy. Other programs read the files with the
+safetensors library.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ITEM_BYTES = {"F32": 4, "I16": 2, "I32": 4}
 
 
 class ArtifactFormatError(ValueError):
-    """The bytes are no voice artifact that this version can read; build it anew."""
+    """The bytes are no voice artifact that this version can read; build it again."""
 
 
 class ArtifactDamaged(ArtifactFormatError):

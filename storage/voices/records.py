@@ -1,7 +1,6 @@
 """Voices and their caches: the records, the states and what enters and leaves their store. Pure.
 
-A voice is what somebody uploaded: a recording or an embedding. A cache is that voice made ready for one model in one
-mode.
+A voice is an uploaded recording or embedding. A cache is that voice made ready for one model in one mode.
 """
 
 from __future__ import annotations

@@ -148,8 +148,7 @@ class VoiceStore:
     def replace(self, tenant: TenantId, voice: VoiceId, recording: NewRecording) -> VoiceRecord:
         """Another recording under the same id; every cache of the old one is dropped.
 
-        Raises `VoiceNotFound`, `VoiceGone`, or `VoiceChanged` when somebody else
-        was faster.
+        Raises `VoiceNotFound`, `VoiceGone`, or `VoiceChanged` when another caller was faster.
         """
         reply = self._call(
             "voice_replace",
@@ -245,8 +244,8 @@ class VoiceStore:
     def reject_version(self, content: ContentKey, lease: Lease, fence: int) -> BuildClaim:
         """The served version of this fence is damaged or missing: what its finder is to do.
 
-        It is dropped and its finder builds it anew; a successor that is damaged as well fails the cache. If another
-        version is served meanwhile, the answer is as `claim_build`'s.
+        It is dropped, and the worker that found it builds it again. If its successor is damaged too, the cache fails.
+        If another version is served meanwhile, the answer is as `claim_build`'s.
         """
         reply = self._call("voice_build_reject", content=content, lease=_lease_name(lease), version=fence)
         return _claim(content, lease, reply)

@@ -1,7 +1,7 @@
 """Signing secrets: how they are drawn, and how they are sealed before they lie in Redis.
 
-Sealed with AES-256-GCM under a key of the installation, and bound to their owner: a reader of the database, or its
-backup, cannot sign, and a sealed secret that was moved to another owner does not open.
+Sealed with AES-256-GCM under a key of the installation, and bound to their owner. A reader of the database, or its
+backup, cannot sign. A sealed secret that was moved to another owner does not open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NONCE_BYTES = 12
 
 
 class SecretUnreadable(Exception):
-    """A sealed secret does not open: it is damaged, somebody else's, or its key is not among those configured."""
+    """A sealed secret does not open: it is damaged, has another owner, or its key is not configured."""
 
 
 def new_secret() -> str:

@@ -1,4 +1,4 @@
-"""One stream of blocks for several consumers, each in a thread of its own; the slowest sets the pace.
+"""One stream of blocks for several consumers, each in its own thread; the slowest sets the pace.
 
 A single one takes them where they are made.
 """

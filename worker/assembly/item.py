@@ -64,8 +64,8 @@ TIMESTAMPS_NAME = "timestamps.json"
 def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
     """Make every output of the job and finish it; returns the tickets to send.
 
-    Run again, it makes the same under names of its own fence; what an earlier run left is deleted after the finish,
-    but for files that stay beside the new ones.
+    A second run makes equal files under its own fence. Files of an earlier run are deleted after the finish, except
+    those that stay beside the new ones.
     """
     lease = item.lease
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
@@ -365,7 +365,7 @@ def uncalibrated(headers: Sequence[SegmentHeader]) -> list[TextWarning]:
 
 
 def speech_digest(placed: Iterable[Placed]) -> str:
-    """Of what is heard, however it is encoded: equal ones say the same in the same voice at the same pace. Pure."""
+    """A digest of the audio before encoding: equal digests mean equal text, voice and pace. Pure."""
     heard = hashlib.sha256()
     for each in placed:
         speed = "" if each.speed == 1 else f" {each.speed}"

@@ -49,8 +49,8 @@ _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
 class AssembledJob:
     """What assembly knows at its end.
 
-    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those who are heard. warnings:
-    the job's and assembly's own.
+    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those with audio. warnings: the
+    job's and assembly's own.
     """
 
     headers: Sequence[SegmentHeader]
@@ -162,7 +162,7 @@ def _rounded(decibels: float | None) -> float | None:
 def _segment(
     placed: Placed, header: SegmentHeader, narration: AssembledNarration, spec: NarrationSpec
 ) -> dict[str, object]:
-    """`start` and `end` are code points of the plan's text; `start_s` and `duration_s` say when it is heard."""
+    """`start` and `end` are code points of the plan's text; `start_s` and `duration_s` are its times in the audio."""
     planned, result = placed.planned, placed.result
     span = spoken_span(placed, narration.sample_rate_hz)
     return {

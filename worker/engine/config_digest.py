@@ -1,5 +1,5 @@
-"""How an engine was set up: what besides the checkpoint its rounding depends on, and whether that is the same in any
-company. Pure but for one line of the log.
+"""How an engine was set up: what its rounding depends on besides the checkpoint, and whether other requests in the
+batch change it. Pure but for one line of the log.
 
 An engine's profile is resolved to its numbers here, so that a release that changes them gives another digest.
 """

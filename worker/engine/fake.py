@@ -1,7 +1,7 @@
 """An engine without a model, for tests and load benchmarks of everything around the engine.
 
-What it says is a pure function of text and seed (`fake_speech`, and `fake_streamed_speech` of a text that is spoken
-frame by frame), so a test knows every byte that a whole system must deliver. It has slots, takes time per frame, can be
+Its speech is a pure function of text and seed: `fake_speech`, and `fake_streamed_speech` of a text that is spoken frame
+by frame. So a test knows every byte that a whole system must deliver. It has slots, takes time per frame, can be
 cancelled, and two marked texts make it die or hang the way real engines do.
 """
 
@@ -75,8 +75,8 @@ _CHUNKS = ChunkPlan(first=1, most=16)
 def fake_speech(text: str, seed: int) -> tuple[Pcm, CodecFrames]:
     """What the fake engine says for `text`: samples (T * 1920,) in [-0.25, 0.25] and frames (T, 16).
 
-    A pure function, exact on every machine: the samples are a triangle wave in integer arithmetic whose pitch follows
-    codebook 0, and the first and the last frame are silent, as the edges of real speech are.
+    A pure function, exact on every machine. The samples are a triangle wave in integer arithmetic whose pitch follows
+    codebook 0. The first and last frames are silent, like the edges of real speech.
     """
     num_frames = _LEAST_FRAMES + len(text) // _CHARS_PER_FRAME
     frames = _draw_frames(hashlib.sha256(f"{seed}:{text}".encode()).digest(), num_frames)
@@ -172,7 +172,7 @@ class _Running:
 
 
 class FakeEngine:
-    """`Engine` that sounds like a telephone exchange. One thread of its own is the loop. Raises ValueError."""
+    """`Engine` that sounds like a telephone exchange. One separate thread runs the loop. Raises ValueError."""
 
     def __init__(self, settings: FakeEngineSettings) -> None:
         if settings.slots < 1:

@@ -98,10 +98,10 @@ class Urgency(enum.StrEnum):
     """
 
     LIVE = "live"
-    """It is heard while it is made, and has slots of its own."""
+    """It is live, and has separate slots."""
 
     INTERACTIVE = "interactive"
-    """Somebody waits for it."""
+    """A listener waits for it."""
 
     BULK = "bulk"
 
@@ -267,7 +267,7 @@ class EngineInfo:
 
     @property
     def is_strict(self) -> bool:
-        """Whether a request has the same codes in any company."""
+        """Whether a request has equal codes in every batch."""
         return self.reproducibility is EngineReproducibility.STRICT
 
 

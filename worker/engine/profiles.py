@@ -26,10 +26,10 @@ class EngineReproducibility(enum.StrEnum):
 class AdmissionPolicy:
     """How many requests are taken in between two frames.
 
-    max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes
-    in whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as
-    for a few and all that run wait for it, so while many run, requests wait until so many can go in together, but no
-    longer than so many steps. The fewer run, the fewer are waited for.
+    max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes in
+    whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as for a
+    few, and all running requests wait for it. So new requests wait until least_together can go in together, for at most
+    patience_steps steps. With fewer running requests, fewer are awaited.
     """
 
     max_prefill_rows: int
@@ -45,9 +45,9 @@ class ProfileParameters:
         such passes run at 97 % of the speed of those of 1,600 on an H200.
         2,400, with a wait of 0.4 s: 1 % faster with 408 streams, 13 % slower with 64 (H100, 1.7B).
     codec_patience_s: how long an ended utterance that is not awaited may wait for others to be decoded with.
-    first_chunk_frames: of an utterance that is heard while it is made; also on a CPU.
-    codec_frames_beside_streams: of a pass of the codec while a stream is heard, over all utterances: the next part
-        of a stream waits for the pass that is under way.
+    first_chunk_frames: of a live utterance; also on a CPU.
+    codec_frames_beside_streams: of a pass of the codec while a stream plays, over all utterances: the next part of
+        a stream waits for the running pass.
     codec_priority: of the codec's kernels on the device, lower goes first, where the talker's have -1. Behind a
         talker that always has the next frame ready, a pass of one frame takes 20 ms instead of 3.
     codec_chip_kernels: a chip's own convolutions where there are any. They are faster, and hold multiprocessors for

@@ -127,7 +127,7 @@ def run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
 
 
 def _told_of(failure: PermanentItemError) -> dict[str, str]:
-    """For the log: what the job says, and what its owner is not told of where that came from."""
+    """For the log: what the job shows, and the cause that its owner does not see."""
     cause = failure.__cause__
     told = {"code": failure.error.code, "error": failure.error.detail}
     return told | ({"cause": f"{type(cause).__name__}: {cause}"} if cause is not None else {})

@@ -1,7 +1,7 @@
 """A ticket of the lane that speaks: it wakes this worker, which looks for items by itself until it finds none.
 
-A look claims as many items as the engine is about to have room for, in one call, and each runs in a thread of its own.
-So a busy worker takes no tickets, and needs none: what becomes ready while one looks sends none (`claim_several`).
+A poll claims as many items as the engine will soon have room for, in one call. Each runs in its own thread. So a busy
+worker takes no tickets, and needs none: what becomes ready while one looks sends none (`claim_several`).
 """
 
 from __future__ import annotations

@@ -30,9 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 NO_VOICE_SLOT_S = (0.5, 4.0)
-"""When an item returns that found every place taken and was let into none: one may be free without an end that was
-told, as those
-of a worker that has just started are. Spread, so that Redis has peace."""
+"""When an item returns that found every place taken. A place may be free without a reported end, as in a worker that
+has just started. Spread to limit the load on Redis."""
 
 
 def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: WorkerServices) -> Tickets:

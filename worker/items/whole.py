@@ -1,8 +1,8 @@
 """A whole job's item: its segment is spoken like any other, and where it passes at once, the job ends there.
 
-What is large stays beside the post-processor: the speech goes there once, to be judged, stored and made into the job's
-files, and this process sends the one function that ends the job. Whatever else comes of the segment (another attempt,
-a copy, a take that an edit asked for) goes on as in any job, with an assembly of its own.
+Large data stays beside the post-processor. The speech goes there once, to be judged, stored and made into the job's
+files. This process sends the one function that ends the job. Whatever else comes of the segment (another attempt, a
+copy, a take that an edit asked for) continues as in any job, with its own assembly.
 """
 
 from __future__ import annotations

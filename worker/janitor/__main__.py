@@ -121,8 +121,9 @@ def main() -> None:
 def leave_on_signals(stop: threading.Event, patience_s: float) -> None:
     """SIGTERM and SIGINT set `stop`; a process that has not ended `patience_s` later is ended where it stands.
 
-    Only for work that may be broken off anywhere. Call it once, in the main thread. A handler of Python's own would not
-    do: it waits until the main thread is out of the C library, which may look for the address of a host that is gone.
+    Only for work that may be broken off anywhere. Call it once, in the main thread. A Python signal handler does not
+    suffice. It runs only after the main thread has left the C library, which may be resolving the address of an
+    unreachable host.
     """
     reader, writer = socket.socketpair()
     writer.settimeout(0.0)

@@ -22,8 +22,8 @@ _INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding, keys.refere
 
 
 class OrphanSweep:
-    """Removes a deleted job's objects a day after the last was written, and so an input that never became a job, which
-    is what an API leaves that died before the job was accepted.
+    """Removes a deleted job's objects a day after the last write. Likewise an input without a job: an API process that
+    died before the job was accepted leaves it.
 
     Finished work of a job that Redis does not know is only reported: Redis may have lost data.
     """

@@ -1,9 +1,8 @@
 """Which workers Kubernetes should take away first when it scales in: the annotation `pod-deletion-cost` of their pods.
 
-Without it a ReplicaSet ends the youngest, however busy. A pod loses no item then (it drains, and hands back what is
-left) but time: up to `drainSeconds` in which a GPU finishes a few segments, and live streams that go on elsewhere. So
-who holds nothing goes first, and costs are tenths of a worker's slots, so that pods are not written every
-second.
+Without it a ReplicaSet ends the youngest, however busy. Such a pod drains and returns its items, so it loses only time.
+A GPU may wait `drainSeconds` for a few segments, and live streams move. So idle pods go first. Costs are rounded to
+tenths of a worker's slots, so that pods are not written every second.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 TENTHS = 10
 LIVE_COST = 10
-"""A stream that is heard: its listener may notice that it goes on elsewhere."""
+"""A live stream: its listener may notice that it moves to another worker."""
 
 GONE_COST = -1
 TIMEOUT_S = 5.0

@@ -1,8 +1,7 @@
-"""Which model a worker should serve instead of its own, as far as what waits tells. Pure.
+"""Which model a worker should load next, judged by the waiting work. Pure.
 
-What a swap costs decides how often there may be one. A worker serves a model at least nine times as long as it took to
-come to it, so that at most a tenth of its time is lost however the work comes and goes; or twice as long where nothing
-waits any more for the one that it has, and no time is lost that somebody could have had.
+What a swap costs decides how often there may be one. A worker serves a model at least nine times as long as the swap
+took, so that swaps take at most a tenth of its time. If nothing waits for its current model, twice as long is enough.
 """
 
 from __future__ import annotations

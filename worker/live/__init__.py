@@ -1,6 +1,7 @@
-"""Live speech: streams of API processes, spoken while they are heard.
+"""Live speech: streams of API processes, generated while they play.
 
-`server` takes connections, `connection` is one API process with its streams, `stream` is one of these: its text comes
-in pieces (`text`), its segments go to the engine one after the other, `gate` listens and `edges` trims as it comes.
-Nothing of a stream is stored: who has its order and the codes that were heard can have it go on elsewhere (`resuming`).
+`server` accepts connections. `connection` is one API process with its streams. `stream` is one stream. Its text comes
+in pieces (`text`), and its segments go to the engine one after the other. `gate` checks the audio and `edges` trims it
+as it comes. Nothing of a stream is stored. With its order and the codes that were played, another worker can resume it
+(`resuming`).
 """

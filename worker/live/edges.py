@@ -1,5 +1,5 @@
-"""The edges of a segment that is heard while it is made. Pure; what comes out depends on the samples alone, and not on
-the chunks they come in.
+"""The edges of a segment of a live stream. Pure; what comes out depends on the samples alone, and not on the chunks
+they come in.
 
 Silence before speech is left out but for a margin. What ends a segment is not known before it is there: silence behind
 speech stays, and the pause after it is as much shorter.
@@ -31,7 +31,7 @@ class LeadingSilence:
         self._looked = 0
 
     def take(self, pcm: Pcm) -> Pcm:
-        """What of it is to be heard, with what was held back so far if speech begins in it."""
+        """The samples to send, with those held back so far if speech begins in them."""
         if self._held is None:
             return pcm
         self._held = np.concatenate((self._held, pcm))

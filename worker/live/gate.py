@@ -72,7 +72,7 @@ class LiveGate:
         return self._endless(text)
 
     def cut(self, chunk: SpeechChunk, text: str | None, *, is_measured: bool) -> SpeechChunk | None:
-        """What is heard of the chunk if the segment ends in it, as its text has to be over; else None.
+        """The audible part of the chunk if the segment ends in it, as its text must be over; else None.
 
         text: None while more may be written. is_measured: the voice speaks as it did when the bounds were measured.
         """

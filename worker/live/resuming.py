@@ -16,9 +16,9 @@ from worker.live.errors import StreamRefused
 class ResumeStart:
     """The first segment that is spoken here.
 
-    prefix: its frames that were heard, where speech goes on behind them; None where it begins. is_begun: whether there
-    was more than silence in them. skip_frames, skip_samples: where it is spoken anew, so much of it was heard and is
-    not sent again.
+    prefix: its frames that were played, if speech continues after them; None at its beginning. is_begun: whether there
+    was more than silence in them. skip_frames, skip_samples: if the whole segment is generated again, so much was
+    played and is not sent again.
     """
 
     segment: int = 0
@@ -29,7 +29,8 @@ class ResumeStart:
 
 
 def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: EngineInfo) -> ResumeStart:
-    """Equal bytes are promised to strict orders and by engines without codes: they are spoken anew, which takes longer.
+    """Strict orders, and engines without codes, promise equal bytes. They generate the whole segment again, which takes
+    longer.
 
     Raises `StreamRefused`.
     """

@@ -14,8 +14,8 @@ from worker.live.segment_audio import LiveSegmentAudio
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 
 AHEAD_S = 1.0
-"""So long before the earliest usual end of a segment the next one is begun: a prompt and its first frame take less, and
-frames that are made early are heard early where frames are late."""
+"""The next segment starts so long before the earliest usual end of the current one. A prompt and its first frame take
+less. Frames that are made early play early where frames are late."""
 
 _UNKNOWN_SHARE = 0.5
 """Of the length that is expected of any speaker, where nothing is known of this one."""

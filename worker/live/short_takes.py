@@ -28,7 +28,7 @@ Heard = list[SpeechChunk | Future[Speech]]
 
 
 def is_short(spoken: LiveSegment) -> bool:
-    """Whether all of its text is known, nothing of it was heard elsewhere, and it takes no more than two seconds."""
+    """Whether all of its text is known, nothing of it was played, and it takes no more than two seconds."""
     model, start = spoken.bounds.duration, spoken.start
     is_new = start.prefix is None and not start.skip_frames and not start.skip_samples
     return spoken.is_whole and is_new and model is not None and model.expected_s(spoken.text) <= SHORT_S

@@ -1,8 +1,8 @@
 """One stream: its text goes to the engine segment by segment, and what the engine makes goes out at once.
 
-All of it runs in the thread of the live server. A segment is begun when the one before is about to end, in a slot that
-no stream needs, so that the engine's first frame is not waited for between them; without such a slot it is asked for
-when the one before is made. Either way it is sent when that one ended, behind the pause between them.
+All of it runs in the thread of the live server. A segment starts shortly before the previous one ends, in a slot that
+no stream needs. So nothing waits for the engine's first frame between them. Without such a slot it starts when the
+previous one is made. Either way it is sent after the previous one and the pause between them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class SpokenStream:
     def __init__(
         self, asked: Open, codes: bytes, connection: str, parts: LiveParts, places: LivePlaces, send: Send
     ) -> None:
-        """connection: an id of its own among all that there ever are, as ids of streams are their API process's.
+        """connection: a globally unique id, because stream ids are unique only within their API process.
 
         places: where the stream has one, and may borrow another.
         """
@@ -245,7 +245,7 @@ class SpokenStream:
         self._tell(StreamDone(stream=self._asked.stream, findings=findings, segments=index, num_samples=self._sent))
 
     async def _has_text_of(self, index: int) -> bool:
-        """Whether there is such a segment, once that is known. What comes before it was heard elsewhere."""
+        """Whether there is such a segment, once that is known. The samples before it were already played."""
         assert self._source is not None  # noqa: S101  (`_speak_all` has set it)
         while True:
             piece = self._source.peek()
@@ -281,7 +281,7 @@ class SpokenStream:
         return LiveSegment.of(index, self._name, conditioning, start, bounds, info)
 
     def _turn_of(self, spoken: LiveSegment) -> LiveSegment:
-        """It is what is heard from now on, and has the stream's own place."""
+        """It plays from now on, and has the stream's own slot."""
         self._places.hand_back(self._call_back_next)
         self._next, self._current = None, spoken
         if not spoken.is_under_way:

@@ -32,7 +32,7 @@ from worker.planning.drafting.draft import DraftRequest
 from worker.planning.drafting.process import draft_bounded
 
 OPENING_CHARS = 90
-"""Of the first segment: it is heard while the next ones are spoken."""
+"""Of the first segment: it plays while the next ones are generated."""
 
 TARGET_CHARS, MAX_CHARS = 220, 400
 """As jobs have it by default."""

@@ -14,7 +14,7 @@ from worker.voices.resolving import VoiceResolver
 TEXT_MODES = {LiveTextMode.PER_FRAME: TextMode.PER_FRAME, LiveTextMode.WHOLE: TextMode.WHOLE}
 
 PATIENCE_S = 2.0
-"""How long a voice is looked for in stores that do not answer: somebody listens for the first word."""
+"""How long a voice is looked for in stores that do not answer: a listener waits for the first word."""
 
 
 class StreamOver(Exception):

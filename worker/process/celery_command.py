@@ -3,8 +3,8 @@
     python -m worker.process.celery_command APP [OPTION ...]
 
 The options are those of `celery worker`. Celery's own command would put the working directory before all packages while
-it looks for the app, so that a `worker` or a `storage` there would stand for ours; and it loads all its other commands,
-200 modules that a worker has no use for.
+it looks for the app. So a `worker` or a `storage` there would replace ours. It also loads all its other commands, 200
+modules that a worker does not use.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ class ConsumptionWatch:
             self._idle_since = time.monotonic()
 
     def check(self) -> None:
-        """Raises `StoreUnavailable`, after which patience begins anew: a dead broker is not this process's fault."""
+        """Raises `StoreUnavailable`, after which the full wait starts again: a dead broker is not this process's
+        fault.
+        """
         try:
             is_fine = self._is_busy() or self._tickets.waiting(self._queue) == 0
         except BaseException:

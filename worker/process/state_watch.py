@@ -1,8 +1,8 @@
 """Notice that Redis lost something, and bring it back before anything is claimed.
 
-An older copy of this very state (a backup, a file without its last second, a replica that had not heard everything) is
-reconciled at once. An empty or another Redis is not: it may be the wrong one, and a backup would bring back more than
-the journal knows (voices, keys). Then claims wait for an operator.
+An older copy of this state (a backup, a file without its last second, a lagging replica) is reconciled at once. An
+empty or another Redis is not: it may be the wrong one, and a backup would bring back more than the journal knows
+(voices, keys). Then claims wait for an operator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StateWatch:
 
     def watch_state(self) -> None:
         """Raises `StoreUnavailable`, `ArtifactCorrupt`, `JournalUnreadable` or `AuditOvertaken`: claims stay held, if
-        they were, and the next call begins anew.
+        they were, and the next call starts from the beginning.
         """
         match self._guard.look():
             case StateFinding.NEW:
@@ -49,7 +49,7 @@ class StateWatch:
     def _go_on(self) -> None:
         run_id = self._guard.server_run()
         if run_id != self._run_id:
-            # What it was given in its last moments may not be in its file; the journal has heard of it.
+            # Its last writes may be missing in its file; the journal has them.
             if self._reconciler.misses_a_job():
                 self._bring_back()
             self._run_id = run_id

@@ -1,7 +1,7 @@
 """A process that goes on as another: in its place, with its number, its log and its cores, and a fresh memory.
 
-For its supervisor, it has not ended. So a worker that needs another model leaves as it always does, hands back what
-it holds, and becomes a worker of that model; no second way of starting one is needed, and nothing of the first is left.
+For its supervisor, it has not ended. So a worker that needs another model shuts down as usual, returns its items, and
+becomes a worker of that model. It needs no second way of starting, and keeps nothing of the first process.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def run_segment(
     try:
         outcome = _spoken(item, segment, judge, held, services)
     except SegmentRejected as rejected:
-        # Why it failed is to be heard: rejected takes are kept for that.
+        # Rejected takes are kept, so that people can listen to the failure.
         raise store_rejected(rejected, item, segment, held, services) from rejected
     if ending is not None and judge.made is not None:
         return _ended(ending, judge.made, held)
@@ -230,7 +230,7 @@ def as_edited(item: ClaimedItem, planned: PlanSegment, held: HeldLease, artifact
     edit = item.edit
     if edit.text is None and edit.sentences is None:
         return edited(planned, edit)
-    # Rules of languages take memory that a worker of GPUs spares until somebody edits a text.
+    # Rules of languages take memory. A GPU worker loads them only when a text is edited.
     from reading.spelling.job_spelling import DictionaryDamaged, spelled
 
     request = item.narration.request

@@ -12,7 +12,7 @@ from worker.speech.audio.decoder_start import without_click
 from worker.speech.quality.measures import measure
 
 PAUSE_S = 0.16
-"""What is heard between the parts: about a comma's pause. Half of it belongs to each."""
+"""The pause between the parts: about a comma's. Half of it belongs to each."""
 
 
 def joined(parts: Sequence[Speech]) -> Speech:
@@ -40,7 +40,7 @@ def _trimmed(speech: Speech, *, at_start: bool, at_end: bool) -> Pcm:
         return speech.pcm
     first = max(0.0, measured.leading_s - PAUSE_S / 2) if at_start else 0.0
     rest = max(0.0, measured.trailing_s - PAUSE_S / 2) if at_end else 0.0
-    # The start of a decoder is heard in the midst of speech.
+    # The start of a decoder is audible inside speech.
     pcm = without_click(speech.pcm, speech.sample_rate_hz) if at_start else speech.pcm
     return pcm[round(first * speech.sample_rate_hz) : len(pcm) - round(rest * speech.sample_rate_hz)]
 

@@ -19,7 +19,7 @@ texts by both speakers of the small checkpoint, it passed more often than 0.3, a
 
 
 SLOWER = 0.97
-"""From attempt to attempt of a model that draws nothing: enough for other sounds, hardly heard."""
+"""From attempt to attempt of a model that draws nothing: enough for other sounds, hardly audible."""
 
 
 @dataclass(frozen=True, slots=True)

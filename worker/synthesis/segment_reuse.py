@@ -1,6 +1,6 @@
 """A segment that was spoken before, for another job of the same tenant, copied into this one instead of spoken again.
 
-The copy is an object of its own under this job's fence: what becomes of the first job afterwards does not touch it.
+The copy is a separate object under this job's fence, so later changes to the first job do not affect it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def segment_seed(job_seed: int, text: str, occurrence: int = 0, take: int = 1, a
 
 @dataclass(frozen=True, slots=True)
 class SpokenSegment:
-    """One segment as it is to be heard.
+    """One segment as it is to sound.
 
     text: as it is spoken. num_chars: of the input that it stands for. voice: a built-in speaker, or the name of
     `own_voice`. own_seed: of its first attempt, where plan or edit give one. speaker: the cast's name of who speaks.

@@ -1,4 +1,4 @@
-"""From what somebody uploaded to what the engine speaks with. Takes seconds; the result belongs into a cache."""
+"""From an uploaded file to the engine's voice data. Takes seconds; the result belongs into a cache."""
 
 from __future__ import annotations
 

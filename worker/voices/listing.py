@@ -131,7 +131,7 @@ def _created(
 def _namesake(
     voice: ListedRecording, source: VoiceSource, tenant: TenantId, store: VoiceStore, taken: VoiceNameTaken
 ) -> VoiceRecord:
-    """A manifest that is sent again finds its own voices; another recording under the name is somebody else's."""
+    """A manifest that is sent again finds its own voices; another recording under the name belongs to another owner."""
     found = store.find(tenant, voice.name)
     if found is None or found.source.sha256 != source.sha256:
         raise unusable("name_taken", f"line {voice.line}: {taken}") from taken

@@ -64,9 +64,9 @@ class _Wanted:
 class VoiceResolver:
     """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store.
 
-    places: voices prepared at the same time, and recordings decoded, each by a process that takes a core. 0 for what
-    the machine has: as many recordings as cores, and of voices, which wait for the store and the encoder as well, up to
-    a quarter of the slots. A worker has threads for half as many items more than it has slots.
+    places: voices prepared at the same time, and recordings decoded, each by a process that takes a core. 0: as many
+    recordings as the machine has cores. Voices also wait for the store and the encoder, so up to a quarter of the
+    slots. A worker has threads for half as many items more than it has slots.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class VoiceResolver:
         return self._make(wanted, claim)
 
     def _load_or_replace(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
-        """The stored voice; one that is damaged is built anew, once."""
+        """The stored voice; a damaged one is built again, once."""
         try:
             return until_available(lambda: self._load(wanted.content, served), wanted.held)
         except (ArtifactFormatError, ArtifactMissing) as error:

@@ -45,7 +45,7 @@ def memory_bytes(prompt: VoicePrompt) -> int:
         case XVectorPrompt(embedding):
             return _OBJECTS_BYTES + embedding.nbytes
         case InContextPrompt(embedding, ref_code, ref_text, ids):
-            # An id of a large vocabulary is an object of its own, of 28 bytes behind a pointer of 8.
+            # An id of a large vocabulary is a separate object of 28 bytes, after a pointer of 8.
             return _OBJECTS_BYTES + embedding.nbytes + ref_code.nbytes + len(ref_text.encode()) + 36 * len(ids)
 
 

@@ -1,7 +1,7 @@
 """When a delivery that was not taken is tried again. Pure.
 
-Standard Webhooks' schedule: at once, then 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the attempt
-before; about three days in all.
+Standard Webhooks' schedule, about three days in all. The delays are 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h
+and 24 h after the previous attempt.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ JITTER = 0.2
 LONGEST_RETRY_AFTER_S = 24 * 3600.0
 
 ASKS_FOR_PEACE = frozenset({429, 503})
-"""Statuses whose Retry-After is heard."""
+"""Statuses whose Retry-After is respected."""
 
 
 def retry_delay_s(delays_s: tuple[float, ...], tries: int, wished_s: float | None) -> float | None:

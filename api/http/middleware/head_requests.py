@@ -1,6 +1,6 @@
 """HEAD of every address that GET answers: the same status and fields, and no body.
 
-An address with a route of its own for HEAD keeps it: its GET would read a whole file.
+An address with its own HEAD route keeps it: its GET would read a whole file.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class RequestTraces:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["path"] in _QUIET or not is_traced():
-            # Not by a coroutine of its own, which every request that waits would keep.
+            # Not by a separate coroutine, which every waiting request would keep.
             return self._app(scope, receive, send)
         return self._trace(scope, receive, send)
 

@@ -1,6 +1,6 @@
 """What every answer says to browsers: nothing here is a page to embed, a script to run or a type to guess.
 
-An answer that says so itself is left alone: the page at / and downloads have rules of their own.
+An answer that already has these headers stays unchanged: the page at / and downloads set their own.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ _VERSION = b"13"
 _KEY_BYTES = 16
 
 # Uvicorn says that each connection came and how it was answered, as it does of requests where its access log is on. No
-# name below its own, whose levels it sets anew at its start.
+# name below its own: it resets their levels at its start.
 _logger = logging.getLogger(__name__)
 _logger.setLevel(logging.WARNING)
 

@@ -168,8 +168,8 @@ def find_artifact(artifacts: Sequence[ArtifactRecord], name: str) -> ArtifactRec
 
 
 def file_name(record: JobRecord, artifact: ArtifactRecord) -> str:
-    """What a browser calls it: the narration by its title; other names of ours are told apart by the job, and those of
-    chapters stand for themselves.
+    """The file's name in a browser. The narration has its title. Other fixed names get the job's id, and chapters keep
+    their names.
     """
     if artifact not in record.artifacts:
         return artifact.name

@@ -97,7 +97,7 @@ def assemble_job(
     response: Response,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Job:
-    """Make artifacts anew, of an output that differs from the present one in what is given. Nothing is spoken.
+    """Make the artifacts again, with the given changes to the output. Nothing is spoken.
 
     Files of before stay as they were beside the new ones; one of the same name takes their place once it is there.
     They go when the narration says something else: after an edit, another take, another pause. 409 unless every

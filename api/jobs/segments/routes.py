@@ -87,9 +87,9 @@ def edit_segment(
 ) -> Segment:
     """Say something else, or say it otherwise. Repeating it is no error.
 
-    A segment that is done is spoken anew at once, as its next take, and the job is assembled again when nothing is
-    open; an assembly under way is given up for it. A job that has succeeded is reopened. One that failed, expired or
-    was cancelled stays as it is, and the edit is spoken when the job is retried. 409 while a worker speaks the segment.
+    A finished segment is generated again at once, as its next take. The job is assembled again when no segment is open.
+    A running assembly is aborted. A job that has succeeded is reopened. One that failed, expired or was cancelled stays
+    as it is, and the edit is spoken when the job is retried. 409 while a worker speaks the segment.
     """
     change = parse_body(SegmentChange, body)
     viewer = read_segment(services, tenant, job_id, index, links)

@@ -8,8 +8,8 @@ from storage.queue.model_registry import ModelCard
 
 
 def refuse_quality(wanted: Quality, language: str, card: ModelCard) -> None:
-    """Raises a `Problem` for a gate that no worker of this model can apply: a gate that cannot listen must not be
-    promised, and is not replaced by a weaker one later. `language` is resolved, maybe "auto".
+    """Raises a `Problem` for a gate that no worker of this model can apply. No weaker gate replaces it later.
+    `language` is resolved, maybe "auto".
     """
     if wanted.gate is not Gate.ASR:
         return

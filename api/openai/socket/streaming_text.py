@@ -1,7 +1,7 @@
 """vLLM-Omni's shape: a session's manner first, then text in pieces; `input.done` ends an utterance and not the session.
 
 Its server waits for `input.done`, or the end of a sentence; here speech begins with the first words of an utterance,
-which is told of as its only sentence.
+which is reported as its only sentence.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def passages_of(paragraphs: Sequence[PdfParagraph], body: float) -> list[Passage
 
 def _passage(paragraph: PdfParagraph, level: int) -> Passage:
     first, *others = (line.text for line in paragraph.lines)
-    # A list's mark is seen, and not read; a dash may be the beginning of what somebody says.
+    # A list's mark is seen, and not read; a dash may start direct speech.
     lines = (first if first[0] in _DASHES else _unmarked(first), *others)
     breaks = frozenset[int]() if level else paragraph.breaks
     return Passage(lines, breaks, level, paragraph.first.page, paragraph.first.baseline + paragraph.size)

@@ -33,7 +33,7 @@ _FARTHEST = 1e5
 _pdfium: Any = pypdfium2_raw
 _BREAKS = frozenset({0, 9, 10, 13, 32, 0xA0, 0x3000, 0xFFFE, 0xFFFF})
 _APART = frozenset("0123456789*†‡§¶+−-")
-"""What may be raised: a power or a note's mark is a run of its own."""
+"""What may be raised: a power or a note's mark is a separate run."""
 
 _LINE_END_HYPHEN = 2
 """What PDFium makes of a hyphen at a line's end."""

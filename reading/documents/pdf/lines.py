@@ -184,7 +184,7 @@ def _is_initial(row: Row) -> bool:
 
 
 def _topmost_beside(rows: Sequence[Row], index: int, initial: Run) -> int | None:
-    """Of the few rows above, the highest that begins behind the letter and below its top."""
+    """Of the few rows above, the highest that starts after the letter and below its top."""
     found = None
     for above in range(index - 1, max(-1, index - 6), -1):
         first = rows[above].runs[0]

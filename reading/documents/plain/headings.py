@@ -177,7 +177,7 @@ def _chapter_title(lines: Sequence[TextLine]) -> str:
 
 
 def _merged(headings: Sequence[Heading], paragraphs: Sequence[TextParagraph]) -> list[Heading]:
-    """A part that goes straight on to its first chapter is no chapter of its own."""
+    """A part directly followed by its first chapter is no separate chapter."""
     merged: list[Heading] = []
     starts = {paragraph.end: following.start for paragraph, following in pairwise(paragraphs)}
     for each in headings:

@@ -1,4 +1,4 @@
-"""Page numbers on lines of their own: known by counting on through the text, page by page."""
+"""Page numbers on separate lines, recognised because they count up through the text."""
 
 from __future__ import annotations
 

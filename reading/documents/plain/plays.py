@@ -1,8 +1,8 @@
-"""Plays as printers set them: `MACBETH.` or `_Macb._` begins a speech, on a line of its own or before its words.
+"""Plays as printers set them: `MACBETH.` or `_Macb._` begins a speech, on a separate line or before its words.
 
-A text is a play if names at such places come again and again. Who is named in the job's cast speaks, and is not
-named; every other name is spoken by the job's own voice, by itself, so that it is heard who goes on. Stage directions
-in brackets are the job's own voice's, too.
+A text is a play if names at such places come again and again. A character in the job's cast speaks, and its name is not
+read aloud. The job's own voice reads every other name, so that listeners know who speaks. Stage directions in brackets
+are the job's own voice's, too.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _chosen(
 
 
 def _divided(blocks: Sequence[Block], headings: Sequence[_Piece]) -> Iterator[Block]:
-    """The blocks with each heading's line as one of its own, in the job's own voice."""
+    """The blocks, with each heading's line as a separate block in the job's voice."""
     cuts = iter((*headings, None))
     heading = next(cuts)
     for block in blocks:

@@ -1,4 +1,4 @@
-"""What transcribers say of their own work at the head or the end of a text, without brackets around it."""
+"""Transcribers' notes about their work at the start or end of a text, without brackets."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _LOWER_HEADING = re.compile(
     rf"\b(?:[Vv]ols?|pp?)\.\s?{_LISTED})\Z"
 )
 _LOWER_KIND = re.compile(r"\b(?:type|stage|phase|grade|class|category|level|figure|table|appendix)\s\Z")
-"""Before an I these are mostly what somebody has: the class I took."""
+"""Before an I these are mostly nouns with a relative clause: the class I took."""
 
 REGNAL_NAMES = words(
     """
@@ -85,7 +85,7 @@ def _numeral(match: re.Match[str]) -> str | None:
 
 
 def _is_heading(written: str, behind: str) -> bool:
-    """A chapter's number in a paragraph of its own, or before its title."""
+    """A chapter's number in a separate paragraph, or before its title."""
     is_sure = len(written) > 2 or (len(written) == 2 and "C" not in written)
     if _ALONE_AFTER.match(behind):
         return is_sure or (len(written) == 1 and behind.startswith("."))

@@ -204,10 +204,10 @@ def closed_loop(
 
 
 def first_audio_ms(driver: Driver, running: int, samples: int, most_s: float) -> list[float]:
-    """From submit to the first samples of each of `samples` interactive requests, beside `running` that are heard.
+    """Time from submit to the first samples of each of `samples` interactive requests, beside `running` live streams.
 
-    Those who run are long enough not to end before the last sample; who was heard is cancelled. Fewer samples than
-    asked for where the time was over. Raises NothingEnded.
+    The running requests are long enough not to end before the last sample. A request is cancelled after its first
+    audio. Fewer samples than asked for where the time was over. Raises NothingEnded.
     """
     gives_up_s = time.perf_counter() + most_s
     for _ in range(running):

@@ -23,8 +23,8 @@ class EngineTask:
 
     checkpoint: a folder in the published layout. draw_size: of the random weights to write there if it is absent.
     slots: as many as are wanted, of which memory may allow fewer. streams: requests in flight, one closed loop each.
-    first_running: how many others speak and are heard beside a first audio. frames: of a request, least and most.
-    words: a text file to take words from. seconds: what is not begun by then is left out.
+    first_running: how many other streams run beside a first audio. frames: of a request, least and most. words: a text
+    file to take words from. seconds: what is not begun by then is left out.
     """
 
     checkpoint: str
@@ -100,7 +100,7 @@ class ClosedLoop:
 
 @dataclass(frozen=True, slots=True)
 class FirstAudio:
-    """From submit to the first samples of an interactive request, while `running` others speak and are heard."""
+    """Time from submit to the first samples of an interactive request, beside `running` live streams."""
 
     running: int
     waits_ms: tuple[float, ...]

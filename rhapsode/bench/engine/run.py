@@ -1,4 +1,4 @@
-"""Which engines a run measures, each in a process of its own, and how what they say is collected."""
+"""Which engines a run measures, each in a separate process, and how it collects their results."""
 
 from __future__ import annotations
 

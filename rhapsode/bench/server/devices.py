@@ -109,7 +109,7 @@ def joined_devices(used: Sequence[DeviceUse | None]) -> DeviceUse | None:
 
 
 def _mean_watts(watts: Sequence[float | None]) -> float | None:
-    """None where it was not told each time."""
+    """None if some sample lacks it."""
     told = [each for each in watts if each is not None]
     return sum(told) / len(told) if len(told) == len(watts) else None
 

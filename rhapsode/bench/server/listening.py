@@ -47,7 +47,7 @@ _FULL_SCALE = 32768.0
 class Onset:
     """Takes whole 16-bit little-endian samples of one channel, in any pieces, until it has found where sound begins.
 
-    offset_s: of the first block that is heard, from the first sample; None before it.
+    offset_s: of the first audible block, from the first sample; None before it.
     """
 
     def __init__(self, sample_rate_hz: int) -> None:

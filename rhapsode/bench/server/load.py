@@ -64,7 +64,7 @@ class ClosedLoad:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLoad:
-    """Requests come as somebody's once came. due_s: from the stage's beginning, in order, of all clients together."""
+    """Requests arrive as in a recorded log. due_s: from the stage's beginning, in order, of all clients together."""
 
     label: str
     due_s: tuple[float, ...]
@@ -112,7 +112,7 @@ class MeasuredRequest:
     later its client began it. connect_s: until its connection stood. first_byte_s, playable_s, audible_s: to the first
     byte, the first sample, and the first sound as it is played. total_s: to the end. audio_s: of speech;
     window_audio_s: of it within the measured time. gaps, gap_s, longest_gap_s: of a listener who plays at once;
-    buffer_s: the patience with which there would have been none. error: None if it was heard whole.
+    buffer_s: the patience with which there would have been none. error: None if it arrived whole.
     """
 
     number: int
@@ -202,7 +202,7 @@ class Client:
             number += streams
 
     async def _request(self, number: int, due_s: float) -> bool:
-        """Whether it was heard whole."""
+        """Whether it arrived whole."""
         order = self._texts.order(number)
         ear = Ear(self._window)
         began_s = time.monotonic()

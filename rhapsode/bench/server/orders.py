@@ -32,7 +32,7 @@ class Task(StrEnum):
     """That of a recording, from its embedding alone."""
 
     IN_CONTEXT = "in-context"
-    """That of a recording, which the model goes on from."""
+    """That of a recording, which the model continues."""
 
     @property
     def is_of_recording(self) -> bool:

@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 560, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 48
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 COLOURS = 6
-"""Classes `c0` to `c5` of the page's style, each with a dash and a mark of its own."""
+"""Classes `c0` to `c5` of the page's style, each with its own dash and mark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from rhapsode.bench.statistics import Spread, spread
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of the requests that began behind the warm-up; `requests` of them, `whole` of which were heard to the end.
+    """Of the requests that began behind the warm-up; `requests` of them, `whole` of which arrived whole.
 
-    errors: how often each was met. Spreads are of what was heard whole (first_byte, playable and audible of all that
-    came so far), None where there was nothing. rtf: seconds to the end for each second of speech. with_gaps: whole ones
-    in which somebody with the listener's buffer would have heard a hole. buffer: the one that avoids it. audio_s_per_s,
-    frames_per_s: speech, and codec frames, that came within the window; requests_per_s: what was heard whole and ended
-    in it. lag: of the clients, which began a request so much too late.
+    errors: how often each was met. Spreads are over whole answers (first_byte, playable and audible: over all that came
+    so far), None without any. rtf: seconds to the end for each second of speech. with_gaps: whole answers with a buffer
+    underrun at the listener's buffer. buffer: the one that avoids it. audio_s_per_s, frames_per_s: speech, and codec
+    frames, that came within the window; requests_per_s: whole answers that ended in it. lag: of the clients, which
+    began a request so much too late.
     """
 
     requests: int
@@ -92,7 +92,7 @@ def rtf(outcome: MeasuredRequest) -> float | None:
 
 
 def is_carried(load: Load, summary: Summary) -> bool:
-    """Whether so many streams were spoken as fast as they are heard: every one whole, none with a hole in it."""
+    """Whether so many streams were in real time: every one whole, without buffer underruns."""
     return (
         isinstance(load, ClosedLoad)
         and 0 < summary.whole == summary.requests
@@ -188,7 +188,7 @@ class ServerReport(ReportFile):
 
     @property
     def carried(self) -> int:
-        """The most streams that were spoken as fast as they are heard; 0 if none were."""
+        """The maximum number of streams in real time; 0 if none were."""
         return max((streams for streams, is_carried in self.tried_streams.items() if is_carried), default=0)
 
 

@@ -126,7 +126,7 @@ def _has_time(plan: BenchPlan, until_s: float) -> bool:
 def _run_stage(
     report: ServerReport, plan: BenchPlan, load: Load, tell: Tell, command: Sequence[str], until_s: float
 ) -> bool:
-    """Whether anything was heard."""
+    """Whether any audio arrived."""
     stage = Stage(plan, load, report.asked.frame_s, report.asked.listener_buffer_s, tell)
     try:
         stage.run(command, until_s)

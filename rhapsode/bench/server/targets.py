@@ -139,7 +139,9 @@ class RhapsodeLive(NariSocket):
 
 
 class RhapsodeJobs(BenchTarget):
-    """From the submission to the last byte of the finished WAV. What was spoken for an earlier job is spoken again."""
+    """From the submission to the last byte of the finished WAV. Speech of earlier jobs is generated again, not
+    reused.
+    """
 
     tasks = _EVERY_TASK
     frame_s = FRAME_S

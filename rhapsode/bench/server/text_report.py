@@ -84,7 +84,7 @@ def _cells(stage: StageReport) -> list[str]:
 
 
 def length_rows(report: ServerReport) -> list[list[str]]:
-    """Heads first; of what was heard whole."""
+    """Column heads first; over whole answers."""
     rows = [_LENGTH_HEADS.split(",")]
     heard = [each for stage in report.stages for each in stage.requests if each.is_counted and each.error is None]
     for level in TextLevel:

@@ -142,7 +142,8 @@ class AsyncRhapsode:
     async def assemble(
         self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
     ) -> Job:
-        """Make artifacts anew; nothing is spoken. output: what changes of the job's, None takes a field back.
+        """Make the artifacts again without generating speech. output: what changes of the job's, None takes a field
+        back.
 
         Files of before stay as they were, unless one of the same name is made.
         """

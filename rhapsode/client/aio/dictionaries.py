@@ -21,7 +21,7 @@ class AsyncDictionaries:
         return await self._send(dictionary_calls.create_dictionary(name, rules))
 
     async def add_version(self, dictionary: Dictionary | str, rules: Rules) -> Version:
-        """All rules anew: versions do not build upon each other."""
+        """Replace all rules: versions do not build upon each other."""
         return await self._send(dictionary_calls.add_version(_id(dictionary), rules))
 
     async def get(self, dictionary: str) -> Dictionary:

@@ -44,7 +44,7 @@ class AsyncSegments:
         return await self._send(segment_calls.get_segment(_job(job), _segment(segment)))
 
     async def edit(self, job: JobLike, segment: SegmentLike, **changes: Unpack[SegmentChanges]) -> Segment:
-        """Say something else, or say it otherwise. If it was done, it is spoken anew and the job assembled again.
+        """Say something else, or say it otherwise. A finished segment is generated again and the job assembled again.
 
         A job that failed, expired or was cancelled keeps the edit until it is retried. Raises `Conflict` while a worker
         speaks the segment.

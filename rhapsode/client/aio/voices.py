@@ -112,7 +112,7 @@ class AsyncVoices:
     ) -> tuple[VoiceCache, ...]:
         """Have the voice made ready, for all models that clone or for these; returns its caches as they are now.
 
-        force: also what is ready, anew; the old version is served until then.
+        force: rebuild ready ones too; the old version is served until then.
         """
         return await self._send(voice_cache_calls.order_caches(await self._id(voice), CacheBuild(models, mode, force)))
 

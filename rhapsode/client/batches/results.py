@@ -7,7 +7,7 @@ from rhapsode.client.retries import Attempts
 
 
 class ResultCursor:
-    """How many lines were handed on; their order is the file's, so a further connection begins behind them."""
+    """The number of lines that were returned. Their order is the file's, so a further connection starts after them."""
 
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts

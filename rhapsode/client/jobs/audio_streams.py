@@ -1,4 +1,4 @@
-"""What a job can be heard as while it is made."""
+"""The formats of a job's live stream."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ class SpeechFacts:
     """What is known of a stream so far.
 
     first_audio_s: from the beginning of the request, connecting included, to the first samples; None before them.
-    model, voice: who speaks; empty where the server does not say. findings: what was noticed about the speech, such as
-    an end that it had to be given; complete after the last chunk, and told by streams of text that is still written.
+    model, voice: who speaks; empty where the server does not say. findings: problems found in the speech, such as a
+    forced end. The list is complete after the last chunk. Only streams of unfinished text have it.
     """
 
     first_audio_s: float | None = None

@@ -18,7 +18,7 @@ from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache, VoiceC
 
 @dataclass(frozen=True, slots=True)
 class CacheBuild:
-    """How a voice is to be made ready. models: empty for all that clone. force: also what is ready, anew."""
+    """How a voice is to be made ready. models: empty for all that clone. force: rebuild ready ones too."""
 
     models: Sequence[str] = ()
     mode: Mode | None = None

@@ -1,7 +1,7 @@
 """Every request about voices as a value. No I/O: both clients send these.
 
-Creating a voice is the one call whose repeat may be refused: if the first sending arrived and its answer did not, the
-repeat finds the name taken, by the voice it was to make.
+Creating a voice is the one call whose repeat may be rejected. If only the first answer was lost, the repeat finds that
+the name belongs to the voice it was to create.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def own_id(voice: Voice | str) -> str:
 
 
 def path_name(voice: Voice | str) -> str:
-    """What the API calls a voice that is only to be heard: its id, or the name of a built-in one."""
+    """How the API names a voice for playback: its id, or the name of a built-in one."""
     return voice if isinstance(voice, str) else voice.id or voice.name
 
 

@@ -23,7 +23,7 @@ class RetryRequest(RequestBody):
 
 
 class AssembleRequest(RequestBody):
-    """What changes of the job's output. Absent: nothing, the same files are made anew."""
+    """What changes of the job's output. Absent: make the same files again."""
 
     output: OutputChange | None = None
 

@@ -182,9 +182,9 @@ class Tags(RequestBody):
 
 
 class Destination(RequestBody):
-    """Where the finished files lie in the bucket of the service, for those who may read it: under
-    `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
-    downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
+    """Where the finished files are in the service's bucket, for those who may read it: under
+    `delivered/TENANT/PREFIX/JOB/`, one folder for each assembly. An artifact's `key` is the full path. Downloads,
+    quotas, retention and deletion are unchanged. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
     that need not exist and that other jobs may name too. A job stays with its destination.
     """
 
@@ -278,8 +278,8 @@ class TagsChange(RequestBody):
 
 
 class OutputChange(RequestBody):
-    """What changes of an output, as a JSON Merge Patch (RFC 7396): a field that is absent stays as the job has it, null
-    takes back what was said of it, an object changes what it names, a list takes the place of the old one.
+    """Changes of an output, as a JSON Merge Patch (RFC 7396). An absent field keeps the job's value, and null removes
+    it. An object changes the fields that it names. A list replaces the old list.
     """
 
     preset: Choice[OutputPreset] | None = Field(

@@ -6,8 +6,8 @@ audiobook  AES TD1008 (2021): speech at -18 LUFS, true peak below -1 dB
 broadcast  EBU R 128 (2023): -23 LUFS within 0.5 LU, true peak below -1 dB
 
 An output keeps below a peak by what MP3 and AAC add to it. RMS counts pauses, which LUFS does not, and weighs no
-frequency: speech at -20 LUFS has an RMS of -21 to -19 dB, and in a chapter of a sentence less.
-For that ACX's head and tail are short ones: three seconds of speech between them still pass.
+frequency. Speech at -20 LUFS has an RMS of -21 to -19 dB, and less in a chapter of one sentence. For that ACX's head
+and tail are short ones: three seconds of speech between them still pass.
 """
 
 from __future__ import annotations

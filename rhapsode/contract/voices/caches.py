@@ -22,7 +22,7 @@ ShownState = Literal["pending", "processing", "ready", "failed", "stale"]
 
 
 class CacheOrder(RequestBody):
-    """Make one voice ready. `models`: all that clone, unless named. `force`: also what is ready, anew."""
+    """Make one voice ready. `models`: all that clone, unless named. `force`: rebuild ready ones too."""
 
     force: bool = False
     models: list[Name] | None = Field(default=None, min_length=1, max_length=16)

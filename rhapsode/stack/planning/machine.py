@@ -36,8 +36,7 @@ class Gpu:
 class MachineFacts:
     """cores: those that this process may run on. allowance: how many of them at a time, as a container may be limited.
 
-    can_divide: whether processes can be given cores of their own. gpu_note: why there are no GPUs although there may
-    be some.
+    can_divide: whether processes can get dedicated cores. gpu_note: why there are no GPUs although there may be some.
     """
 
     cores: tuple[Core, ...]

@@ -1,7 +1,7 @@
 """Which processes a stack has on a machine, where each runs, and why. Pure.
 
-A worker speaks on each device. One on a GPU has cores of its own, near to it where the machine says, so that nothing
-keeps it from the next frame; everything else shares the other cores.
+A worker speaks on each device. A worker on a GPU has dedicated cores, near to it where the machine's topology is known.
+So nothing delays its next frame. All other processes share the remaining cores.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PlannedProcess:
 
 @dataclass(frozen=True, slots=True)
 class StackPlan:
-    """common_cores: of all that have none of their own; none: the cores are not divided. reasons: by kind."""
+    """common_cores: of all processes without dedicated cores; none: the cores are not divided. reasons: by kind."""
 
     machine: MachineFacts
     processes: tuple[PlannedProcess, ...]

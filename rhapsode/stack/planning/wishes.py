@@ -40,7 +40,7 @@ class Wishes:
 
 
 def wishes_of(options: StackOptions, environ: Mapping[str, str]) -> Wishes:
-    """A stack for one command has one process of each kind, on the CPU unless told otherwise: it starts in seconds.
+    """A stack for one command has one process of each kind, on the CPU by default: it starts in seconds.
 
     Raises `PlanRefused` for a setting that names no devices.
     """

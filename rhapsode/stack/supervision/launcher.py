@@ -4,10 +4,10 @@
 
 CORES: `0,1,2`, or nothing for all of them. What the program starts has the same.
 
-Run as a file by the supervisor for each of its processes, so that a supervisor killed with SIGKILL leaves
-nothing running. The request (PR_SET_PDEATHSIG) survives exec and is about the *thread* that started the child,
-which is why the supervisor starts all of them from the one thread that also waits for their end. Where the
-kernel has no such request (macOS), the next start ends what is left.
+Run as a file by the supervisor for each of its processes, so that a supervisor killed with SIGKILL leaves nothing
+running. The request (PR_SET_PDEATHSIG) survives exec and concerns the *thread* that started the child. So the
+supervisor starts all processes from the one thread that also waits for their end. Where the kernel has no such request
+(macOS), the next start ends what is left.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A program between what a process says and its log, for a process whose lines are not like ours.
 
 Neither can harm the other. The process writes into a pipe that never makes it wait: a writer that stands still costs
-lines, no more. The supervisor keeps the end that the writer reads: one that was killed is replaced, which costs what it
-had in hand, and the process is never told that nobody listens. When the supervisor is killed, the writer goes on to the
-last word.
+lines, no more. The supervisor keeps the reading end of the pipe open. A killed writer is replaced, and only its
+unwritten lines are lost. The process notices nothing. When the supervisor is killed, the writer goes on to the last
+word.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ local function answer(status, fields)
   return reply
 end
 
--- Tickets. Where workers run one item for a ticket, each item that becomes ready needs one. Where they claim several at a
--- time (see `claim_several`) one wakes a worker, which then looks by itself until it has found nothing for a while: none
--- is sent while one looks, nor as long as the last may be on its way. What that loses the janitor finds.
+-- Tickets. Where workers run one item for a ticket, each item that becomes ready needs one. If they claim several at a
+-- time (see `claim_several`) one wakes a worker, which then looks by itself until it has found nothing for a while:
+-- none is sent while one looks, nor as long as the last may be on its way. What that loses the janitor finds.
 
 local RUNG_MS = 5000 -- a ticket is taken within milliseconds, unless all workers are busy or it was lost
 

@@ -1,8 +1,8 @@
 """What a process knows of one job's events, shared by all its followers of that job. Pure.
 
-The log in Redis is the truth, and a feed holds its newest end. Redis tells a feed of every event from the moment at
-which it has confirmed that it will (`begin`) until the connection is lost (`interrupt`): a reader of the log since
-that moment goes on with what the feed holds, and misses nothing.
+The log in Redis is the truth, and a feed holds its newest end. Redis sends a feed every event after it has confirmed
+the subscription (`begin`), until the connection is lost (`interrupt`). A reader of the log since that moment can
+continue with the feed and misses nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class JobFeed:
 
     @property
     def newest(self) -> LoggedEvent | None:
-        """The last one told in this round."""
+        """The last one delivered in this round."""
         return self._kept[-1] if self._kept else None
 
     def begin(self) -> None:
@@ -66,7 +66,7 @@ class JobFeed:
         self._change()
 
     def reaches_back_to(self, after: str) -> bool:
-        """Whether no event behind `after` that was told in this round is forgotten."""
+        """Whether no event behind `after` that was delivered in this round is forgotten."""
         return order_of(after) >= self._forgotten
 
     def behind(self, after: str) -> list[LoggedEvent]:

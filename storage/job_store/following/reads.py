@@ -54,7 +54,7 @@ class EventReads:
         return first is not None and first.type != FIRST_EVENT and order_of(first.id) > order_of(after)
 
     async def _read(self, read: _Read) -> list[LoggedEvent]:
-        """One that is sent from now on: an earlier answer may lack what the caller was not told of."""
+        """One that is sent from now on: an earlier answer may lack events that the caller did not see."""
         answer = self._wanted.get(read)
         if answer is None:
             answer = self._wanted[read] = asyncio.get_running_loop().create_future()

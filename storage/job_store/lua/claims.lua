@@ -104,7 +104,7 @@ local function given_word(job, item, fence, waited_ms) return lease_name(job.id,
 local function given_before(name)
   local works = {}
   for word in string.gmatch(redis.call('GET', name) or '', '%S+') do
-    -- A claim of a release before waits were told has three parts.
+    -- A claim of a release before waits were reported has three parts.
     local id, item, fence, waited_ms = string.match(word, '^([^|]*)|([^|]*)|(%d+)|?(%d*)$')
     local job, verdict = resolve(id, item, fence)
     if verdict == 'held' then works[#works + 1] = work_of(job, item, fence, tonumber(waited_ms) or 0) end
@@ -160,9 +160,9 @@ register('claim', function(call)
   return answer('empty')
 end)
 
--- Workers that are awake. One that claims several items at a time looks again until it has found nothing for a while, and
--- what becomes ready meanwhile sends no ticket. The last look, if it is in vain, says in the same call that it was the
--- last: whatever comes behind it finds that none looks.
+-- Workers that are awake. One that claims several items at a time looks again until it has found nothing for a while,
+-- and what becomes ready meanwhile sends no ticket. The last poll, if it is empty, marks itself as the last in the same
+-- call. Later items then know that no worker polls.
 
 local LOOKS_MS = 1000 -- far longer than from one look to the next; a worker that died is believed to look for so long
 local AWAKE_KEPT_MS = 600000 -- after which the workers of the queue may be others, which take an item for a ticket
@@ -182,7 +182,7 @@ local function note_look(call, looks_again)
 end
 
 -- call: as of `claim`; most (how many items it has room for), is_woken (whether a ticket sent it), is_last (whether it
---       looks no more if this is in vain)
+--       stops polling if this one is empty)
 -- -> ok + items (what the work of each needs)
 -- While some are left another worker is woken, which may have room for them.
 register('claim_several', function(call)

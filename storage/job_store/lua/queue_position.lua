@@ -14,7 +14,7 @@ local function has_credit(queue, class, tenant)
   return (tonumber(credit) or 0) >= item_cost(queue, tonumber(cost) or 0)
 end
 
--- Tenants take turns, and so do the jobs of each: before the k-th job of its tenant, every other tenant has k turns,
+-- Tenants take turns, and so do the jobs of each. Before the k-th job of its tenant, every other tenant has k turns,
 -- and one more if its turn comes sooner.
 local function served_before(call, queue)
   local place = call.job ~= '' and redis.call('LPOS', line_of(queue, call.class, call.tenant), call.job)

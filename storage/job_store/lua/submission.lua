@@ -1,4 +1,4 @@
--- A job comes in, is told its place, and is forgotten.
+-- Submission, queue position and removal of a job.
 
 local function replayed(call, id)
   add_tickets('cpu', redis.call('LLEN', K.ready .. 'cpu:' .. id))
@@ -79,7 +79,7 @@ register('delete', function(call)
   local id, tenant = call.job, call.tenant
   local job = load_job(id)
   if not job then
-    -- A record that vanished some other way must not be due for ever.
+    -- A record that vanished some other way must not stay due.
     redis.call('ZREM', K.retention, tenant .. '|' .. id)
     return answer(redis.call('GET', K.tombstone .. id) == tenant and 'ok' or 'missing')
   end

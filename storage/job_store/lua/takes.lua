@@ -1,11 +1,11 @@
--- A segment is spoken anew, or as another of its takes.
+-- A segment is generated again, or uses another of its takes.
 
 -- call: job, tenant, item, seen_edit and seen_spec (that the caller saw), edit and spec (from now on), most_takes, limits,
 --       window (the smallest); of an idempotency key, if there is one, its sha256 (key), fingerprint and key_ttl_s
 -- -> ok + record; conflict + state; changed; leased; unknown; full; mismatch; refused + see `refuse`;
 --    gone; missing
--- A segment that is done is made anew from the edit, as its next take. A job that has succeeded is reopened for it; one
--- that ended otherwise keeps the edit until it is retried.
+-- A finished segment is generated again from the edit, as its next take. A job that has succeeded is reopened for it;
+-- one that ended otherwise keeps the edit until it is retried.
 register('edit_segment', function(call)
   local id, tenant, item, window = call.job, call.tenant, call.item, call.window
   local job, settled = job_of(call)
@@ -47,7 +47,7 @@ end)
 
 -- call: job, tenant, item, take (its number), limits, window (the smallest)
 -- -> ok + record; conflict + state; leased; unknown; refused + see `refuse`; gone; missing
--- Nothing is spoken: the take is in place at once, with the edit it was made from, and the job is assembled anew. A job
+-- Nothing is spoken: the take is in place at once, with the edit it was made from, and the job is assembled again. A job
 -- that ended without success is not reopened for it.
 register('select_take', function(call)
   local id, tenant, item, number, window = call.job, call.tenant, call.item, call.take, call.window

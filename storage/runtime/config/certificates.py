@@ -1,7 +1,7 @@
 """A look at every server's certificate when a process starts.
 
-A server whose certificate no known authority signed is a mistake of configuration: it ends the process with one line,
-instead of looking like a store that is away for a while.
+A certificate that no known authority signed is a configuration error. It ends the process with one line, unlike a store
+that is temporarily unavailable.
 """
 
 from __future__ import annotations

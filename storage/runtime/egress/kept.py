@@ -1,7 +1,7 @@
 """The client that posts a lot to the same hosts: as `client.SafeHttp`, over connections that it keeps.
 
-Every attempt asks for the host's addresses anew and has all of them checked. A kept connection serves it only if it
-leads to one of these, and only the party it was made for: what one tenant's receiver says never meets another's.
+Every attempt resolves the host's addresses again and checks all of them. A kept connection serves it only if it leads
+to one of these, and only the party it was made for: what one tenant's receiver says never meets another's.
 """
 
 from __future__ import annotations

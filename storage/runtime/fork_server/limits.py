@@ -30,8 +30,8 @@ class ChildLimits:
 def bound_descriptors() -> None:
     """Of a fork server, before its first child, which closes every number that there may be.
 
-    An interpreter that was built for an old C library closes them one by one: a million takes a tenth of a second,
-    and where nothing bounds them a child would never come to its file.
+    An interpreter built for an old C library closes them one by one. A million takes a tenth of a second, and without a
+    limit a child would never reach its file.
     """
     _lower(resource.RLIMIT_NOFILE, MOST_DESCRIPTORS)
 

@@ -73,8 +73,8 @@ def start(command: Sequence[str]) -> ForkServerProcess:
     """Returns when it is ready. Raises `ForkServerBroken`."""
     control, theirs = socket.socketpair()
     complaints = tempfile.TemporaryFile()  # noqa: SIM115 - open until `ForkServerProcess.end`
-    # In a session of its own: a terminal's Ctrl-C is for the process that started it, whose end it notices. In the
-    # root folder: it keeps none of ours busy.
+    # In its own session: a terminal's Ctrl-C is for the process that started it, whose end it notices. In the root
+    # folder: it keeps none of ours busy.
     with theirs:
         process = subprocess.Popen(
             command,

@@ -36,7 +36,7 @@ _QUIET = (
 )
 
 _SELF_CONFIGURED = ("uvicorn", "uvicorn.error", "uvicorn.access")
-"""Loggers whose library gave them handlers of their own before us."""
+"""Loggers whose library set its own handlers before us."""
 
 
 def configure_process_logging(settings: StorageSettings, **process: str) -> None:

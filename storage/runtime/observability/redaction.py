@@ -1,7 +1,7 @@
 """What must not be in a log, taken out of every line: the last thing before a line is written.
 
-Texts are not logged at all, which no pattern could make sure of; this is for what turns up in the messages of errors
-and libraries: keys, signing secrets, signatures, passwords and the queries of links.
+Texts are never logged; no pattern could redact them. This module removes secrets from the messages of errors and
+libraries: keys, signing secrets, signatures, passwords and the queries of links.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ local function open_streams(tenant)
   return redis.call('ZCARD', key)
 end
 
--- call: tenant, stream, kept_ms (until it is told of again), jobs (limit for all)
+-- call: tenant, stream, kept_ms (until the next report), jobs (limit for all)
 -- -> ok; refused
 register('open_stream', function(call)
   local most = limit_of(call.tenant, 'jobs', call.jobs)

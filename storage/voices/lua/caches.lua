@@ -4,7 +4,7 @@
 -- -> ok + states: of each, or missing (no such voice), moved (another revision), ended (the job is not under way)
 register('voice_cache_request', function(call)
   local tenant, job, rebuild = call.tenant, call.job, call.rebuild
-  local run = redis.call('HGET', K.job .. job, 'run') or '' -- a job that is retried asks anew
+  local run = redis.call('HGET', K.job .. job, 'run') or '' -- a retried job asks again
 
   local function start(build)
     save_build(build, {state = 'pending', job = job, run = run, requested_at_ms = now, attempts = 0})
@@ -100,7 +100,7 @@ end)
 
 -- call: content, lease (job|item|fence), version (the fence that was found damaged)
 -- -> as voice_build_claim
--- Built anew once; what is damaged again is no accident, and has to be asked for.
+-- Rebuilt once. Repeated damage is no accident, so a further rebuild needs a request.
 register('voice_build_reject', function(call)
   local content, lease, version = call.content, call.lease, call.version
   local build = load_build(content)

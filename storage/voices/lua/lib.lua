@@ -28,7 +28,7 @@ local function discard_version(build, delay_ms)
   end
 end
 
--- What webhooks are told of one cache of this content.
+-- The webhook data of one cache of this content.
 local function enqueue_cache_event(build, cache, kind, occurrence, failure)
   local voice, mode, model = string.match(cache, '^([^|]*)|([^|]*)|(.*)$')
   local function subject() return cache .. '|' .. build.content .. '|' .. occurrence end

@@ -30,7 +30,7 @@ register('webhook_endpoint_update', function(call)
   if state == 'enabled' and redis.call('HGET', key, 'state') ~= 'enabled' then
     redis.call('HSET', key, 'state', 'enabled')
     redis.call('HDEL', key, 'disabled_reason')
-    -- It is believed anew, as if it had never failed.
+    -- It is trusted again, as if it had never failed.
     redis.call('HDEL', W.target .. 'e:' .. id, 'failures', 'open_until_ms', 'failing_since_ms')
     webhooks.place('e:' .. id)
   elseif state == 'disabled' then

@@ -107,7 +107,7 @@ function webhooks.receivers(tenant, kind, own)
 end
 
 -- Tells of an event: one delivery for each receiver. `subject` names the event among all of its kind, so that its ids
--- are the same when it is told again. It and `facts` are functions, called only if there are receivers.
+-- stay equal when it is sent again. It and `facts` are functions, called only if there are receivers.
 function webhooks.enqueue_webhook(tenant, kind, job, own, subject, facts)
   local receivers = webhooks.receivers(tenant, kind, own)
   if next(receivers) == nil then return end

@@ -59,7 +59,7 @@ class FileSeries:
         return files
 
     def content(self, form: OutputFormat, cut: ChapterCut, heard: str) -> str:
-        """A digest of what a chapter's file is made from. heard: one of its samples."""
+        """A digest of what a chapter's file is made from. heard: whether one of its samples is audible."""
         described = self._description(cut)
         cover = described.cover and hashlib.sha256(described.cover.data).hexdigest()
         facts = [CONTENT_FORMAT, form.model_dump(mode="json"), self.sample_rate_hz, heard, cut.title]

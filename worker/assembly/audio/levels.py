@@ -1,7 +1,7 @@
 """One gain for the job, or for each chapter, that brings it to the loudness that was asked for.
 
-Where the true peak would pass what is allowed, a limiter takes off what is too much, and the gain makes up for it: the
-loudness is measured with the limiter until it is right. Speech that would have to be crushed is left softer instead.
+Where the true peak would exceed its limit, a limiter reduces it and the gain compensates. Measurement and gain repeat
+with the limiter until the loudness is right. Speech that would have to be crushed is left softer instead.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ EVEN_LU = 1.0
 """Speakers who differ by no more are left as they are."""
 
 MOST_DB = 12.0
-"""A level further away is meant: somebody whispers, or calls from another room."""
+"""A larger difference is intended: a character whispers, or calls from another room."""
 
 
 @dataclass(frozen=True, slots=True)

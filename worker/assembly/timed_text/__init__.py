@@ -1,1 +1,1 @@
-"""What is heard when: subtitles, timestamps, the times of words."""
+"""Times in the audio: subtitles, timestamps, the times of words."""

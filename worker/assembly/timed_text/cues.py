@@ -55,7 +55,7 @@ _CLOSING = re.compile(r"[)\]}»”’」』）】》〉〕］、。，．！？�
 
 @dataclass(frozen=True, slots=True)
 class HeardWord:
-    """What is shown without a break, and when it is heard. space: what stands between it and the word before."""
+    """Text that is shown in one piece, and its time in the audio. space: what stands between it and the word before."""
 
     text: str
     space: str

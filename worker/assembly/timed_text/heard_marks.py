@@ -1,4 +1,4 @@
-"""When the marks of a script are heard. Pure."""
+"""The times of a script's marks. Pure."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _UNSPACED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TimedStretch:
-    """[start, end) of a text is heard in `span`."""
+    """[start, end) of a text sounds in `span`."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class TimedStretch:
 
 
 def heard_words(text: str, heard: Sequence[TimedStretch]) -> tuple[HeardWord, ...]:
-    """The words of a sentence, or of several. What stands between two stretches that are heard is shared by both.
+    """The words of a sentence, or of several. The gap between two timed stretches is shared by both.
 
     heard: stretches of the text in order, such as words, or the whole of it. Inside of each the time goes on evenly
     with what there is to say.
@@ -49,7 +49,7 @@ def heard_words(text: str, heard: Sequence[TimedStretch]) -> tuple[HeardWord, ..
 
 
 class _Clock:
-    """When a place of a text is heard."""
+    """The time of a position of a text."""
 
     def __init__(self, text: str, heard: Sequence[TimedStretch]) -> None:
         self._starts = [each.start for each in heard]

@@ -24,7 +24,7 @@ class _Packed:
 
 
 class KeptTimes:
-    """Segments in their order; each is made anew whenever it is read."""
+    """Segments in their order; each is computed at every read."""
 
     def __init__(self, sample_rate_hz: int) -> None:
         self._rate_hz = sample_rate_hz

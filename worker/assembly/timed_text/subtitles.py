@@ -1,4 +1,4 @@
-"""Subtitles: what is heard when. Pure."""
+"""Subtitles. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WEBVTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def subtitles(
     form: SubtitleFormat, narration: AssembledNarration, timed: Iterable[TimedSegment], *, karaoke: bool
 ) -> Iterator[bytes]:
-    """The file in pieces. timed: one for each segment. karaoke: whether WebVTT says when each word is heard."""
+    """The file in pieces. timed: one for each segment. karaoke: whether WebVTT has the time of each word."""
     found = narration_cues(narration, timed)
     match form:
         case SubtitleFormat.SRT:
@@ -77,14 +77,14 @@ def _sung(word: HeardWord, cue: Cue) -> str:
 
 
 def narration_cues(narration: AssembledNarration, timed: Iterable[TimedSegment]) -> Iterator[Cue]:
-    """Speakers are named where more than one is heard."""
+    """Speakers are named if there is more than one."""
     speakers = {each.planned.speaker for each in narration.placed}
     sentences = heard_sentences(narration.placed, timed, narration.language)
     return cues(sentences, names_speakers=len(speakers) > 1)
 
 
 def heard_sentences(placed: Sequence[Placed], timed: Iterable[TimedSegment], language: str) -> Iterator[HeardSentence]:
-    """timed: one for each that is placed. language: the job's, of those that have none of their own."""
+    """timed: one for each that is placed. language: the job's, for segments without their own."""
     for each, times in zip(placed, timed, strict=True):
         sentences = [sentence for sentence in times.sentences if sentence.sentence.written]
         for number, sentence in enumerate(sentences):

@@ -1,4 +1,4 @@
-"""timestamps.json: where each segment, sentence, word or character is heard, a segment a line. Pure."""
+"""timestamps.json: the times of each segment, sentence, word or character, a segment a line. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""When the sentences and words of each segment are heard, found in its samples while they go by.
+"""The times of each segment's sentences and words, found in its samples in one pass.
 
-Assembly is the one place where all of a job's speech is there, whichever job, take or edit it was spoken for: nothing
-is stored of it with a segment, and what was spoken before anybody asked for times has them like the rest.
+Only assembly has all of a job's speech, from whichever job, take or edit. So segments store no times, and speech from
+before times were requested has them too.
 """
 
 from __future__ import annotations

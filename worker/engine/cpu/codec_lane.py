@@ -43,11 +43,11 @@ class _Job:
 
 
 class ThreadedCodecLane:
-    """References are heard once and then kept.
+    """References are decoded once and then kept.
 
-    Passes are divided alike whether an utterance is decoded while it is made or at its end, because rounding depends on
-    the length of a pass: so the samples are the same, bit by bit. A prefix is decoded first, divided as it was when it
-    was heard.
+    An utterance is divided into equal passes whether it is decoded while it is made or at its end. Rounding depends on
+    the length of a pass, so the samples are equal bit by bit. A prefix is decoded first, with the division of its first
+    decoding.
     """
 
     def __init__(self, codec: CodecStage, passes: ChunkPlan) -> None:

@@ -1,7 +1,7 @@
 """While a live stream would run dry, others skip their turn. Pure: time comes in.
 
-On a CPU every row makes each frame slower for all, and the codec takes a core from the talker. What counts is what
-the listener has: samples that were handed out and are not heard yet.
+On a CPU every row makes each frame slower for all, and the codec takes a core from the talker. The measure is the
+listener's buffer: samples that were sent and are not played yet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Executes one step plan on the device: prompts in, rows moved, one frame for every running row.
 
-All state of a request in the batch is one row of the tensors here. The frame step is a function of those tensors
-with a fixed shape for a given number of rows; the only thing it reads back is one status per row, at its end.
+All state of a request in the batch is one row of the tensors here. The frame step is a function of those tensors, with
+a fixed shape for a given number of rows. It reads back only one status per row, at its end.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from worker.engine.stages.talker_embeddings import TalkerEnds
 logger = logging.getLogger(__name__)
 
 # The shapes of a frame step are whole multiples of these; what is too much are padding rows and masked positions.
-# Matrix products and attention then round each row in the same way in any company: measured bit for bit on
-# the CPU (1 to 16 rows, 1 and 2 threads), where fewer than four rows and odd lengths take other kernels. Where that
-# is not enough, `serving/rounding.py` is.
-# The code predictor's attention is over as many positions as there are, and holds that on one thread alone.
+# Matrix products and attention then round each row equally, whatever the other rows. This was measured bit for bit on
+# the CPU (1 to 16 rows, 1 and 2 threads). Fewer than four rows and odd lengths take other kernels. Where that is not
+# enough, `serving/rounding.py` is. The code predictor's attention is over as many positions as there are, and holds
+# that on one thread alone.
 _ROW_STEP = 4
 LENGTH_STEP = 16
 
@@ -158,8 +158,8 @@ def _alone(
 ) -> DraftedCodes | None:
     """None where there are no heads for the checkpoint, and where passes may round in other ways.
 
-    That is on a GPU, and on several threads: attention over an odd number of positions, nine and more, then rounds by
-    the thread that happens to have a row (torch 2.13.0).
+    That holds on a GPU, and on several threads. There, attention over an odd number of positions, nine or more, rounds
+    by the thread that happens to have a row (torch 2.13.0).
     """
     sizes = config.predictor
     if device.type != "cpu" or torch.get_num_threads() > 1:

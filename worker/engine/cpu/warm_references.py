@@ -1,7 +1,7 @@
-"""Codec streams that have heard a reference already: each utterance in an in-context voice goes on from the recording.
+"""Codec streams that have already decoded a reference: each utterance in an in-context voice continues the recording.
 
-Decoding the recording anew for every segment would cost as much as the segment itself. What a codec keeps of it is a
-value that a stream replaces and never writes into, so any number of utterances start from one.
+Decoding the recording for every segment would cost as much as the segment itself. What a codec keeps of it is a value
+that a stream replaces and never writes into, so any number of utterances start from one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class WarmReferences:
         self._hits = self._misses = 0
 
     def stream_after(self, reference: CodecFrames) -> DecodeStream:
-        """A stream of the caller's own that has heard the reference (R, Q)."""
+        """A new stream that has decoded the reference (R, Q)."""
         key = _key(reference)
         state = self._find(key)
         if state is None:

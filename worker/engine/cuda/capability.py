@@ -58,7 +58,9 @@ def cuda_device(device: torch.device) -> CudaDevice:
 
 @functools.cache
 def path_on(device: torch.device) -> DevicePath:
-    """Decided and told once for a device. Raises StartError, in one line, where torch itself cannot use the device."""
+    """Decided and logged once for a device. Raises StartError, in one line, where torch itself cannot use the
+    device.
+    """
     return path_for(cuda_device(device))
 
 

@@ -15,7 +15,7 @@ from worker.engine.interface import Pcm
 FIRST = 40
 """Frames of the first two pieces, from the first phone; each later one is half as long again as the one before."""
 _CONTEXT = 16
-"""Frames that are made before and behind a piece and not heard: without them the level changes by 2 dB."""
+"""Frames that are made before and after a piece and dropped: without them the level changes by 2 dB."""
 _SEARCHED = 12
 """The last frames of a piece, the quietest of which is the first of the next: 0.3 s hold the end of a word."""
 _COMPARED = 8
@@ -42,7 +42,7 @@ def in_pieces(sound: Callable[[int, int], Pcm], num_frames: int, first: int) -> 
 
 
 def _join(last: Pcm, made: Pcm) -> None:
-    """`made` goes on from `last`; both (frames, samples) begin `_COMPARED` frames before the joint."""
+    """`made` continues `last`; both (frames, samples) begin `_COMPARED` frames before the joint."""
     levels = [float(np.sqrt(np.square(each[: 2 * _COMPARED]).mean())) for each in (last, made)]
     gain = min(max(levels[0] / max(levels[1], 1e-6), 1 / _MOST_GAIN), _MOST_GAIN)
     heard = made[_COMPARED:]

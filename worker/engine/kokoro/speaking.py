@@ -23,16 +23,16 @@ USUAL_SPEED = 0.8
 _NO_SOUND = frozenset(' ;:,.!?—…"()“”ˈˌː')
 
 _QUIET = 0.004
-"""Root mean square of a frame in which nothing is heard; full scale is 1."""
+"""Root mean square of an inaudible frame; full scale is 1."""
 _KEPT_FRAMES = 2
 """Quiet frames left at either edge: 50 ms, in which speech fades."""
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A request that can be spoken. speed: the model's own. skipped: frames that were heard elsewhere.
+    """A request that can be spoken. speed: the model's own. skipped: frames that were played already.
 
-    is_awaited: somebody waits for its first sound.
+    is_awaited: a listener waits for its first sound.
     """
 
     phones: str
@@ -60,7 +60,7 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
 
 
 def spoken_parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterator[Pcm]:
-    """The samples of each part, whole frames of them; fewer where the request bounds them or has heard the first."""
+    """The samples of each part, in whole frames; fewer if the request bounds or skips some."""
     skipped, left = said.skipped, said.most_frames
     for pcm in _parts(said, model, call):
         if left == 0:
@@ -82,7 +82,7 @@ def _parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterator[Pcm
 
 
 def without_edges(pcm: Pcm, *, at_start: bool = True, at_end: bool = True) -> Pcm:
-    """The frames from the first to the last that are heard, and a little around them."""
+    """The frames from the first to the last audible one, and a little around them."""
     levels = np.sqrt(np.square(pcm.reshape(-1, SAMPLES_PER_FRAME)).mean(axis=1))
     heard = np.flatnonzero(levels > _QUIET)
     if not len(heard):

@@ -98,7 +98,7 @@ class CodecDecoder(nn.Module):
 
 
 class SplitQuantizer(nn.Module):
-    """Codebook 0 and the sum of the others, each through a projection of its own."""
+    """Codebook 0 and the sum of the others, each through its own projection."""
 
     def __init__(self, config: CodecDecoderConfig) -> None:
         super().__init__()

@@ -3,9 +3,9 @@
 In float32: a tie decided by a rounder format is another code. Parameters carry the published names; the file holds more
 acoustic codebooks than the decoder knows, and only those are computed.
 
-Of several clips, each goes through the convolutions alone, where one fills a GPU and a second would only take memory;
-behind them, at 25 positions a second, all go side by side. Everything is causal, so what is padded at the end of a clip
-is not seen by any of its positions.
+Each clip goes through the convolutions alone: one fills a GPU, and a second would only take memory. After them, at 25
+positions a second, all clips share a batch. Everything is causal, so what is padded at the end of a clip is not seen by
+any of its positions.
 """
 
 from __future__ import annotations

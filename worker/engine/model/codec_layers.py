@@ -1,7 +1,7 @@
 """The codec decoder's building blocks, each able to go on where the last chunk of a stream ended.
 
-Activations are time-major, (T, C): pointwise and transposed convolutions are then plain matrix products, and the others
-reach 62 instead of 32 GFLOP/s where a CPU suffers most, at 18 channels (one AVX-512 core, torch 2.13).
+Activations are time-major, (T, C). Pointwise and transposed convolutions are then plain matrix products. The others
+reach 62 instead of 32 GFLOP/s at 18 channels, the worst case (one AVX-512 core, torch 2.13).
 
 Published parameters are loaded first; `fold` then turns them into the constants that the arithmetic uses.
 """

@@ -180,7 +180,7 @@ class CodePredictorConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """has_speaker_encoder: it can clone from sound, which a checkpoint with speakers of its own may offer as well."""
+    """has_speaker_encoder: it can clone from sound; a checkpoint with built-in speakers may offer that too."""
 
     task: ModelTask
     has_speaker_encoder: bool

@@ -27,7 +27,7 @@ class PaddedBatch:
         self.inside = torch.arange(self._longest, device=device) < self._ends
 
     def mirrored(self, x: Tensor, edge: int) -> Tensor:
-        """(B, C, T) -> (B, C, T + 2 · edge): each sequence mirrored at both of its own ends, longer than `edge`."""
+        """(B, C, T) -> (B, C, T + 2 · edge): each sequence mirrored at both ends, longer than `edge`."""
         if not edge:
             return x
         return x.gather(2, self._mirror(edge).expand(-1, x.shape[1], -1))

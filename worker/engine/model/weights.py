@@ -20,7 +20,7 @@ _NAMES_SHOWN = 8
 
 
 class StackedModule(nn.Module, ABC):
-    """A module that keeps several published tensors in one of its own, so that one product serves them all.
+    """A module that keeps several published tensors in one tensor, so that one product serves them all.
 
     Its own parameters are invisible to `load_strict`; the published tensors are its views.
     """

@@ -1,1 +1,1 @@
-"""The engine in a process of its own: what kills it leaves the worker alive."""
+"""The engine in a separate process: a crash leaves the worker alive."""

@@ -93,7 +93,7 @@ def encoder_quantizer_weights(w: Weights, shape: Shape) -> None:
 
 
 def layer_scales(w: Weights, prefix: str, stack: StackShape) -> None:
-    # Far above the published 0.01, so that a mistake inside a layer is heard at the output.
+    # Far above the published 0.01, so that a mistake inside a layer changes the output.
     for layer in (f"{prefix}.{i}" for i in range(stack.layers)):
         w.spread(f"{layer}.self_attn_layer_scale.scale", stack.hidden, mean=0.5, std=0.1)
         w.spread(f"{layer}.mlp_layer_scale.scale", stack.hidden, mean=0.5, std=0.1)

@@ -64,8 +64,8 @@ def open_frame_budget(
 def max_text_tokens(capacity: int) -> int:
     """The longest text, in tokens, that fits with any built-in conditioning.
 
-    A text token takes more than five positions, its row and its frames, where one of an instruction takes one: who
-    gives up a token of text for every four of an instruction, as `EngineInfo` documents, stays within the slot.
+    A text token takes more than five positions (its row and its frames), a token of an instruction one. Trading one
+    text token for four of an instruction, as `EngineInfo` documents, stays within the slot.
     """
     rows_per_token = 1 + _LEAST_ROOM * _FRAMES_PER_SECOND / _TEXT_TOKENS_PER_SECOND
     return max(0, int((capacity - _FRAMING_ROWS) / rows_per_token))

@@ -1,8 +1,7 @@
 """A text that is still being written, as token ids: in pieces of any shape, the ids of the whole text.
 
 An id is given out once nothing that may follow can change it. The encoder composes characters, divides a text into
-words and encodes each by itself, so ids are settled up to the last word, which may go on, and all of them once a blank
-stands behind it.
+words and encodes each by itself. So ids are final up to the last word, which may grow. After a blank, all are final.
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ class RequestState:
     """One submission: an id may be used again once its request is over, so identity is the object's.
 
     `frames` counts the finished frames, those of the prefix with them; the scheduler alone changes it. `is_streamed`:
-    its samples are wanted while it speaks; `handed_on` counts the frames, those of the prefix with them, that the
-    talker's lane, which alone changes it, has handed on for that before the end. prefix: (P, Q), frames that were made
-    elsewhere. `is_open`: more of its text may come; the talker's lane alone changes it, and `prompt` with it.
-    heard_until_s: on the monotonic clock, when what was handed out of a stream is heard; the codec's lane sets it.
+    its samples are sent while it speaks. `handed_on` counts the frames, prefix included, that were passed on for that
+    before the end. The talker's lane alone changes it. prefix: (P, Q), frames that were made elsewhere. `is_open`: more
+    of its text may come; the talker's lane alone changes it, and `prompt` with it. heard_until_s: on the monotonic
+    clock, when the sent audio of a stream ends; the codec's lane sets it.
     """
 
     request_id: str

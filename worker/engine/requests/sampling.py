@@ -1,8 +1,8 @@
 """Drawing codes from logits, many rows at once.
 
 A draw is `argmax(logits / temperature + Gumbel noise)` over the entries that the filters leave, which is a draw from
-the filtered softmax. The noise is a pure function of (seed, frame, codebook, vocabulary index): no generator state,
-so a request draws the same in any batch, at any row, and after any restart.
+the filtered softmax. The noise is a pure function of (seed, frame, codebook, vocabulary index), without generator
+state. So a request's draws do not depend on its batch, its row or a restart.
 
 Nothing here reads a tensor back to the host. Filters are applied in the order penalty, temperature, top-k, top-p.
 """

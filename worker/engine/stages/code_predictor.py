@@ -44,8 +44,8 @@ class CodePredictorStage:
     ) -> tuple[Tensor, Tensor]:
         """Draw the residual codes of one frame.
 
-        hidden (B, talker_hidden), first_codes int64 (B,), noise: one (B, codebook_size) per residual codebook
-        -> codes int64 (B, Q) with codebook 0 first, and the winning scores (B, Q - 1), non-finite in a sick row.
+        hidden (B, talker_hidden), first_codes int64 (B,), noise: one (B, codebook_size) per residual codebook -> codes
+        int64 (B, Q). Codebook 0 comes first. Also the winning scores (B, Q - 1), non-finite in a sick row.
         """
         codes, scores = [first_codes], list[Tensor]()
         for g, head in enumerate(self._heads):
@@ -77,7 +77,7 @@ def input_tables(predictor: CodePredictor, first_table: Tensor) -> tuple[Tensor,
 
 
 class _FirstAttention:
-    """Positions 0 and 1 of every row, next to each other: each attends as it would in a pass of its own.
+    """Positions 0 and 1 of every row, next to each other: each attends as in a separate pass.
 
     One call for both would be less work, and would round in other ways than calls for one position each.
     """

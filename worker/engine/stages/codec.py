@@ -78,7 +78,7 @@ class CodecStage:
         return DecodeStream(self, self.decoder.new_stream())
 
     def stream_from(self, state: StreamState) -> DecodeStream:
-        """A stream that goes on from a state, which stays as it is."""
+        """A stream that continues from a state, which stays unchanged."""
         return DecodeStream(self, StreamState(state.position, list(state.slots)))
 
     def decode(self, frames: CodecFrames) -> Pcm:

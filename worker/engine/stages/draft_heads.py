@@ -21,7 +21,7 @@ from worker.engine.requests.sampling import Draw, StepSampling, likeliest
 logger = logging.getLogger(__name__)
 
 DRAFTS_FOLDER = "predictor_drafts"
-"""A folder of its own: vLLM takes every file of weights beside the model's for a part of it."""
+"""A separate folder: vLLM takes every file of weights beside the model's for a part of it."""
 DRAFTS_FILE = f"{DRAFTS_FOLDER}/heads.safetensors"
 _CHECKPOINT_FILE, _CHECKPOINT_KEY = "model.safetensors", "checkpoint_sha256"
 

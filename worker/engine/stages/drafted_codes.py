@@ -1,9 +1,9 @@
 """The code predictor for a row alone: each pass also takes guesses of the code that it is about to give.
 
 A row alone is padded to four tokens anyway. Here the others are guesses: a pass takes the code just drawn, and three
-that the next one may be. The true one is drawn from the first token, as ever; if a guess has it, the state behind it is
-there already, and the code after it is drawn from that without a pass of its own. So every code is drawn from the state
-that a pass over it alone would have had, bit by bit, whatever the guesses are.
+that the next one may be. The true one is drawn from the first token. If a guess matches it, its state is already there,
+and the next code is drawn without another pass. So every code is drawn from the state of a pass over it alone, bit by
+bit, whatever the guesses are.
 """
 
 from __future__ import annotations

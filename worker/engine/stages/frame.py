@@ -69,7 +69,7 @@ class FrameStage:
         rows: FrameRows,
         alone: DraftedCodes | None = None,
     ) -> None:
-        """alone: what completes the codes of a row that has no company, bit by bit as `predictor` would."""
+        """alone: completes the codes of a row that is alone in its batch, bit by bit as `predictor` would."""
         self._ends = ends
         self._predictor = predictor
         self._alone = alone

@@ -1,10 +1,9 @@
 """Requests as the talker inside vLLM sees them: slots that a token id names.
 
-vLLM knows nothing of frames. What it schedules is a list of tokens for each request, and here every token of a request,
-of its prompt and of its speech, is the same number: the request's slot in this arena. So ids and positions
-alone say of each row of a step which request it is of and which input it is: up to the prompt's end a row of the
-prompt, afterwards the frame before. No block table has to be looked into, and what vLLM computes anew after a
-preemption gets the inputs that it had, because all codes stay here until the request is over.
+vLLM knows nothing of frames. It schedules a list of tokens for each request. Here every token of a request is the same
+number: the request's slot in this arena. So ids and positions alone identify the request and the input of each row. The
+input is a row of the prompt up to its end, afterwards the previous frame. No block table is read. All codes stay here
+until the request is over, so vLLM's recomputation after a preemption gets the original inputs.
 
 Slot 0 is that of no request. Its number also ends a request: a model that answers 0 has nothing more to say.
 """
@@ -99,8 +98,8 @@ class Arena:
     def speak(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
         """The next frame of each request whose last known input was run: hidden (B, hidden), others int64 (B,).
 
-        Returns the next token of each: its slot's number, or `END_ID`. A row that stands before the end of what is
-        known of its request, because vLLM divides a prompt or computes it anew, makes no frame.
+        Returns the next token of each: its slot's number, or `END_ID`. A row before the last known position of its
+        request makes no frame: vLLM divides a prompt or recomputes it.
         """
         if self._captured is not None:
             return self._captured.run(hidden, ids, positions, self._draws)

@@ -19,8 +19,8 @@ Step = Callable[[Tensor, Tensor, Tensor, FrameDraws], Tensor]
 """hidden (B, hidden), ids and positions int64 (B,), how they are drawn -> next tokens int64 (B,)."""
 
 _FEWEST_ROWS = 4
-# Widths of a top-k that have graphs of their own: what people ask for, and the whole vocabulary. A wider one than any
-# row asks for draws the same, and without classes there would be as many graphs as numbers.
+# Widths of a top-k with separate graphs: the usual ones, and the whole vocabulary. A wider one than any row asks for
+# draws the same, and without classes there would be as many graphs as numbers.
 _TOP_K_WIDTHS = (64, 4096)
 
 
@@ -74,7 +74,7 @@ class CapturedSteps:
             self._step(*inputs)
         self._stream.synchronize()
         graph = torch.cuda.CUDAGraph()
-        # The codec may be at work on a thread of its own, which a global capture would forbid.
+        # The codec may be working on its own thread, which a global capture would forbid.
         with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
             tokens = self._step(*inputs)
         return graph, tokens

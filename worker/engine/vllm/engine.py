@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 _BLOCK_POSITIONS = 128
 # The block that vLLM keeps for itself, and one to spare.
 _OWN_BLOCKS = 2
-# Of the memory that is free at start. What is then too little for all slots at their longest, vLLM makes room in by
-# taking a request's memory away and computing it anew.
+# Of the memory that is free at start. If that is too little for all slots at their longest, vLLM takes a request's
+# memory away and recomputes it later.
 _MEMORY_SHARE = 0.7
 
 

@@ -1,11 +1,11 @@
 """The only module that touches what vLLM keeps to itself. Tried with the versions in `supported_versions`.
 
 Public in vLLM: the plugin entry point, the registries of models and configuration parsers, `LLMEngine`, `EngineArgs`.
-Internal, and used here: `Qwen3Model` and its loader, that the engine runs in this process, that `apply_model` hands
-out the model itself, the scheduler's list of requests, and the names of its settings in the environment.
+These internals are used here: `Qwen3Model` and its loader; the engine runs in this process. `apply_model` returns the
+model itself. Also the scheduler's list of requests, and the names of its settings in the environment.
 """
 
-# vLLM lives in an environment of its own, where the type checker does not look.
+# vLLM is installed in a separate environment, which the type checker does not read.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false, reportUntypedBaseClass=false
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class StockEngine:
         dtype: torch.dtype,
         limits: TalkerLimits,
     ) -> None:
-        """model: the class for `ARCHITECTURE`; vLLM would start a process of its own to look at one that it only knows
-        by name. Raises CheckpointError, from the model, and whatever vLLM raises.
+        """model: the class for `ARCHITECTURE`; vLLM would start a separate process to inspect a class that it only
+        knows by name. Raises CheckpointError, from the model, and whatever vLLM raises.
         """
         memory: dict[str, Any] = {} if limits.kv_share is None else {"gpu_memory_utilization": limits.kv_share}
         os.environ.update(_ENVIRONMENT)
@@ -158,7 +158,7 @@ class StockEngine:
 
     @property
     def num_preempted(self) -> int:
-        """How often those that run now have lost their keys and values to others, and had them computed anew."""
+        """How often the running requests lost their keys and values to others and had them recomputed."""
         requests = self._engine.engine_core.engine_core.scheduler.requests
         return sum(request.num_preemptions for request in requests.values())
 

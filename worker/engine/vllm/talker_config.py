@@ -1,6 +1,6 @@
 """The talker's layers as transformers describes a Qwen3 model, which is what they are."""
 
-# transformers comes with vLLM, which lives in an environment of its own.
+# transformers comes with vLLM, which is installed in a separate environment.
 # pyright: reportMissingImports=false, reportUnknownParameterType=false
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ _NORM = "talker.model.norm.weight"
 class VllmTalker(nn.Module):
     """Called by model runner V1: `forward`, then `compute_logits` for the last row of each request.
 
-    The draw of codebook 0, the code predictor and all state of a request are the arena's, so what vLLM is told to
-    sample from has one possible outcome.
+    The draw of codebook 0, the code predictor and all state of a request are the arena's, so the logits for vLLM's
+    sampler have one possible outcome.
     """
 
     def __init__(self, *, vllm_config: Any, prefix: str = "") -> None:  # noqa: ANN401

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from storage.jobs.work_items import Lease
 
 AHEAD_SHARE = 16
-"""One claim ahead for so many slots. It waits for a sixteenth of a segment's time, in which a claim is made many times;
-where there are fewer slots, the next claim takes milliseconds of the seconds that a segment does."""
+"""One claim ahead for so many slots. It waits for a sixteenth of a segment's time, many times the duration of a claim.
+With fewer slots, the next claim takes milliseconds of the seconds that a segment takes.
+"""
 
 LOOK_AGAIN_S = 0.5
 """Between looks at whether anything shall be claimed at all."""
@@ -26,8 +27,8 @@ LOOK_AGAIN_S = 0.5
 class ClaimAhead:
     """Places for what is claimed and not yet spoken. Any thread may call any method.
 
-    Places are taken before a claim, belong to the leases that the claim brought, and are free again once the engine has
-    answered for the first time: what is spoken anew finds the slot that it leaves.
+    Places are taken before a claim and belong to the claimed leases. They are free again after the engine's first
+    answer. A retry uses the slot that it just left.
     """
 
     slots: int

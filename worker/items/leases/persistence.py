@@ -19,7 +19,7 @@ LONGEST_PAUSE_S = 3.0
 
 
 class StorePatience(Protocol):
-    """Who waits for a store, and how long: a lease, or what is heard while it is made."""
+    """Who waits for a store, and how long: a lease, or a live stream."""
 
     @property
     def patience_s(self) -> float: ...

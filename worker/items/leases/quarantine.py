@@ -1,8 +1,8 @@
 """Which items may run together: all, or one suspect alone.
 
-An item that was present at several deaths (of the engine, or of the whole worker) runs with no other beside it,
-so that a further death convicts it and no innocent item pays. Nor does the suspect itself pay for a death before its
-turn: the job store learns when it runs.
+An item that was present at several deaths (of the engine, or of the whole worker) runs alone. So a further death is
+certainly its fault, and no other item is affected. A death before its turn does not count against it: the job store
+records when it runs.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ DRAFTERS = ForkServer(isolated("worker.planning.drafting"))
 
 
 SHORT_BYTES = 1_000
-"""Of a plain text that is drafted at once: a process costs ten times what it does, and in so few characters there is no
-room for what grows with their square."""
+"""The length of a plain text that is drafted without a process, which would cost ten times as much. In so few
+characters, quadratic time stays small.
+"""
 
 
 class DrafterBroken(RuntimeError):

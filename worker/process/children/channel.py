@@ -1,9 +1,9 @@
 """Values between a worker and its own child processes, over a socket pair that no other process holds an end of.
 
 A value travels as a pickle, its arrays behind it as they lie in memory, so that neither end copies samples. Both ends
-are of one release on one machine, which the greeting proves, and the child is the worker's own: what it says is trusted
-as the worker is. A message is read in two calls of the kernel, however long it is: each call gives up the interpreter,
-which a busy process's other threads hand back late, and one thread reads for hundreds of slots.
+are of one release on one machine, which the greeting proves. The child belongs to the worker, so its messages are
+trusted. A message of any length is read in two system calls. Each call gives up the interpreter, which a busy process's
+other threads return late, and one thread reads for hundreds of slots.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ _PR_SET_PDEATHSIG = 1
 def belong_to(worker: int) -> None:
     """In the main thread. worker: process id of the one that has started this one.
 
-    The kernel is to kill this process when the thread that started it ends, also while it is stopped or busy in a
-    library; elsewhere than on Linux the end of its socket must do. Ends the process if the worker is gone already.
+    Have the kernel kill this process when the thread that started it ends, also while it is stopped or busy in a
+    library. Outside Linux, the end of its socket ends it. If the worker is already gone, the process ends at once.
     """
     # Ctrl-C and a service manager's SIGTERM reach the whole group; the worker decides when its processes end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

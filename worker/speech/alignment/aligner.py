@@ -1,8 +1,8 @@
-"""When each word of a text is heard in its speech. No thread-safety is promised; no file but the weights is read.
+"""The time of each word of a text in its speech. No thread-safety is promised; no file but the weights is read.
 
-English is aligned: a small network of our own names the sound of every 10 ms, another guesses the sounds of the words,
-and the likeliest way of one through the other is taken. Where that does not fit what is heard, and for other languages,
-times are estimated: words share what is not silence by their length. The result says which it was.
+English is aligned. One small network names the sound of every 10 ms, and another predicts the sounds of the words. The
+likeliest path through both gives the times. If they do not fit, and for other languages, times are estimated: words
+share the audible time by their length. The result says which method was used.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class WordAligner:
         return WordTimes(Method.ESTIMATED, tuple(WordTime(tuple(each)) for each in estimated))
 
     def _aligned(self, heard: Floats, words: Sequence[str]) -> tuple[WordTime, ...] | None:
-        """None if the text does not fit what is heard: that says something else, or there is no time to say it."""
+        """None if the text does not fit the audio: it says something else, or is too short."""
         wanted = word_states(words, self._pronouncer)
         num_sounds = sum(sound is not None for sound in wanted.sounds)
         if not num_sounds or not num_sounds < len(heard) <= _MOST_CELLS // len(wanted.sounds):
@@ -154,7 +154,7 @@ def word_bounds(path: IntArray, sounds: Sequence[AlignedSound | None], words: Se
 
 
 def _filled(bounds: list[float], now: float) -> list[float]:
-    """Each character that has no sound of its own begins with the next that has one; the first, with the word."""
+    """A silent character starts with the next audible one; the first one, with the word."""
     following = max(bounds[-1], now)
     for number in range(len(bounds) - 1, -1, -1):
         if bounds[number] < 0:
@@ -203,7 +203,7 @@ def character_times(pcm: NDArray[np.int16], sample_rate_hz: int, words: Sequence
         shares = said + weight * np.arange(len(word) + 1) / len(word)
         said += weight
         places = (shares / sum(weights) * clock[-1]).clip(0, clock[-1] - _ROUNDING)
-        # A word begins behind a silence and ends before one.
+        # A word starts after a silence and ends before one.
         begins = np.searchsorted(clock, places[:-1] + _ROUNDING, "right") - 1
         ends = np.searchsorted(clock, places[-1:] - _ROUNDING, "left")
         hops = np.concatenate([begins + places[:-1] - clock[begins], ends + places[-1:] - clock[ends]])

@@ -20,7 +20,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz'"
 SLOTS = 2
 """Sounds that a letter may stand for: x is k and s."""
 NOTHING = 0
-"""In a slot without a sound of its own; the number that silence has among the sounds."""
+"""In a slot without a sound; the number of silence among the sounds."""
 
 MOST_LETTERS = 40
 _KEPT_WORDS = 20_000

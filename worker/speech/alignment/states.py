@@ -14,7 +14,7 @@ from worker.speech.alignment.sounds import SOUNDS
 from worker.speech.alignment.viterbi import States
 
 ANY_SOUND = len(SOUNDS)
-"""A column of its own: some sound or other, for what the letters do not tell."""
+"""A separate column: any sound, for cases that the letters do not determine."""
 
 SILENCE_COLUMN = 0
 

@@ -1,9 +1,8 @@
-"""The first samples of an utterance: a codec's decoder starts from nothing, and that is heard as a click. Pure.
+"""The first samples of an utterance: a codec's decoder starts from silence, which makes a click. Pure.
 
-Of the small voice it is 0.0197 at the first sample and below -60 dB after 3 ms, the same in every utterance; what is
-spoken begins 70 ms and more behind it. What an engine gives keeps it, as samples are the same from every engine and
-a decoder that was run on before its first frame would give others; it is passed over where speech is looked for, and
-goes with the silence before it.
+For the small voice it is 0.0197 at the first sample and below -60 dB after 3 ms, equal in every utterance. Speech
+begins 70 ms or more after it. Engines keep the click: all engines give equal samples, and a decoder that was warmed up
+would give others. The search for speech skips it, and it is removed with the silence before the speech.
 """
 
 from __future__ import annotations

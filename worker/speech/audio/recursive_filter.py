@@ -1,8 +1,8 @@
 """Recursive filters over many samples in numpy, by blocks: what a loop over samples would do, as products of matrices.
 
-A filter of n poles keeps n numbers between samples. Within a block of samples the output is a product of the samples
-with the filter's response, plus what those n numbers still ring; from one block to the next they advance by one small
-matrix, and all blocks at once by its powers: twice as many at each step, until what is left of the past is nothing.
+A filter of n poles keeps n numbers between samples. Within a block of samples, the output is a product of the samples
+with the filter's response, plus the decay of those n numbers. One small matrix advances them from block to block. Its
+powers advance all blocks at once, twice as many at each step, until the rest of the past is negligible.
 """
 
 from __future__ import annotations

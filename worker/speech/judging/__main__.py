@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _set_up(whisper: Path | None) -> Judges:
-    """Whoever is here to judge, and a word on each who is not."""
+    """The connected judges, and a line on each missing one."""
     recognisers: Recognisers = {}
     try:
         recognisers = worker_recognisers(RecogniserChoice.AUTO, whisper, "cpu", _LANGUAGES, places=1)
@@ -68,7 +68,7 @@ def _set_up(whisper: Path | None) -> Judges:
 
 @dataclass
 class Judges:
-    """Whoever is here, and the voices of what they have judged."""
+    """The connected clients, and the voices of the speech that they had judged."""
 
     recognisers: Recognisers
     encoder: SimilarityEncoder | None

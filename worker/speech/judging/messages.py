@@ -20,8 +20,8 @@ class JudgedRecording:
     """words: of the text; errors: of them lost or said otherwise, and added ones; characters, character_errors: the
     same of its letters. In a language that writes no spaces a word is a character. None where they were not counted.
 
-    heard: what the recogniser read. is_looped: four words in a row or more were added. is_cut: as many are missing at
-    the end, or half of a short text. mos: distillMOS, 1 to 5. loudness_db: of the loud windows, against full scale.
+    heard: the recogniser's transcript. is_looped: four words in a row or more were added. is_cut: as many are missing
+    at the end, or half of a short text. mos: distillMOS, 1 to 5. loudness_db: of the loud windows, against full scale.
     clipped_share: of samples at full scale. leading_s, trailing_s: silence around the speech. longest_pause_s: within
     it. words_per_s: of the text, from the first sound to the last.
     """

@@ -51,7 +51,7 @@ class PostProcessorProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[its_lifeline, *its_channels],
-                # Its threads are many already: linear algebra with threads of its own would only be in the way.
+                # It has many threads already: more threads for linear algebra would only slow it down.
                 env={**os.environ, **environment, "OPENBLAS_NUM_THREADS": "1"},
             )
             our_ends.pop_all()

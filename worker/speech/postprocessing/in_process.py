@@ -96,7 +96,7 @@ class InProcessPostProcessor:
 
 
 def _store_segment(artifacts: ArtifactStore, key: str, segment: SegmentAudio) -> StoredSpeech:
-    """Under a key of its own. Raises `StoreUnavailable`, and `ArtifactExists` if something else lies there."""
+    """Under a separate key. Raises `StoreUnavailable`, and `ArtifactExists` if something else lies there."""
     data = encode_segment(segment)
     return StoredSpeech(len(data), put_once(artifacts, key, data), len(segment.pcm))
 

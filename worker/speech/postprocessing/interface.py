@@ -23,7 +23,7 @@ from worker.speech.quality.verdict import JudgedUtterance, Verdict
 class StoredSpeech:
     """num_bytes: what it takes in the store. sha256: of its file. num_samples: of the speech in it, its edges finished.
 
-    place: in the pack where it lies, None in an object of its own.
+    place: in its pack, None for a separate object.
     """
 
     num_bytes: int
@@ -107,7 +107,7 @@ class PostProcessor(Protocol):
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
-        """Finish the speech's edges and store it as a segment, under a key of its own. pauses: None for those spoken.
+        """Finish the speech's edges and store it as a segment, under its own key. pauses: None for those spoken.
 
         Found there already, it has been stored by an earlier try whose answer got lost. Raises `StoreUnavailable`,
         and `ArtifactExists` if something else lies there.
@@ -115,7 +115,7 @@ class PostProcessor(Protocol):
         ...
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
-        """Store segments of one job as one object, each finished as by `store`; told in their order.
+        """Store segments of one job as one object, each finished as by `store`; returned in their order.
 
         All or none. Raises as `store` does, and what the finishing of any of them raises.
         """

@@ -1,11 +1,11 @@
 """Which segments of a job are stored as one object: those that come to be stored within a second or so.
 
-A request to an S3 server costs as much for a pack as for one segment, and a folder is synced once for all. What is
-packed waits for its neighbours, but never long, and only where there are some: not a job's first segment, for which
-somebody may wait, nor one of a job that brings less than one in that time, nor the last that this worker has of it.
+A request to an S3 server costs as much for a pack as for one segment, and a folder is synced once for all. A packed
+segment waits for its neighbours, but never long. Three kinds do not wait: a job's first segment, the segments of a slow
+job, and the last one that this worker has of a job.
 
-A pack is one try. What comes of none (it was to be alone, or the pack could not be stored) is stored by itself, so that
-nothing is charged with what its neighbours fail of.
+A pack is one try. A segment outside a pack, or of a pack that could not be stored, is stored by itself. So a segment
+never fails because of its neighbours.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class SegmentPacker:
         return None if stored is None else stored[number]
 
     def _settle(self, pack: _Pack, store: StorePack) -> None:
-        """Store a closed pack, once. Whatever happens, no thread waits for it in vain."""
+        """Store a closed pack, once. Whatever happens, every waiting thread gets an answer."""
         stored: Sequence[StoredSpeech] | None = None
         try:
             if len(pack.parts) > 1:

@@ -78,7 +78,7 @@ def _serve(channel: Channel, postprocessor: PostProcessor) -> None:
     except OSError:
         return
     except Exception:
-        # Without this thread its caller would wait for ever. The pool starts another process.
+        # Without this thread its caller would wait without end. The pool starts another process.
         logger.exception("a channel to the worker failed")
         os._exit(BROKEN_STATUS)
 

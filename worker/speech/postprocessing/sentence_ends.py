@@ -29,7 +29,7 @@ _WINDOW_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class SentencePauses:
-    """sentences: as they are spoken, at least two, in English. pause_s: what is to be heard between two."""
+    """sentences: as they are spoken, at least two, in English. pause_s: the wanted pause between two."""
 
     sentences: tuple[str, ...]
     pause_s: float
@@ -73,7 +73,7 @@ def _read_english(spoken: str) -> str:
 # than `LEAST_S`; no sample of speech is touched. Where no silence lies at the end of a sentence, nothing is done.
 @dataclass(frozen=True, slots=True)
 class HeldPauses:
-    """left: how many ends of sentences had no silence of their own, and stay as they were spoken."""
+    """left: how many ends of sentences had no silence, and stay unchanged."""
 
     pcm: Pcm
     held: int
@@ -101,7 +101,7 @@ def with_pauses(pcm: Pcm, sample_rate_hz: int, ends: Sequence[tuple[float, float
 
 
 def _faded(pcm: Pcm, sample_rate_hz: int, *, at_start: bool, at_end: bool = True) -> Pcm:
-    """What was cut in its silence, so that the cut is not heard."""
+    """Cut in silence, so that the cut is inaudible."""
     num_fade = min(round(FADE_S * sample_rate_hz), len(pcm) // 2)
     ramp = np.linspace(0, 1, num_fade, dtype=pcm.dtype)
     faded = pcm.copy()

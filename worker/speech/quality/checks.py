@@ -32,7 +32,7 @@ def basic_findings(speech: Speech, text: str, bounds: SpeechBounds) -> tuple[Spe
 
 
 def sound_of(speech: Speech, measures: SpeechMeasures) -> SoundMeasures | None:
-    """None where nothing is to be heard, or what is there is no sound."""
+    """None if nothing is audible, or the samples are no valid sound."""
     is_sound = measures.speech_s > 0 and measures.finite_share == 1
     return measure_sound(speech, measures.loudness_db) if is_sound else None
 

@@ -46,7 +46,7 @@ _SYLLABIC = re.compile(f"[{SYLLABIC}]")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _MARK = re.compile(r"[^\w\s'’\-\"“”„«»()\[\]]+")
-"""Quotation marks and brackets are not heard, what stands beside them is."""
+"""Quotation marks and brackets are silent; the text beside them is spoken."""
 
 
 _Floats = NDArray[np.float64]
@@ -169,7 +169,7 @@ def _floor_s(expected: _Floats, beyond_s: _Floats) -> float:
 def _least_squares(rows: _Floats, seconds: _Floats) -> _Floats:
     """Coefficients; long texts may err more, so every example weighs by its own length."""
     weighted = rows * _weights(rows)[:, None]
-    # Without this, a mark that stands in every example could not be told from the base.
+    # Without this, a mark in every example could not be separated from the base.
     calm = 1e-4 * np.abs(weighted).max() * np.eye(rows.shape[1])
     target = np.concatenate((seconds * _weights(rows), np.zeros(rows.shape[1])))
     return np.asarray(np.linalg.lstsq(np.concatenate((weighted, calm)), target, rcond=None)[0], np.float64)

@@ -32,7 +32,7 @@ class Defect(enum.StrEnum):
     HOLE = "hole"
     """The sound is gone for a moment, with hard edges."""
     OTHER_VOICE = "other_voice"
-    """As a whole it does not sound as its voice does: muffled, thin, noisy, or somebody else."""
+    """As a whole it does not sound as its voice does: muffled, thin, noisy, or another person."""
     WRONG_PITCH = "wrong_pitch"
     NOISE = "noise"
     """A stretch sounds like nothing that its voice says."""
@@ -54,7 +54,7 @@ SEVERITY = tuple(Defect)
 """The worst first."""
 
 HARD = frozenset({Defect.REFUSED, Defect.NOT_FINITE, Defect.SILENT})
-"""Nothing can be heard, so nothing can be kept. Everything else is better flagged than missing."""
+"""Nothing is audible, so nothing can be kept. Everything else is better flagged than missing."""
 
 _GRADED = frozenset(
     {Defect.TOO_SHORT, Defect.TOO_FAST, Defect.TOO_LONG, Defect.TOO_SLOW, Defect.LONG_PAUSE, Defect.LONG_EDGE}

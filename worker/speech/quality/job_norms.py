@@ -1,7 +1,7 @@
 """What is usual among the segments of one job: its pace and its loudness. Pure.
 
-A checkpoint's bounds hold for all its voices and moods; within one job a voice keeps to its own pace and level much
-more closely, so what leaves these is found although it would pass elsewhere.
+A checkpoint's bounds hold for all its voices and moods. Within one job, a voice keeps much closer to one pace and
+level. So these norms find outliers that the checkpoint's bounds would pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GENERAL_SLACK_S = 0.7
 @dataclass(frozen=True, slots=True)
 class JobNorms:
     """pace: median of how long segments sound by how long the model expects them to. loudness_lufs: their median.
-    timbre: of a voice that no calibration knows, None while too little of it was heard.
+    timbre: of a voice without calibration, None while too little of it was spoken.
     """
 
     pace: float

@@ -44,7 +44,7 @@ _MOST_NAMED = 3
 class RecogniserPool:
     """A recogniser for one kind of languages, shared by a worker's threads. Instances are made when they are needed.
 
-    places: recognitions at the same time, each on a core and with an instance of its own.
+    places: recognitions at the same time, each with its own core and instance.
     """
 
     def __init__(self, make: Callable[[], Recogniser], places: int = 1) -> None:
@@ -122,7 +122,7 @@ def word_findings(heard: RecognisedText) -> list[SpeechFinding]:
 # it sounds otherwise, or is another number.
 @dataclass(frozen=True, slots=True)
 class MissingWord:
-    """wanted: a word, or the digits of a number. heard: in its place, "" if nothing was."""
+    """wanted: a word, or the digits of a number. heard: the recognised word in its place, "" if none."""
 
     wanted: str
     heard: str

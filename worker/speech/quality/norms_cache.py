@@ -1,5 +1,5 @@
-"""What is usual in a job so far, read from a bounded sample of its results and kept for a while; and how its voices
-sound that no calibration knows, of what this worker spoke of it.
+"""The norms of a job so far, read from a bounded sample of its results and kept for a while. Also the timbre of its
+voices without calibration, from speech of this worker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from worker.speech.quality.job_norms import JobNorms, MeasuredSegment, job_norms
 from worker.speech.quality.sound.timbre import Timbre, TimbreNorm, timbre_norm
 
 SAMPLE = 64
-"""Results read at a time, drawn anew each time: enough for a median, whatever the length of the job."""
+"""Results read at a time, a new sample each time: enough for a median, whatever the length of the job."""
 
 MAX_AGE_S = 20.0
 
@@ -62,7 +62,7 @@ class NormsCache:
                 self._timbres.popitem(last=False)
 
     def timbre(self, voice: Voice) -> TimbreNorm | None:
-        """None while too little of it was heard."""
+        """None while too little of it was spoken."""
         with self._lock:
             heard = tuple(self._timbres.get(voice, ()))
         return timbre_norm(heard)

@@ -1,7 +1,7 @@
 """A file of some kinds to mono samples. What the header claims decides nothing but the rate and the channels.
 
-Length is counted in decoded samples, block by block, so that neither a lying header nor a bomb (a few bytes that
-decode to hours) takes more memory than ten minutes of audio.
+Length is counted in decoded samples, block by block. So neither a wrong header nor a bomb (a few bytes that decode to
+hours) takes more memory than ten minutes of audio.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FULL_SCALE = 0.999
 """What a 16-bit recorder makes of everything above it; lossy codecs overshoot a little."""
 
 MAX_CLIPPED_SHARE = 0.01
-"""Speech that touches the ceiling now and then is below a thousandth; beyond a hundredth it is heard as distortion."""
+"""Speech that touches the ceiling now and then is below a thousandth; beyond a hundredth it is audible distortion."""
 
 MAX_PEAK = 4.0
 """Files of floats can say anything; twelve decibels above full scale is no recording."""

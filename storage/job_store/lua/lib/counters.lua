@@ -1,5 +1,5 @@
--- Counters. Each is the sum of what every unfinished job contributes, and changes only here: an audit that has
--- looked at a job already (its `audit` is the audit's epoch) follows what happens to the job from then on.
+-- Counters. Each is the sum of what every unfinished job contributes, and changes only here. An audit that has looked
+-- at a job already (its `audit` is the audit's epoch) follows what happens to the job from then on.
 
 local function current_audit()
   if audit_epoch == nil then audit_epoch = redis.call('HGET', K.audit, 'epoch') end
@@ -28,7 +28,7 @@ local ENDS_TAU_MS = 60000 -- time constant of the measured pace of ends, in time
 local ENDS_KEPT_S = 600
 
 -- The pace at which jobs end: what they gave back by the time that took, both fading. Time without any job does not
--- count: it begins anew with the first.
+-- count: it restarts with the first.
 local function count_end(scope, held_key, audio_ms)
   local key = K.ends .. scope
   local jobs, audio, spent, at = unpack(redis.call('HMGET', key, 'jobs', 'audio_ms', 'spent_ms', 'at_ms'))

@@ -60,7 +60,7 @@ end
 
 local function is_overdue(job) return job.deadline_ms > 0 and job.deadline_ms <= now end
 
--- A batch that is cancelled waits for its jobs: until each was told (K.recalled), and has ended.
+-- A batch that is cancelled waits for its jobs: until each got the cancellation (K.recalled), and has ended.
 local function waits_for_jobs(job)
   if job.kind ~= 'batch' then return false end
   if redis.call('HEXISTS', K.recalled, job.id) == 1 then return true end
@@ -86,8 +86,7 @@ local function cancel_job(job)
 end
 
 -- Finds the job whose lease a worker speaks of: 'held', 'lost' or 'aborted', the worker's name, and whether the item
--- runs alone.
--- A lease of a cancelled job is taken away here, since its holder has just been told.
+-- runs alone. A lease of a cancelled job is taken away here, since its holder has just been notified.
 local function resolve(job_id, item, fence)
   local job = load_job(job_id)
   if not job or is_terminal(job) then return job, 'aborted' end
@@ -114,7 +113,7 @@ end
 
 local function answer_record(job_id) return answer('ok', {record = hash_at(K.job .. job_id)}) end
 
--- A repeated call whose first answer may have been lost is told what is ready now, as a hint for tickets.
+-- A repeated call whose first answer may have been lost gets what is ready now, as a hint for tickets.
 local function answer_again(job_id)
   local job = load_job(job_id)
   for _, queue in ipairs(queues_of(job)) do add_tickets(queue, redis.call('LLEN', ready_key(job, queue))) end

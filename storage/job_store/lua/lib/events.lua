@@ -1,9 +1,9 @@
--- The log of a job's events, and the webhooks that are told of them.
+-- The log of a job's events, and the webhooks that get them.
 
 local EVENTS_KEPT = 500
 
--- The event's deliveries. Their ids follow from how often the job has told of its like, not from a clock: should the
--- same end be reached again from an old copy of the database, receivers see the same ids.
+-- The event's deliveries. Their ids follow from the number of such events of the job, not from a clock. So if an old
+-- copy of the database reaches an end again, receivers see equal ids.
 local function enqueue_webhook(job, kind, audio_ms, more)
   if not HOOK.JOB_EVENTS[kind] or (job.kind == 'batch') ~= (kind == 'batch.completed') then return end
   local function subject()

@@ -34,8 +34,8 @@ local function fail_item(job, item, fence, failure)
 end
 
 -- The item goes back without a result. reason is 'shutdown' or one that counts as a suspicion. Attempts are charged
--- only to an item that ran alone, because what shares a batch with poison is innocent; and a suspect that did not
--- run, since it still waited for the others to leave, has nothing to do with the end of its worker.
+-- only to an item that ran alone, because its neighbours in a batch are innocent. A suspect that still waited for the
+-- others to leave did not cause the end of its worker.
 local function release_item(job_id, item, fence, reason, max_attempts)
   local job, verdict, worker, is_alone = resolve(job_id, item, fence)
   if verdict ~= 'held' then return end

@@ -1,5 +1,5 @@
--- Queues and rings. A job is in the line of (queue, class, tenant) exactly while its ready list there has items;
--- a tenant is in the ring of (queue, class) exactly while that line has jobs.
+-- Queues and rings. A job is in the line of (queue, class, tenant) exactly while its ready list there has items. A
+-- tenant is in the ring of (queue, class) exactly while that line has jobs.
 
 local QUANTUM_MS = 15000 -- audio a tenant may take in one turn
 local MAX_COST_MS = 60000 -- bounds the turns a claim has to walk until an item is affordable
@@ -30,9 +30,9 @@ local function item_cost(queue, cost_ms)
   return math.min(math.max(cost_ms, 1), MAX_COST_MS)
 end
 
--- A tenant that comes anew has a turn before those that wait, behind others that came anew, so that what is short need
--- not wait for all. That turn is ahead of time: the next such one is after all there have had one, so that leaving and
--- coming back gains nothing. Those who have it are the front of the ring, in the order in which they came.
+-- A returning tenant is served before the waiting ones, after other returning ones. So short jobs need not wait for
+-- all. That turn is ahead of time: the next such one is after all there have had one, so that leaving and coming back
+-- gains nothing. Those who have it are the front of the ring, in the order in which they came.
 local function activate_tenant(job, queue)
   local ring, newcomers = ring_key(job, queue), newcomers_key(job, queue)
   local is_new = redis.call('ZADD', newcomers, 'NX', '+inf', job.tenant) == 1

@@ -1,5 +1,5 @@
--- The pace of a queue's workers: what they have spoken by the time it took them. Both fade with time in which there was
--- work, so that the pace of an idle fleet stays what it was; a rest is no longer than the segment that follows it took.
+-- The pace of a queue's workers: what they have spoken by the time it took them. Both fade only in time with work, so
+-- the pace of an idle fleet stays unchanged. A pause counts at most as long as the segment after it.
 
 local DRAIN_TAU_MS = 60000 -- time constant, in time with work
 local FEWEST_TOGETHER = 1.5 -- segments at a time, on average, from which on the pace is that of a batch

@@ -13,8 +13,8 @@ local function worker_slots(queue)
   return slots
 end
 
--- A tenant's jobs together may fill all slots, half as many wait behind them, and no job has fewer than `least`: so
--- one job alone keeps the fleet busy, and ten thousand jobs take the memory of `least` each.
+-- A tenant's jobs together may fill all slots, and half as many wait after them. No job has fewer than `least`: so one
+-- job alone keeps the fleet busy, and ten thousand jobs take the memory of `least` each.
 local function window_of(job, least)
   local wanted = math.min(math.ceil(worker_slots(job.queue) * 3 / 2), MOST_WINDOW)
   local sharers = math.max(redis.call('LLEN', line_key(job, job.queue)), 1)

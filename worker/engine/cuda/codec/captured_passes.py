@@ -1,4 +1,4 @@
-"""Codec passes as CUDA graphs, beside the talker: captured at start, replayed on a stream of their own.
+"""Codec passes as CUDA graphs, beside the talker: captured at start, replayed on a separate CUDA stream.
 
 Kernels keep the priority of the stream that they are captured on. Below the talker's, a frame step never waits for a
 pass: blocks of the talker's kernels go first wherever one of the codec's ends. Above it, first audio does not wait

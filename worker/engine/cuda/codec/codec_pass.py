@@ -41,7 +41,7 @@ from worker.engine.cuda.codec.weights import (
 class PassInputs:
     """On the device, int32. Row b: codes (B, T, Q), of which the first lengths[b] frames count.
 
-    A row goes on from the state in slot read_slots[b] and leaves its own in write_slots[b].
+    A row reads its state from slot read_slots[b] and writes its new state to write_slots[b].
     """
 
     codes: Tensor

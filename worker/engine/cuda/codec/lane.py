@@ -50,14 +50,14 @@ class PassTrigger:
 class BatchedCodecLane:
     """`CodecLane` on one thread that keeps up to two passes under way.
 
-    A stream's samples are those of its utterance up to the rounding of the device's format, which depends on the shapes
-    of the passes, as it does for any two utterances.
+    A stream's samples equal those of its whole utterance up to the rounding of the device's format. Rounding depends on
+    the shapes of the passes, as for any two utterances.
     """
 
     def __init__(
         self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: PassTrigger, frames_beside_streams: int
     ) -> None:
-        """frames_beside_streams: the most frames of a pass, over all utterances, while a stream is heard."""
+        """frames_beside_streams: the most frames of a pass, over all utterances, while a stream plays."""
         self._passes = passes
         self._patience = patience
         self._plan = plan

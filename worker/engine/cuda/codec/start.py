@@ -20,8 +20,8 @@ from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.serving.parts import StartedCodec
 
-# Of the device's whole memory. All passes fit into this part of 80 GB; on a smaller device the largest are left out,
-# which costs little: passes of 600 frames run at 97 % of the speed of those of 1,600 on an H200.
+# Of the device's whole memory. All passes fit into this part of 80 GB. On a smaller device the largest are left out,
+# which costs little. Passes of 600 frames run at 97 % of the speed of those of 1,600 on an H200.
 _SHARE_OF_DEVICE = 1 / 8
 # Of that: the states of utterances that are in the middle of being decoded. The rest is for the largest pass.
 _SHARE_FOR_STATES = 1 / 4

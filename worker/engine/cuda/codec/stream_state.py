@@ -1,8 +1,8 @@
 """What a stream's next chunk needs of the chunks before it, and how it gets into the layers' inputs and out again.
 
 Every layer that looks back has an input buffer whose first rows are the past. All buffers of a pass are pieces of one
-workspace, and the state of a stream is one row of the arena: the pasts of all layers, one behind the other. So one
-kernel puts the pasts of all streams in place before a pass, and one takes the new ones out after it.
+workspace. A stream's state is one row of the arena: the pasts of all layers, one after the other. So one kernel puts
+the pasts of all streams in place before a pass, and one takes the new ones out after it.
 
 Streams of one pass may have different numbers of new frames. The past that is taken out ends at the stream's own last
 frame, so that what stands in the buffers behind it is never seen again.

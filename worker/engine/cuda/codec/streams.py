@@ -191,8 +191,8 @@ class DecodeQueue:
     def next_company(self, ready: ReadyDecodes) -> Sequence[Decode]:
         """Among what the next pass chooses, where anything is ready.
 
-        A pass for what is awaited is kept small; the others have their turns. Of streams, those that have not been
-        heard yet have a pass to themselves: each of the others has as much to play as it waits for.
+        A pass for what is awaited is kept small; the others have their turns. Streams without audio so far get a
+        separate pass. Each of the others has enough buffered audio to wait for it.
         """
         is_awaited = self._turns.is_of_first(first_waits=bool(ready.awaited), second_waits=bool(ready.others))
         self._turns.taken(of_first=is_awaited, second_waits=bool(ready.others))
@@ -233,7 +233,7 @@ class DecodeQueue:
         reference = placed.codes.astype(decode.frames.dtype)
         warm, is_new = self._warm.enter(reference)
         if warm is None:
-            # No room to keep its state: this one utterance decodes it anew.
+            # No room to keep its state: this one utterance decodes it again.
             decode.num_dropped = len(reference)
             self._append(decode, reference)
             return

@@ -39,8 +39,8 @@ def begin_rows(slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
 def gather_codes(codes: Tensor, codebook: int, table: Tensor) -> Tensor:
     """The table's rows (B, width) of column `codebook` of the frame's codes, int32 (B, Q).
 
-    A code above the table's last row takes that one: the end of speech is drawn as such a code, and its row goes on
-    with something to the end of the frame, which is not read.
+    A code above the table's last row uses that row. The end of speech is drawn as such a code. Its row continues with
+    unused values to the end of the frame.
     """
     num_rows, width = codes.shape[0], table.shape[1]
     rows = table.new_empty(num_rows, width)

@@ -1,9 +1,8 @@
 """Attention of one new token per row over the row's own history, split over several programs.
 
-A program takes one row, one KV head with all its query heads, and one share of the history. The last program of a
-(row, KV head) to finish merges the shares, always in one order, so the result is the same whichever comes last, and
-there is no second launch. How the history is cut depends on its length and the number of splits alone, never on the
-batch.
+A program takes one row, one KV head with all its query heads, and one share of the history. The last program of a (row,
+KV head) to finish merges the shares without a second launch. The order is fixed, so the result does not depend on which
+one is last. How the history is cut depends on its length and the number of splits alone, never on the batch.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.

@@ -1,7 +1,7 @@
 """Causal attention of many prompts of different lengths in one launch.
 
-The tokens of all prompts lie behind one another; their keys and values are in the cache already. Tiles begin with
-each prompt anew and the query heads of a KV head share one, so what a prompt gets does not depend on its neighbours.
+The tokens of all prompts lie behind one another; their keys and values are in the cache already. Each prompt starts a
+new tile, and the query heads of a KV head share one. So a prompt's result does not depend on its neighbours.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.

@@ -1,9 +1,8 @@
 """Drawing codes: one program per row does what `sampling.py` does in a dozen passes, with the same noise.
 
-Thresholds are exact and need no sort. Numbers are searched by their bits: a float's bits, with the sign folded in,
-order as the float does, so a threshold is built from its highest bits down, by counting who reaches it. The nucleus is
-found in the same way: an entry belongs to it while the mass of all larger entries is below p, which falls with the
-entry.
+Thresholds are exact and need no sort. Numbers are searched by their bits. A float's bits, with the sign folded in, have
+the order of the floats. So a threshold is built from its highest bits down, by counting the entries that reach it. The
+nucleus is found likewise: an entry belongs to it while the mass of all larger entries is below p.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.

@@ -1,7 +1,7 @@
 """Which shapes exist: rows of a frame step, and tokens of a prompt pass. Pure arithmetic.
 
-Rounding depends on the shape that a matrix product has, so for the same codes in every company a request has to
-run in the same shapes: `strict` has one number of rows, and gives each prompt the pass that its own length asks for.
+Rounding depends on the shape that a matrix product has, so for equal codes in every batch a request has to run in equal
+shapes: `strict` has one number of rows, and gives each prompt the pass that its own length asks for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One frame of every row, from the slots' inputs to the slots' next inputs, without a look at the host.
 
 Talker step, draw of codebook 0, the code predictor's passes with their draws, sum of the embeddings with the text.
-Shapes depend on the number of rows alone, and all that changes from frame to frame is read from device memory: the
-whole is one CUDA graph per number of rows.
+Shapes depend on the number of rows alone, and all changing values are read from device memory. So the whole step is one
+CUDA graph per number of rows.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A request that has ended goes on as a row that stands still until its end is not
 as steps are in flight. The slot is given away only after that. Prompts run beside the frames in flight; those of slots
 that a frame in flight may still have go behind it, so none can meet the slot's next owner.
 
-A stream that begins waits for no frame in flight: its first frame is a step of its own behind its prompt, and it joins
-the others when that is read back.
+A new stream waits for no frame in flight. Its first frame is a separate step after its prompt. It joins the others when
+that frame is read back.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, MoreText, SpeechPart, is_part_due
 
-# Between two looks at the device: while somebody listens, and while nobody does and frames in flight keep it busy.
+# Between two looks at the device: with a listener, and without one while frames in flight keep it busy.
 _LOOK_S, _CALM_LOOK_S = 2e-4, 1e-3
 # An opening reads all weights for a row or two and takes that from the frames beside it. Behind one, none begins for
 # so many times as long as it took, so that openings have a fifth of the time at most; who comes then joins the others.
 _REST_BEHIND_OPENING = 4.0
-# An opening saves one stream the frames in flight and makes all others wait: with more that are heard, more is lost.
+# An opening saves one stream the frames in flight and makes all others wait: with more live streams, more is lost.
 _MOST_HEARD_BESIDE_OPENING = 16
 
 
@@ -203,7 +203,7 @@ class SlotTalkerLane:
             self._opening = self._launched(np.array(openings, dtype=np.int64), self._openings.frames)
 
     def _slots_to_open(self, admissions: Sequence[SlotAdmission]) -> list[int]:
-        """Of whom the first frame is made apart: those who are heard, while others' frames are in flight."""
+        """The first frame is made apart for live streams, while others' frames are in flight."""
         if self._openings is None or not self._in_flight or self._opening is not None:
             return []
         if len(self._streamed) > _MOST_HEARD_BESIDE_OPENING:

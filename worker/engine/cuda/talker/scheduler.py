@@ -19,9 +19,9 @@ _RUNNING_PER_ARRIVAL = 16
 class SlotScheduler:
     """Single-threaded: belongs to the engine's loop.
 
-    The queue is that of every lane. Interactive requests wait for no company; of bulk, behind the openings, the longest
-    expected speech goes first, so that the last ones to run are short and the batch stays full to the end. A request
-    that has seen as many others admitted as there are slots is next of its like.
+    The queue is that of every lane. Interactive requests start at once. Of bulk requests, after the openings, the
+    longest expected speech goes first. So the last ones are short and the batch stays full to the end. A request that
+    has seen as many others admitted as there are slots is next of its like.
 
     Live speech has the last `num_live` slots for itself, and takes no others.
     """

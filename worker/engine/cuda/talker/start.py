@@ -42,10 +42,10 @@ _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
 _GIB = 1 << 30
 _LEAST_HEAD_DIM = 16
-# Of an utterance that is heard while it is made: 2 s, a shape that the codec's lane has captured.
+# Of a live utterance: 2 s, a shape that the codec's lane has captured.
 _MOST_CHUNK_FRAMES = 25
-# Lower goes first: frames go before the codec's convolutions, unless the profile puts those in front of them. Somebody
-# waits for a prompt and for the frame behind it, while those who run have frames in hand.
+# Lower goes first: frames go before the codec's convolutions, unless the profile puts those in front of them. A
+# listener waits for a prompt and the frame after it, while the running streams have frames in reserve.
 _FRAMES_PRIORITY, _PROMPTS_PRIORITY = -1, -2
 
 
@@ -152,7 +152,7 @@ def slot_lane(
 def _opening_frames(
     talker: SlotTalker, weights: SpeechWeights, plan: CapturePlan | None, stream: torch.cuda.Stream
 ) -> OpeningFrames | None:
-    """Steps with memory of their own, for they run beside those of all others."""
+    """Steps with separate memory, because they run beside those of all others."""
     if plan is None:
         return None
     operations_for = operations_by_rows(weights, plan)

@@ -1,6 +1,6 @@
 """Which of its ways a word is said in, by its neighbours: read, live, wind, close, use, record, that, used.
 
-Some words have rules of their own (heteronyms.tsv); for the others a guess is made what part of speech they are.
+Some words have their own rules (heteronyms.tsv). For the others, the part of speech is guessed.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz'"
 INPUTS = len(LETTERS) + 1
 SLOTS = 2
 NOTHING = 0
-"""The sound of a slot that has none of its own."""
+"""The sound of a slot without one."""
 SOUNDS = (
     "",
     *"Tbdfhjklmnpstvwzðŋɡɹʃʒʤʧθ",

@@ -3,9 +3,9 @@
     python -m worker.speech.quality.calibration.calibrate --checkpoint DIR --language english
 
 The text has one sentence a line, a hundred or more, of every length and kind; `--text` names another than the one that
-comes along. Each is spoken by every built-in voice, or by a clone of every `--reference`, `--rounds` times with other
-seeds (once by a checkpoint that draws nothing), alone and packed with its neighbours as jobs pack them, with its
-numbers as the checkpoint learned to read them. Languages of earlier runs are kept while the weights are the same.
+comes along. Every built-in voice, or a clone of every `--reference`, speaks each sentence `--rounds` times with other
+seeds. A checkpoint that draws nothing speaks it once. Each is spoken alone and packed with its neighbours as in jobs,
+with numbers as the checkpoint learned to read them. Languages of earlier runs are kept while the weights are the same.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ _FORMAT = TypeAdapter(dict[str, object])
 def calibrated_bounds(examples: Sequence[MeasuredExample]) -> SpeechBounds:
     """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples.
 
-    A speaker with examples enough gets durations and a norm of its own.
+    A speaker with enough examples gets its own durations and norm.
     """
     texts, speakers = [one.text for one in examples], [one.speaker for one in examples]
     measures = [one.speech for one in examples]

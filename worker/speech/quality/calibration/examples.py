@@ -12,7 +12,7 @@ from worker.speech.quality.sound.measures import SoundMeasures, measure_sound
 
 @dataclass(frozen=True, slots=True)
 class MeasuredExample:
-    """sound: None if nothing is to be heard. loudness_lufs: None for less than 400 ms as well."""
+    """sound: None if nothing is audible. loudness_lufs: None for less than 400 ms as well."""
 
     text: str
     speaker: str

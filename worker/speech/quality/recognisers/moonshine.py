@@ -95,7 +95,7 @@ class _DecoderState:
         }
 
     def keep(self, present: list[NDArray[np.float32]]) -> None:
-        """With a cache the model returns none for what it has heard: the first step's stays."""
+        """With a cache, the model returns no cache for the encoded audio: the first step's stays."""
         if self.caches is None:
             self.caches = present
             return

@@ -79,7 +79,7 @@ def measure_sound(speech: Speech, loud_db: float) -> SoundMeasures:
 NO_HOLE_DB = -60.0
 
 _DEEP_DB = -40.0
-"""Against the loud windows: nothing is heard there."""
+"""Against the loud windows: below it, sound is inaudible."""
 _LEAST_WINDOWS = 3
 _EDGE_WINDOWS = 3
 
@@ -105,8 +105,8 @@ def hole_edge_db(levels: NDArray[np.floating]) -> tuple[float, float]:
 def click_db(pcm: Pcm, sample_rate_hz: int, loud_db: float) -> tuple[float, float]:
     """(dB, seconds): how far the sharpest sample stands out of what is around it, and where; 0 for none.
 
-    The third difference is small where samples follow each other as those of any sound through a loudspeaker do, and
-    three times as high as a click that is one sample long. What is softer than 40 dB below the loud is not heard.
+    The third difference is small in any sound through a loudspeaker. For a click of one sample, it is three times the
+    click's height. Sound 40 dB below the loud windows is inaudible.
     """
     size = round(_WINDOW_S * sample_rate_hz)
     count = (len(pcm) - _ORDER) // size

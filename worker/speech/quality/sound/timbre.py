@@ -1,7 +1,7 @@
 """How a voice that no calibration knows sounds, by its own utterances in a job: its pitch and its mean spectrum. Pure.
 
-A clone has no norms of its own in a checkpoint's file. Once some of its utterances have passed, another speaker, a
-muffled or noisy one, or another pitch is as far from them as from a measured voice's norms.
+A clone has no norms in a checkpoint's file. Once some of its utterances have passed, another speaker, a muffled or
+noisy one, or another pitch is as far from them as from a measured voice's norms.
 """
 
 from __future__ import annotations

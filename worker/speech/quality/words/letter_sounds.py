@@ -1,7 +1,7 @@
 """Letters that are read by their names, and words that sound as a letter does, as that letter. Pure.
 
 The front end writes "eff bee eye" for FBI, since a checkpoint that learned from words knows no letters; a recogniser
-writes "FBI", "F.B.I." or "f b i". Nothing that can be heard is lost where "see", "sea" and C are one.
+writes "FBI", "F.B.I." or "f b i". Nothing audible is lost if "see", "sea" and C are equal.
 """
 
 from __future__ import annotations

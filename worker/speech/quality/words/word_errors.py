@@ -1,4 +1,4 @@
-"""How what was heard differs from what was to be said, in words: error rate and divergent runs. Pure."""
+"""How the transcript differs from the text, in words: error rate and divergent runs. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WordErrors:
     lost: int
     added: int
     longest_run: int
-    """Words of the longest stretch of the alignment without a single word that was heard as written."""
+    """Words of the longest stretch of the alignment without a single correct word."""
 
     @property
     def errors(self) -> int:
@@ -47,7 +47,7 @@ class WordErrors:
 
     @property
     def rate(self) -> float:
-        """Errors per wanted word; nothing wanted and nothing heard is 0."""
+        """Errors per expected word; an empty text and an empty transcript give 0."""
         return self.errors / self.words if self.words else float(self.errors > 0)
 
     def __add__(self, other: WordErrors) -> WordErrors:

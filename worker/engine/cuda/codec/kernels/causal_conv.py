@@ -1,9 +1,9 @@
 """A causal convolution as one matrix product, with everything that follows it in the codec done on the way out.
 
-One kernel serves all of the codec's convolutions and wide linear maps: k taps with a dilation, transposed ones (two
-taps, the outputs of one input side by side), pointwise ones and the ConvNeXt's products. A residual unit reads its
-activated input once and writes its sum and the next layer's activated input once: the activation is computed where its
-argument still is in registers, never in a pass of its own.
+One kernel serves all of the codec's convolutions and wide linear maps. It does k taps with a dilation, pointwise
+convolutions and the ConvNeXt's products. A transposed convolution has two taps, and the outputs of one input side by
+side. A residual unit reads its activated input once. It writes its sum and the next layer's activated input once. The
+activation is computed while its argument is in registers, without an extra pass.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.

@@ -322,8 +322,9 @@ def _multiply(
     V: gl.constexpr,
 ) -> None:
     """Group NUMBER takes every second tile of its program. `order` lets a group at the ring only when the other has
-    taken its last stage: a barrier's phase is one bit, and who waits for a later round than the next one mistakes an
-    old filling for its own."""
+    taken its last stage. A barrier's phase is one bit, so a group that waits for a later round than the next one would
+    take old data.
+    """
     ROWS: gl.constexpr = V.streams * V.box_rows
     LEFT: gl.constexpr = V.left
     RIGHT: gl.constexpr = V.right

@@ -1,7 +1,7 @@
 """How a convolution is cut up for the kernel of `hopper_conv`. Pure: numbers in, numbers out.
 
-A tile is `rows` x `columns` of the product. Its rows are boxes of `box_rows` successive rows of one stream: the copy
-engine clips what stands past a stream's end, so a tile may take a piece of each of several streams.
+A tile is `rows` x `columns` of the product. Its rows are boxes of `box_rows` successive rows of one stream. The copy
+engine clips rows past a stream's end, so a tile may take pieces of several streams.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _BOX_WASTE = 0.1
 # Weights of 96 outputs that fit into shared memory beside the ring: seven taps of 96 inputs.
 _MOST_RESIDENT_ROWS = 672
 _LEAST_TURNS = 2
-# In a pass each launch of this kernel took 5 microseconds more than in a row of its own (H100, passes of 1 to 32
-# frames). From here on passes win more than that back: a tile of results for each group of each multiprocessor.
+# In a pass each launch of this kernel took 5 microseconds more than in a series of its own launches (H100, passes of 1
+# to 32 frames). From here on passes win more than that back: a tile of results for each group of each multiprocessor.
 _LEAST_FILLED_TILES = GROUPS
 # A program ends after about this long, so that the talker's kernels, which go first, never wait long for a
 # multiprocessor. Rates of one of a Hopper GPU's 132, as these kernels reach them.

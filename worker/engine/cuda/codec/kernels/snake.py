@@ -1,8 +1,8 @@
 """SnakeBeta, x + sin²(a·x) / b, for use inside other kernels.
 
-sin² has period π, so the argument is taken in half turns and brought to [-1/2, 1/2] by one subtraction; there an odd
-polynomial of degree nine gives the sine to 6e-8, less than a float32 sine of the unreduced argument is off. Against the
-special-function unit it costs little and its result is the same on every device.
+sin² has period π, so the argument is taken in half turns and reduced to [-1/2, 1/2] by one subtraction. There an odd
+polynomial of degree nine gives the sine to 6e-8. That is below the error of a float32 sine of the unreduced argument.
+Against the special-function unit it costs little and its result is the same on every device.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.

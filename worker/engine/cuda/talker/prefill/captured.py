@@ -1,9 +1,8 @@
 """Passes over prompts as CUDA graphs, for the numbers of tokens that arrivals beside running streams have.
 
-Kernel by kernel, launching such a pass takes the host several times as long as its work takes the device, and all wait
-for it: the newcomer, and the streams whose next frame stands behind it. A graph needs fixed shapes, so the places
-of prompts that do not exist hold empty ones, and no prompt is longer than all tokens together: programs without work
-end at once, and those with work are the same as without a graph.
+Launching such a pass kernel by kernel takes the host several times as long as its work takes the device. The newcomer
+and the running streams all wait for it. A graph needs fixed shapes, so unused places hold empty prompts, and no prompt
+is longer than all tokens together. Programs without work end at once, and the others run as without a graph.
 """
 
 from __future__ import annotations

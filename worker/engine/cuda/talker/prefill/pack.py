@@ -38,10 +38,10 @@ class SlotAdmission:
 class PackedPrompts:
     """n prompts in a pass of M tokens; what the prompts do not fill are tokens of the scratch slot.
 
-    text_ids, codec_ids: (M + n,), `NO_ID` where a row has no such side; the n last rows of the prompts come behind
-    the tokens. token_slots, token_positions: (M,). slots: (n,); starts: (n + 1,), where each prompt's tokens begin.
-    speaker_rows (s,) and speaker_embeddings (s, hidden), reference_rows (R,) and reference_codes (R, Q), those of
-    prefixes among them: what is added to single rows of the M + n.
+    text_ids, codec_ids: (M + n,), `NO_ID` where a row has no such side; the n last rows of the prompts come behind the
+    tokens. token_slots, token_positions: (M,). slots: (n,); starts: (n + 1,), where each prompt's tokens begin. Added
+    to single rows of the M + n: speaker_rows (s,) with speaker_embeddings (s, hidden), and reference_rows (R,) with
+    reference_codes (R, Q), prefixes included.
     """
 
     text_ids: Integers
