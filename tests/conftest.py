@@ -26,6 +26,7 @@ from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
 from tests.command_line import CommandLine, loaded_command_line
+from tests.loaded_programs import LoadedPrograms, use
 from tests.property_tests import load_profile
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
@@ -44,6 +45,7 @@ inspect.signature(httpx.get).parameters["timeout"].default.read = 60
 URL_SECRET = "a-secret-for-tests-only"
 
 load_profile()
+use(LoadedPrograms())
 
 
 @pytest.hookimpl(trylast=True)

@@ -20,17 +20,21 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    parent, signum, cores, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    prepare(*sys.argv[1:4])
+    program = sys.argv[4:]
+    os.execv(program[0], program)  # noqa: S606  # this process is to become the program
+
+
+def prepare(parent: str, signum: str, cores: str) -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0) != 0:
+        if libc.prctl(PR_SET_PDEATHSIG, int(signum), 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
         if cores:
             os.sched_setaffinity(0, map(int, cores.split(",")))
     # The parent may have died before the request was in place.
-    if os.getppid() != parent:
+    if os.getppid() != int(parent):
         sys.exit("the supervisor is gone")
-    os.execv(program[0], program)  # noqa: S606  # this process is to become the program
 
 
 if __name__ == "__main__":

@@ -37,6 +37,9 @@ LONG_SPEC = SPEC.asking(segmentation=SegmentLengths(target_chars=60, max_chars=9
 LONG_TEXT = "This is a sentence of a book that goes on and on for some time. " * 24
 
 
+WORKER = "-m worker.process.celery_command worker.app"
+
+
 class System:
     """A broker, a store and the processes started so far."""
 
@@ -52,7 +55,7 @@ class System:
 
     def worker(self, lane: Lane, name: str = "", step_s: float = 0.001) -> subprocess.Popen[bytes]:
         """A worker as the supervisor starts it."""
-        command = "-m celery -A worker.app worker --pool threads --without-mingle --without-gossip --without-heartbeat"
+        command = f"{WORKER} --pool threads --without-mingle --without-gossip --without-heartbeat"
         more = {
             "RHAPSODE_LANE": lane.value,
             "RHAPSODE_ENGINE": "fake",

@@ -1,0 +1,139 @@
+"""Processes of Rhapsode that tests start, as forks of one that has loaded their modules already.
+
+A worker of Celery takes 1.2 s of a core to import what it needs, the API 1.9 s, and the tests start hundreds of them.
+While this is in use, `subprocess.Popen` of such a program asks a loaded process (`tests/loaded_server.py`) for a fork:
+a child of the caller, with the arguments, environment, folder and descriptors that Popen was given. Every other
+program starts as ever. So does one at a terminal, one with other settings for Python itself, and all outside Linux.
+
+Starts from nothing are tested in tests/readmes, in tests/rhapsode/stack/test_up.py by `run_cli`, and, for several APIs,
+in tests/rhapsode/stack/test_several_processes.py.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rhapsode.stack.supervision import launcher
+
+CLI = str(Path(sys.executable).parent / "rhapsode")
+MODULES = frozenset({"api.server", "worker.janitor", "worker.process.celery_command"})
+"""Not `api.one_of_several`: what it measures depends on its environment at import."""
+
+SERVER = Path(__file__).parent / "loaded_server.py"
+ROOM = 8192
+"""Bytes for a command as /proc shows it."""
+
+FORK_EXEC = "_fork_exec"
+"""What Popen calls, by its name in `subprocess`."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+_NOTHING_ASKED = (-1, None, None, None, -1, None)
+"""Of group, user and mask, and nothing to call between fork and exec."""
+
+_FOLLOWED = frozenset({"PYTHONUNBUFFERED", "PYTHONSAFEPATH"})
+
+_ISOLATED = (sys.executable, "-I", "-S", launcher.__file__)
+
+_fork_exec: Callable[..., int] = vars(subprocess)[FORK_EXEC]
+
+
+class LoadedPrograms:
+    """Any thread may call. control: to the process that has them loaded; none: it starts with the first program."""
+
+    def __init__(self, control: socket.socket | None = None) -> None:
+        self._control = control
+        self._lock = threading.Lock()
+
+    def fork_exec(self, args: Sequence[str | bytes], *others: Any) -> int:
+        """As Python's own, which Popen calls."""
+        command = [os.fsdecode(each) for each in args]
+        _, _, kept, folder, environment, stdin, _, _, stdout, _, stderr, _, failure, _, new_session, *_ = others
+        standard = [place if given == -1 else given for place, given in enumerate((stdin, stdout, stderr))]
+        variables = dict(os.environ) if environment is None else dict(map(_variable, environment))
+        is_usual = others[15:21] == _NOTHING_ASKED and not any(map(os.isatty, standard))
+        if not (is_usual and _is_loaded(command) and _of_python(variables) == _of_python(os.environ)):
+            return _fork_exec(args, *others)
+        passed = [each for each in kept if each != failure]
+        order = {
+            "command": command,
+            "environment": variables,
+            "folder": os.getcwd() if folder is None else os.fspath(folder),
+            "new_session": bool(new_session),
+            "parent": os.getpid(),
+            "passed": passed,
+        }
+        return self._ask(json.dumps(order).encode(), [*standard, *passed])
+
+    def _ask(self, order: bytes, descriptors: list[int]) -> int:
+        with self._lock:
+            if self._control is None:
+                self._control = _started()
+            # The fork of a fork whose parent ends is ours.
+            with _adopting():
+                socket.send_fds(self._control, [order], descriptors)
+                return int(self._control.recv(32))
+
+
+def _is_loaded(command: Sequence[str]) -> bool:
+    program = list(command[7:] if tuple(command[:4]) == _ISOLATED else command)
+    if program[0] == CLI:
+        return program[1:2] in (["up"], ["narrate"])
+    return len(program) > 2 and program[:2] == [sys.executable, "-m"] and program[2] in MODULES
+
+
+def _variable(entry: bytes) -> tuple[str, str]:
+    name, _, value = os.fsdecode(entry).partition("=")
+    return name, value
+
+
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """What Python itself reads when it starts, such as where a `sitecustomize` lies."""
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON") and name not in _FOLLOWED}
+
+
+def _started() -> socket.socket:
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-P", str(SERVER), str(theirs.fileno()), "-" * ROOM]
+    devnull = subprocess.DEVNULL
+    # It ends with the connection, and Popen would complain of a process that nobody has waited for.
+    process = subprocess.Popen(
+        command,
+        stdin=devnull,
+        stdout=devnull,
+        pass_fds=[theirs.fileno()],
+        start_new_session=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )
+    process.returncode = 0
+    theirs.close()
+    return ours
+
+
+@contextmanager
+def _adopting() -> Generator[None]:
+    _adopt(1)
+    try:
+        yield
+    finally:
+        _adopt(0)
+
+
+def _adopt(wish: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, wish, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+
+
+def use(programs: LoadedPrograms) -> None:
+    if sys.platform == "linux":
+        setattr(subprocess, FORK_EXEC, programs.fork_exec)
