@@ -1,7 +1,7 @@
 """A worker of several checkpoints: what others of them it may be asked for, and when it leaves to load one.
 
-It has one model at a time. Every two seconds it looks at what waits; where `swap_choice` says so, and no other worker
-is on the way already, the process ends in order and goes on as a worker of that model (`worker.process.successor`).
+It has one model at a time and compares the backlogs every two seconds. Where `swap_choice` wants another model, and no
+other worker is loading it, the process ends in order and continues as its worker (`worker.process.successor`).
 """
 
 from __future__ import annotations

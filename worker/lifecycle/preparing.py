@@ -23,7 +23,7 @@ FILES_OF_A_PLACE = 8
 OTHER_FILES = 256
 
 LIVE_FILES = 1_024
-"""Connections of API processes, and as many that strangers may open for some seconds."""
+"""Connections of API processes, and of unknown clients for some seconds."""
 
 
 def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) -> MetricsServer | None:

@@ -86,7 +86,7 @@ class Presence:
         if self.draining.is_set():
             consumption.pause(self._queue)
         if not self._places:
-            # A worker that speaks has told its engine's slots already.
+            # A worker that speaks has offered its engine's slots already.
             self.offer(consumption.places)
 
     @property

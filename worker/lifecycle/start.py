@@ -1,8 +1,7 @@
 """From the start of a worker process to its end: build the services, take back what a predecessor held, leave clean.
 
-Once Celery says that it shuts down (see `signals`), tickets end at once, running items get some seconds to finish, and
-what is left is cancelled and handed back, so that the next worker starts on it immediately and nothing counts as an
-attempt.
+When Celery shuts down (see `signals`), tickets end at once and running items get some seconds to finish. The rest is
+cancelled and handed back: the next worker starts on it immediately, and nothing counts as an attempt.
 """
 
 from __future__ import annotations
