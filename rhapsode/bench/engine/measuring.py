@@ -56,7 +56,7 @@ from worker.engine.interface import (
     Urgency,
     VoiceMode,
 )
-from worker.engine.loading import device_named
+from worker.engine.decoder.device_lane import device_named
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint
