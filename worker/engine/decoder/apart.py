@@ -124,12 +124,6 @@ class ApartCodecLane:
             self.join()
             raise failure
 
-    @property
-    def pids(self) -> list[int]:
-        """Of the processes that take frames."""
-        with self._changed:
-            return [place.child.pid for place in self._places if place.child is not None]
-
     def start(self, client: CodecClient) -> None:
         with self._changed:
             self._client = client
@@ -226,7 +220,8 @@ class ApartCodecLane:
     def _run(self, place: _Place) -> None:
         try:
             self._keep_running(place)
-        except Exception as error:
+        except Exception as error:  # whatever it is, the engine cannot go on without its decoder
+            logger.exception("the decoder on %s cannot go on", place.start.device)
             failure = error
         else:
             return
@@ -339,7 +334,8 @@ class ApartCodecLane:
                 return
             place.has_delivered = True
             del self._speeches[speech.request]
-        assert speech.utterance is not None and self._client is not None  # noqa: S101  (only what has ended ends)
+        assert speech.utterance is not None  # noqa: S101  (only what has ended ends)
+        assert self._client is not None  # noqa: S101  (it put the frames)
         self._client.deliver(speech.utterance, np.concatenate((*speech.parts, pcm)))
 
 

@@ -10,8 +10,8 @@ import psutil
 import torch
 
 from worker.engine.config_digest import configured
-from worker.engine.errors import CheckpointError
 from worker.engine.decoder.device_lane import device_named
+from worker.engine.errors import CheckpointError
 from worker.engine.loading import StageSettings, load_parts
 from worker.engine.model.config import ModelConfig, TransformerConfig, read_default_sampling
 from worker.engine.serving.chunks import chunks_on_cpu
