@@ -242,7 +242,7 @@ class ApartCodecLane:
             logger.error("the decoder on %s ended: %s", place.start.device, reason)
             self._note_end(place, reason)
             # One that has worked is started at once: listeners wait.
-            delay_s = 0.0 if place.has_delivered else backoff.delay_s(served=False)
+            delay_s = backoff.delay_s(served=place.failures == 1) if place.failures else 0.0
             with self._changed:
                 self._changed.wait_for(lambda: self._closed, delay_s)
 
