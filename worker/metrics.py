@@ -113,6 +113,7 @@ def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
     snapshot.add("rhapsode_engine_deaths", meter.deaths)
     snapshot.add("rhapsode_engine_codec_passes", total.codec_graph_passes, path="graph")
     snapshot.add("rhapsode_engine_codec_passes", total.codec_fallbacks, path="fallback")
+    snapshot.add("rhapsode_engine_codec_waiting_frames", now.codec_waiting_frames)
 
 
 def _rank(job_class: JobClass) -> str:

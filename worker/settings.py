@@ -49,6 +49,8 @@ class WorkerSettings(ItemSettings):
     engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
         everything around it.
     device: cpu, mps, cuda or cuda:N.
+    decoder_device: where codes become samples: empty for the engine's process, else one or more devices, by commas,
+        with a process each.
     checkpoint: directory of the model in its published layout, or `kokoro` or `small_voice`, which come along. Unset,
         `kokoro` on a CPU where its packages are installed, else `small_voice`.
     checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
@@ -85,6 +87,7 @@ class WorkerSettings(ItemSettings):
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
     device: str = "cpu"
+    decoder_device: Annotated[tuple[str, ...], NoDecode] = ()
     checkpoint: Path = Field(default_factory=lambda given: unnamed_checkpoint(given["engine"], given["device"]))
     checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
@@ -111,11 +114,17 @@ class WorkerSettings(ItemSettings):
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)
 
-    @field_validator("device")
+    @field_validator("decoder_device", mode="before")
     @classmethod
-    def _known_device(cls, value: str) -> str:
-        if re.fullmatch(r"cpu|mps|cuda(:\d+)?", value) is None:
-            raise ValueError("must be cpu, mps, cuda or cuda:N")
+    def _devices(cls, value: object) -> object:
+        return [each.strip() for each in value.split(",") if each.strip()] if isinstance(value, str) else value
+
+    @field_validator("device", "decoder_device")
+    @classmethod
+    def _known_device(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for each in (value,) if isinstance(value, str) else value:
+            if re.fullmatch(r"cpu|mps|cuda(:\d+)?", each) is None:
+                raise ValueError(f"must be cpu, mps, cuda or cuda:N, not {each}")
         return value
 
     @field_validator("checkpoint")
@@ -150,6 +159,8 @@ class WorkerSettings(ItemSettings):
     def _keep_promises(self) -> Self:
         if self.engine == "vllm" and self.engine_reproducibility is EngineReproducibility.STRICT:
             raise ValueError("engine vllm cannot be strict: how a row is rounded there depends on its company")
+        if self.decoder_device and (self.engine == "fake" or self._speaks_kokoro):
+            raise ValueError("RHAPSODE_DECODER_DEVICE: this engine has no decoder apart; leave it empty")
         is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")
         if Precision.FLOAT8 in (self.engine_kv_precision, self.engine_mlp_precision) and not is_native_on_gpu:
             raise ValueError("float8 is for the native engine on a GPU: set RHAPSODE_DEVICE=cuda, or bfloat16")
@@ -160,6 +171,10 @@ class WorkerSettings(ItemSettings):
         if (self.live_tls_certificate is None) != (self.live_tls_key is None):
             raise ValueError("RHAPSODE_LIVE_TLS_CERTIFICATE and RHAPSODE_LIVE_TLS_KEY need each other")
         return self
+
+    @property
+    def _speaks_kokoro(self) -> bool:
+        return self.engine == "native" and any(map(is_kokoro, (self.checkpoint, *self.checkpoints)))
 
     @property
     def model_name(self) -> str:
@@ -215,6 +230,7 @@ class WorkerSettings(ItemSettings):
                     self.engine_reproducibility,
                     kv_precision=self.engine_kv_precision,
                     mlp_precision=self.engine_mlp_precision,
+                    decoder_devices=self.decoder_device,
                 )
             case "vllm":
                 return VllmEngineSettings(
@@ -224,6 +240,7 @@ class WorkerSettings(ItemSettings):
                     self.device,
                     self.engine_threads,
                     self.engine_profile,
+                    decoder_devices=self.decoder_device,
                 )
             case "fake":
                 return FakeEngineSettings(self.slots, self.live_slots, self.fake_step_s)

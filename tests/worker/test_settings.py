@@ -143,6 +143,37 @@ def test_the_vllm_engine_is_selected_by_its_name_and_promises_nothing_that_it_ca
         load_settings(WorkerSettings)
 
 
+def test_decoders_apart_are_named_by_their_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "small_voice")
+    for engine in ("native", "vllm"):
+        monkeypatch.setenv("RHAPSODE_ENGINE", engine)
+        monkeypatch.setenv("RHAPSODE_DECODER_DEVICE", "cuda:1, cpu")
+        settings = load_settings(WorkerSettings).engine_settings()
+        assert isinstance(settings, NativeEngineSettings | VllmEngineSettings)
+        assert settings.decoder_devices == ("cuda:1", "cpu")
+        monkeypatch.setenv("RHAPSODE_DECODER_DEVICE", "")
+        assert load_settings(WorkerSettings).decoder_device == ()
+
+
+@pytest.mark.parametrize(
+    ("engine", "checkpoint", "device", "complaint"),
+    [
+        ("native", "small_voice", "cpu,gpu", "must be cpu, mps, cuda or cuda:N, not gpu"),
+        ("native", "kokoro", "cpu", "RHAPSODE_DECODER_DEVICE: this engine has no decoder apart"),
+        ("fake", "small_voice", "cpu", "RHAPSODE_DECODER_DEVICE: this engine has no decoder apart"),
+    ],
+)
+def test_a_decoder_that_cannot_be_apart_is_refused(
+    engine: str, checkpoint: str, device: str, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RHAPSODE_ENGINE", engine)
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", checkpoint)
+    monkeypatch.setenv("RHAPSODE_DECODER_DEVICE", device)
+
+    with pytest.raises(SettingsError, match=complaint):
+        load_settings(WorkerSettings)
+
+
 @pytest.mark.parametrize("name", ["RHAPSODE_ENGINE_KV_PRECISION", "RHAPSODE_ENGINE_MLP_PRECISION"])
 def test_eight_bits_are_for_the_native_engine_on_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "float8")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import assert_never
@@ -40,6 +41,7 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
         case NativeEngineSettings():
             return {
                 **_of_torch("native", settings.device, settings.num_threads, settings.profile, slots),
+                **_of_decoders(settings.device, settings.decoder_devices),
                 "reproducibility": settings.reproducibility.value,
                 "kv_precision": settings.kv_precision.value,
                 "mlp_precision": settings.mlp_precision.value,
@@ -47,6 +49,7 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
         case VllmEngineSettings():
             return {
                 **_of_torch("vllm", settings.device, settings.num_threads, settings.profile, slots),
+                **_of_decoders(settings.device, settings.decoder_devices),
                 "max_step_tokens": settings.max_step_tokens,
             }
         case KokoroEngineSettings():
@@ -66,6 +69,12 @@ def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfil
         "parameters": asdict(PROFILES[profile]),
         "slots": slots,
     }
+
+
+def _of_decoders(device: str, decoder_devices: Sequence[str]) -> dict[str, object]:
+    """Nothing where the decoder rounds as the one in the engine's process would: it is of the same kind of device."""
+    kinds = sorted({each.partition(":")[0] for each in decoder_devices})
+    return {} if set(kinds) <= {device.partition(":")[0]} else {"decoders": kinds}
 
 
 def reproducibility_of(settings: EngineSettings) -> EngineReproducibility:

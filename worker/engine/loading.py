@@ -9,7 +9,9 @@ from pathlib import Path
 
 import torch
 
-from worker.engine.cpu.codec_lane import ThreadedCodecLane
+from worker.engine.decoder.apart import ApartCodecLane
+from worker.engine.decoder.device_lane import CODEC_FILES, codec_digest, start_codec
+from worker.engine.decoder.protocol import StartDecoder
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, VoiceMode
 from worker.engine.model.config import (
@@ -22,15 +24,14 @@ from worker.engine.model.config import (
 )
 from worker.engine.model.pulled import PACKAGED, VOICES_MISSING, look_at, read_pulled
 from worker.engine.model.weights import read_rows
-from worker.engine.profiles import PROFILES, ServingProfile
+from worker.engine.profiles import ServingProfile
 from worker.engine.requests.budget import max_text_tokens
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.text_tokenizer import TextTokenizer
-from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.parts import DeviceMemory, EngineParts, StartedCodec, StartedTalker
 from worker.engine.serving.voice_encoder import VoiceEncoder
 from worker.engine.serving.voice_lane import VoiceLane
-from worker.engine.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
+from worker.engine.stages.codec import CodecStage
 from worker.engine.stages.speaker import SpeakerStage
 
 # Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
@@ -40,22 +41,25 @@ _SLOT_POSITIONS = 2048
 # Recordings in one pass of the encoders: sixteen of ten seconds. On a CPU one at a time is as fast.
 _VOICES_TOGETHER_S_GPU = 160.0
 
-_DIGESTED_FILES = (
-    "config.json",
-    "model.safetensors",
-    "speech_tokenizer/config.json",
-    "speech_tokenizer/model.safetensors",
-)
+# Frames that may wait for a decoder apart before requests wait for it: two seconds of each slot, or some utterances.
+_WAITING_OF_A_SLOT = 25
+_LEAST_MOST_WAITING = 500
+
+_DIGESTED_FILES = ("config.json", "model.safetensors", *CODEC_FILES)
 _DIGEST_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class StageSettings:
-    """What the stages beside the talker need to know. checkpoint: directory in the published layout."""
+    """What the stages beside the talker need to know. checkpoint: directory in the published layout.
+
+    decoder_devices: of the decoder processes; without any, the decoder is in this process.
+    """
 
     checkpoint: Path
     device: torch.device
     profile: ServingProfile
+    decoder_devices: tuple[str, ...] = ()
 
 
 StartTalker = Callable[[ModelConfig, int], StartedTalker]
@@ -69,7 +73,8 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     revision = _revision(checkpoint)
     config, prompts, codec = _read(checkpoint, device)
     # The codec first: the talker's slots are planned from the memory that is left.
-    decoding = _start_codec(codec, device, settings.profile)
+    is_apart = bool(settings.decoder_devices)
+    decoding = _start_apart(codec, settings) if is_apart else start_codec(codec, device, settings.profile)
     talker = start_talker(config, _capacity(config))
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
     return EngineParts(
@@ -84,6 +89,7 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
         codec_lane=decoding.lane,
         voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
         capacity=talker.capacity,
+        most_waiting_frames=_most_waiting(talker) if is_apart else None,
         memory=_memory(talker, decoding),
     )
 
@@ -110,33 +116,30 @@ def _capacity(config: ModelConfig) -> int:
     return min(_SLOT_POSITIONS, config.talker.max_positions)
 
 
-def device_named(name: str) -> torch.device:
-    """`cuda` is the first of its devices: streams and graphs want to know which."""
-    return torch.device("cuda:0" if name == "cuda" else name)
+def _start_apart(codec: CodecStage, settings: StageSettings) -> StartedCodec:
+    """Raises StartError, and EngineDied where a process ends again and again."""
+    # The decoder's weights are in the other process.
+    codec.decoder.to("meta")
+    torch.cuda.empty_cache()
+    start = StartDecoder(settings.checkpoint, "", settings.profile, torch.get_num_threads())
+    lane = ApartCodecLane(
+        [replace(start, device=device) for device in settings.decoder_devices],
+        codec_digest(settings.checkpoint),
+        codec.config.samples_per_frame,
+        codec.config.sample_rate_hz,
+    )
+    lane.wait_ready()
+    return StartedCodec(lane, bytes_on=lambda _: 0)
 
 
-def _start_codec(codec: CodecStage, device: torch.device, profile: ServingProfile) -> StartedCodec:
-    """The lane that the device can run."""
-    if device.type == "cuda":
-        from worker.engine.cuda.capability import DevicePath, path_on
-
-        if path_on(device) is DevicePath.KERNELS:
-            # Its kernels need Triton, which a machine without a GPU does not have.
-            from worker.engine.cuda.codec.start import start_codec_lane
-
-            return start_codec_lane(codec.decoder, device, profile)
-    return StartedCodec(ThreadedCodecLane(codec, chunks_on_cpu(profile)), bytes_on=lambda _: 0)
+def _most_waiting(talker: StartedTalker) -> int:
+    return max(_LEAST_MOST_WAITING, _WAITING_OF_A_SLOT * (talker.num_slots + talker.num_live))
 
 
 def _memory(talker: StartedTalker, codec: StartedCodec) -> DeviceMemory | None:
     if talker.slot_memory is None:
         return None
     return DeviceMemory(talker.slot_memory, codec.bytes_on)
-
-
-def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:
-    """Of streams, and of the codec's passes, which are divided as streams are."""
-    return ChunkPlan(PROFILES[profile].first_chunk_frames, FRAMES_PER_PASS_CPU)
 
 
 def _voices_together_s(device: torch.device) -> float:

@@ -29,6 +29,7 @@ class NativeEngineSettings:
         rows round alike anyway (with more, torch's attention rounds by the number of rows), so that of the profile
         only the length of a stream's first chunk is left.
     kv_precision, mlp_precision: of the talker's cache and of its MLPs where many rows go through them; on a GPU.
+    decoder_devices: a process with the codec's decoder on each; without any, the decoder is in the engine's process.
     """
 
     checkpoint: Path
@@ -40,6 +41,7 @@ class NativeEngineSettings:
     reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     kv_precision: Precision = Precision.BFLOAT16
     mlp_precision: Precision = Precision.BFLOAT16
+    decoder_devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class FakeEngineSettings:
 class VllmEngineSettings:
     """The talker in a stock vLLM, the other stages as in the native engine.
 
-    checkpoint, slots, live_slots, num_threads, profile: as `NativeEngineSettings` has them.
+    checkpoint, slots, live_slots, num_threads, profile, decoder_devices: as `NativeEngineSettings` has them.
     max_step_tokens: rows of prompts and frames in one pass of the talker; prompts that are longer are divided.
     """
 
@@ -69,6 +71,7 @@ class VllmEngineSettings:
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
     max_step_tokens: int = 1024
+    decoder_devices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

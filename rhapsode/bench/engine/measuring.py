@@ -42,6 +42,7 @@ from worker.engine.cores import usable_cores
 from worker.engine.cuda.capability import cuda_device
 from worker.engine.cuda.device_memory import taken_bytes, total_and_free_bytes
 from worker.engine.cuda.memory_plan import plan_slots_of_card
+from worker.engine.decoder.device_lane import device_named
 from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, StartError
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -56,7 +57,6 @@ from worker.engine.interface import (
     Urgency,
     VoiceMode,
 )
-from worker.engine.loading import device_named
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint

@@ -16,20 +16,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from tests.worker.engine.contracted_engines import Case
+from tests.worker.engine.contracted_engines import ENGINES, Case, case_of
 from worker.engine.random_checkpoint import directory
-from worker.engine.settings import (
-    FakeEngineSettings,
-    KokoroEngineSettings,
-    NativeEngineSettings,
-    VllmEngineSettings,
-)
-from worker.engine.vllm.supported_versions import installed
-from worker.settings import PACKAGED
 
 PARITY = Path(__file__).parents[2] / "parity"
 VARIANTS = ("base", "custom_voice", "voice_design")
-ENGINES = ("fake", "native", "kokoro") if installed() is None else ("fake", "native", "kokoro", "vllm")
 
 
 @dataclass(frozen=True)
@@ -103,10 +94,4 @@ def tiny_checkpoint(make_checkpoint: Callable[..., str], tmp_path_factory: pytes
 
 @pytest.fixture(scope="module", params=ENGINES)
 def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
-    if request.param == "fake":
-        return Case(FakeEngineSettings())
-    if request.param == "kokoro":
-        return Case(KokoroEngineSettings(PACKAGED["kokoro"]))
-    if request.param == "vllm":
-        return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
-    return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
+    return case_of(request.param, tiny_checkpoint)

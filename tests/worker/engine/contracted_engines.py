@@ -6,13 +6,23 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from worker.engine.build import build_engine
 from worker.engine.interface import BuiltInSpeaker, Engine, Speech, SpeechRequest, TextMode, Urgency
-from worker.engine.settings import EngineSettings
+from worker.engine.model.pulled import PACKAGED
+from worker.engine.settings import (
+    EngineSettings,
+    FakeEngineSettings,
+    KokoroEngineSettings,
+    NativeEngineSettings,
+    VllmEngineSettings,
+)
+from worker.engine.vllm.supported_versions import installed
 
+ENGINES = ("fake", "native", "kokoro") if installed() is None else ("fake", "native", "kokoro", "vllm")
 WAIT_S = 60
 SLOTS = 3
 ENDLESS = "and so on and so forth, " * 11
@@ -26,6 +36,20 @@ class Case:
 
     def build(self, slots: int = SLOTS) -> Engine:
         return build_engine(replace(self.settings, slots=slots))
+
+
+def case_of(engine: str, tiny_checkpoint: Path) -> Case:
+    match engine:
+        case "fake":
+            return Case(FakeEngineSettings())
+        case "kokoro":
+            return Case(KokoroEngineSettings(PACKAGED["kokoro"]))
+        case "vllm":
+            return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
+        case "decoder apart":
+            return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1, decoder_devices=("cpu",)))
+        case _:
+            return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
 
 
 def request_for(engine: Engine, request_id: str = "one", text: str = "Hello there.", frames: int = 6) -> SpeechRequest:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.worker.engine.contracted_engines import (
+    ENGINES,
     Case,
     assert_same,
+    case_of,
     endless,
     endless_stream,
     live_request_for,
@@ -29,6 +32,11 @@ from worker.engine.interface import (
     TextMode,
 )
 from worker.engine.serving.streaming import SpeechStream
+
+
+@pytest.fixture(scope="module", params=[*ENGINES, "decoder apart"])
+def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
+    return case_of(request.param, tiny_checkpoint)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from worker.engine.profiles import PROFILES, ServingProfile
+from worker.engine.stages.codec import FRAMES_PER_PASS_CPU
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
@@ -18,3 +21,8 @@ class ChunkPlan:
     def length_behind(self, num_frames: int) -> int:
         """Frames of the chunk that begins behind so many frames."""
         return min(max(self.first, num_frames), self.most)
+
+
+def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:
+    """Of streams, and of the codec's passes, which are divided as streams are."""
+    return ChunkPlan(PROFILES[profile].first_chunk_frames, FRAMES_PER_PASS_CPU)

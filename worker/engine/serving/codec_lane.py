@@ -56,10 +56,21 @@ class CodecClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LaneCounters:
-    """Passes since start that replayed a captured graph, and passes that a plan of graphs did not foresee."""
+    """Passes since start that replayed a captured graph, and passes that a plan of graphs did not foresee.
+
+    start_beats: heartbeats of decoder processes while they loaded.
+    """
 
     graph_passes: int = 0
     fallbacks: int = 0
+    start_beats: int = 0
+
+    def plus(self, other: LaneCounters) -> LaneCounters:
+        return LaneCounters(
+            self.graph_passes + other.graph_passes,
+            self.fallbacks + other.fallbacks,
+            self.start_beats + other.start_beats,
+        )
 
 
 class CodecLane(Protocol):

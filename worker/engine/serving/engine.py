@@ -58,6 +58,7 @@ class _Pending:
     """Guarded by the engine's lock. `admitted_s` is on the monotonic clock.
 
     state: None while a text that is still being written is too short for its prompt. writing: of such a text.
+    handed, decoded: frames that the codec's lane has got, and those whose samples were delivered.
     """
 
     future: Future[Speech]
@@ -66,6 +67,8 @@ class _Pending:
     state: RequestState | None = None
     writing: Writing | None = None
     admitted_s: float | None = None
+    handed: int = 0
+    decoded: int = 0
 
 
 class LaneEngine:
@@ -77,6 +80,8 @@ class LaneEngine:
         self._wake = threading.Condition()
         self._pending: dict[str, _Pending] = {}
         self._arrivals: list[RequestState] = []
+        # Of the loop: those that wait until the codec has caught up.
+        self._held: list[RequestState] = []
         self._more_text: list[MoreText] = []
         self._cancelled: list[RequestState] = []
         self._voices: set[Future[VoicePrompt]] = set()
@@ -146,14 +151,17 @@ class LaneEngine:
         with self._wake:
             active = sum(pending.admitted_s is not None for pending in self._pending.values())
             unwritten = sum(pending.state is None for pending in self._pending.values())
+            codec = self._codec_lane.counters
             return EngineStats(
-                steps=self._steps,
+                # A decoder process that loads is progress: the watchdog must not end the engine meanwhile.
+                steps=self._steps + codec.start_beats,
                 frames=self._frames,
                 active=active,
                 waiting=len(self._pending) - active - unwritten,
                 finished=self._finished,
-                codec_graph_passes=self._codec_lane.counters.graph_passes,
-                codec_fallbacks=self._codec_lane.counters.fallbacks,
+                codec_graph_passes=codec.graph_passes,
+                codec_fallbacks=codec.fallbacks,
+                codec_waiting_frames=self._codec_waiting_frames,
                 standing=self._standing,
             )
 
@@ -261,7 +269,10 @@ class LaneEngine:
         except Exception as error:
             logger.exception("engine thread failed")
             died = EngineDied(f"the engine failed: {type(error).__name__}: {error}")
-            died.__cause__ = error
+            if isinstance(error, EngineDied):
+                died = error
+            else:
+                died.__cause__ = error
             self._stop(died)
 
     # ------------------------------------------------------------------------------------------ loop thread
@@ -279,30 +290,55 @@ class LaneEngine:
         """Hand arrivals and cancellations to the talker, asleep while there is nothing to do. False: stop."""
         with self._wake:
             self._standing = self._talker.num_standing
-            while not (self._has_news() or self._talker.has_work):
+            while not (self._has_news() or self._talker.has_work or (self._held and not self._codec_is_late)):
                 self._wake.wait()
             # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
-            for state in self._arrivals:
-                self._talker.add(state)
+            self._held += self._arrivals
+            if self._held and not self._codec_is_late:
+                for state in self._held:
+                    self._talker.add(state)
+                self._held.clear()
             for more in self._more_text:
-                self._talker.extend(more)
+                if more.request in self._held:
+                    more.request.extend_text(more.ids, more.max_frames, is_last=more.is_last)
+                else:
+                    self._talker.extend(more)
             for state in self._cancelled:
-                self._talker.cancel(state)
-                self._codec_lane.drop(state)
+                if state in self._held:
+                    self._held.remove(state)
+                else:
+                    self._talker.cancel(state)
+                    self._codec_lane.drop(state)
             self._arrivals.clear()
             self._more_text.clear()
             self._cancelled.clear()
             return self._stopped is None
 
+    @property
+    def _codec_is_late(self) -> bool:
+        """Then requests wait, live ones too, until it has caught up. The lock is held."""
+        most = self._parts.most_waiting_frames
+        return most is not None and self._codec_waiting_frames > most
+
+    @property
+    def _codec_waiting_frames(self) -> int:
+        return sum(pending.handed - pending.decoded for pending in self._pending.values())
+
+    def _wake_held(self) -> None:
+        if self._held:
+            self._wake.notify_all()
+
     def _commit(self, step: LaneStep, began_s: float) -> None:
         self._note_progress(step, began_s)
         for part in step.parts:
+            self._note_handed(part.request, len(part.frames))
             self._codec_lane.put_part(part)
         for one in step.ended:
             if one.end is RowEnd.NON_FINITE:
                 self._codec_lane.drop(one.request)
                 self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
                 continue
+            self._note_handed(one.request, len(one.frames), is_all=True)
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
             self._codec_lane.put(EndedFrames(one.request, one.frames, reason))
 
@@ -315,6 +351,12 @@ class LaneEngine:
                 pending = self._pending_of(request)
                 if pending is not None:
                     pending.admitted_s = began_s
+
+    def _note_handed(self, request: RequestState, num_frames: int, *, is_all: bool = False) -> None:
+        with self._wake:
+            pending = self._pending_of(request)
+            if pending is not None:
+                pending.handed = num_frames + (0 if is_all else pending.handed)
 
     def _reject(self, state: RequestState, complaint: str) -> None:
         with self._wake:
@@ -339,6 +381,9 @@ class LaneEngine:
         with self._wake:
             self._steps += 1
             pending = self._pending_of(request)
+            if pending is not None:
+                pending.decoded += len(part.frames)
+                self._wake_held()
         if pending is not None and pending.on_audio is not None:
             pending.on_audio(part)
 
@@ -350,6 +395,7 @@ class LaneEngine:
                 return  # cancelled, or stopped, while it was decoded
             del self._pending[utterance.request.request_id]
             self._finished += 1
+            self._wake_held()
         assert pending.admitted_s is not None  # noqa: S101  (it has frames)
         pending.future.set_result(
             Speech(

@@ -46,7 +46,8 @@ class DeviceMemory:
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """`capacity`: positions of one slot."""
+    """`capacity`: positions of one slot. most_waiting_frames: when more wait for the codec, no request is admitted;
+    None: there is no such limit."""
 
     info: EngineInfo
     prompts: PromptBuilder
@@ -54,6 +55,7 @@ class EngineParts:
     codec_lane: CodecLane
     voices: VoiceLane
     capacity: int
+    most_waiting_frames: int | None = None
     memory: DeviceMemory | None = None
 
 

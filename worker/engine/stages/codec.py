@@ -43,8 +43,8 @@ class CodecStage:
         self._frames_per_pass = FRAMES_PER_PASS_CPU if device.type == "cpu" else _FRAMES_PER_PASS_GPU
 
     @classmethod
-    def load(cls, checkpoint: Path, device: str) -> CodecStage:
-        """From `speech_tokenizer/` of the checkpoint.
+    def load(cls, checkpoint: Path, device: str, *, decodes_only: bool = False) -> CodecStage:
+        """From `speech_tokenizer/` of the checkpoint; decodes_only: without the encoder.
 
         Raises CheckpointError unless every field and tensor is as published. A tokenizer that only speaks has neither
         an `encoder_config` section nor encoder tensors; a checkpoint that clones voices cannot have such a one.
@@ -62,7 +62,7 @@ class CodecStage:
             raise CheckpointError(f"{weights_path} has tensors of parts that {config_path} does not describe")
         encoder = (
             None
-            if config.encoder is None
+            if config.encoder is None or decodes_only
             else CodecEncoder.load(
                 config.encoder, config.num_quantizers, encoder_tensors, f"{weights_path} (encoder.*)"
             )

@@ -10,9 +10,11 @@ import psutil
 import torch
 
 from worker.engine.config_digest import configured
+from worker.engine.decoder.device_lane import device_named
 from worker.engine.errors import CheckpointError
-from worker.engine.loading import StageSettings, chunks_on_cpu, device_named, load_parts
+from worker.engine.loading import StageSettings, load_parts
 from worker.engine.model.config import ModelConfig, TransformerConfig, read_default_sampling
+from worker.engine.serving.chunks import chunks_on_cpu
 from worker.engine.serving.engine import LaneEngine, use_threads
 from worker.engine.serving.parts import StartedTalker
 from worker.engine.serving.slot_queue import SlotQueue, num_spare_slots
@@ -42,7 +44,7 @@ class VllmEngine(LaneEngine):
         require_supported()
         use_threads(settings.num_threads)
         device = device_named(settings.device)
-        stages = StageSettings(settings.checkpoint, device, settings.profile)
+        stages = StageSettings(settings.checkpoint, device, settings.profile, settings.decoder_devices)
         parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 

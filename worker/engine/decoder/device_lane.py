@@ -1,0 +1,52 @@
+"""The codec's lane on one device: in the engine's process, or in a decoder's."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import torch
+
+from worker.engine.cpu.codec_lane import ThreadedCodecLane
+from worker.engine.errors import StartError
+from worker.engine.model.pulled import look_at
+from worker.engine.profiles import ServingProfile
+from worker.engine.serving.chunks import chunks_on_cpu
+from worker.engine.serving.parts import StartedCodec
+from worker.engine.stages.codec import CodecStage
+
+CODEC_FILES = ("speech_tokenizer/config.json", "speech_tokenizer/model.safetensors")
+
+
+def start_codec(codec: CodecStage, device: torch.device, profile: ServingProfile) -> StartedCodec:
+    """The lane that the device can run."""
+    if device.type == "cuda":
+        from worker.engine.cuda.capability import DevicePath, path_on
+
+        if path_on(device) is DevicePath.KERNELS:
+            # Its kernels need Triton, which a machine without a GPU does not have.
+            from worker.engine.cuda.codec.start import start_codec_lane
+
+            return start_codec_lane(codec.decoder, device, profile)
+    return StartedCodec(ThreadedCodecLane(codec, chunks_on_cpu(profile)), bytes_on=lambda _: 0)
+
+
+def device_named(name: str) -> torch.device:
+    """`cuda` is the first of its devices: streams and graphs want to know which."""
+    return torch.device("cuda:0" if name == "cuda" else name)
+
+
+def require_device(name: str) -> torch.device:
+    """A decoder's. Raises StartError where it is not there."""
+    device = device_named(name)
+    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if device.type != "cpu" and (device.index or 0) >= there[device.type]:
+        found = f"this machine has {there[device.type]} devices of that kind"
+        raise StartError(f"RHAPSODE_DECODER_DEVICE: there is no device {name}; {found}")
+    return device
+
+
+def codec_digest(checkpoint: Path) -> str:
+    """Raises CheckpointError."""
+    digests = (bytes.fromhex(look_at(checkpoint / name).sha256) for name in CODEC_FILES)
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
