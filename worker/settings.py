@@ -64,8 +64,8 @@ class WorkerSettings(ItemSettings):
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
     engine_reproducibility: `strict` gives a request equal codes in every batch on a GPU, at the cost of speed.
-    engine_kv_precision, engine_mlp_precision: `float8` halves the memory of what a GPU keeps of a segment while it is
-        spoken, and the time of the talker's largest products, for rounding of some per cent.
+    engine_precision: `float8` halves a segment's cache on a GPU and makes the talker's MLPs faster. It rounds by some
+        per cent.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
     recogniser: what reads speech back for the quality gate `asr`.
     recogniser_threads: recognitions at the same time, each on a core.
@@ -98,8 +98,7 @@ class WorkerSettings(ItemSettings):
     engine_threads: int = Field(default=0, ge=0)
     engine_profile: ServingProfile = ServingProfile.BALANCED
     engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
-    engine_kv_precision: Precision = Precision.BFLOAT16
-    engine_mlp_precision: Precision = Precision.BFLOAT16
+    engine_precision: Precision = Precision.BFLOAT16
     engine_watchdog_s: float = Field(default=20.0, gt=0)
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
     recogniser_threads: int = Field(default=1, ge=1)
@@ -162,7 +161,7 @@ class WorkerSettings(ItemSettings):
         if self.decoder_device and (self.engine == "fake" or self._speaks_kokoro):
             raise ValueError("RHAPSODE_DECODER_DEVICE: this engine has no decoder apart; leave it empty")
         is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")
-        if Precision.FLOAT8 in (self.engine_kv_precision, self.engine_mlp_precision) and not is_native_on_gpu:
+        if self.engine_precision is Precision.FLOAT8 and not is_native_on_gpu:
             raise ValueError("float8 is for the native engine on a GPU: set RHAPSODE_DEVICE=cuda, or bfloat16")
         return self
 
@@ -228,8 +227,8 @@ class WorkerSettings(ItemSettings):
                     self.engine_threads,
                     self.engine_profile,
                     self.engine_reproducibility,
-                    kv_precision=self.engine_kv_precision,
-                    mlp_precision=self.engine_mlp_precision,
+                    kv_precision=self.engine_precision,
+                    mlp_precision=self.engine_precision,
                     decoder_devices=self.decoder_device,
                 )
             case "vllm":

@@ -174,9 +174,8 @@ def test_a_decoder_that_cannot_be_apart_is_refused(
         load_settings(WorkerSettings)
 
 
-@pytest.mark.parametrize("name", ["RHAPSODE_ENGINE_KV_PRECISION", "RHAPSODE_ENGINE_MLP_PRECISION"])
-def test_eight_bits_are_for_the_native_engine_on_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "float8")
+def test_eight_bits_are_for_the_native_engine_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_ENGINE_PRECISION", "float8")
 
     with pytest.raises(SettingsError, match="float8 is for the native engine on a GPU"):
         load_settings(WorkerSettings)
@@ -184,7 +183,7 @@ def test_eight_bits_are_for_the_native_engine_on_a_gpu(name: str, monkeypatch: p
     monkeypatch.setenv("RHAPSODE_DEVICE", "cuda:1")
     settings = load_settings(WorkerSettings).engine_settings()
     assert isinstance(settings, NativeEngineSettings)
-    assert {settings.kv_precision, settings.mlp_precision} == {Precision.BFLOAT16, Precision.FLOAT8}
+    assert {settings.kv_precision, settings.mlp_precision} == {Precision.FLOAT8}
     monkeypatch.setenv("RHAPSODE_ENGINE", "vllm")
     with pytest.raises(SettingsError, match="float8 is for the native engine on a GPU"):
         load_settings(WorkerSettings)
