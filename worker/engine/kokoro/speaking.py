@@ -12,13 +12,13 @@ from worker.engine.interface import BuiltInSpeaker, EngineInfo, Pcm, SpeechReque
 from worker.engine.kokoro.model import MOST_PHONES, SAMPLES_PER_FRAME, KokoroModel, ModelCall
 from worker.engine.kokoro.phones import phones_of
 from worker.engine.kokoro.pieces import FIRST, in_pieces
-from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of
+from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of, pace_of
 
 SLOWEST, FASTEST = 0.5, 2.0
 """What `SpeechRequest.speed` may be, and the model's own speed; beyond these it mumbles."""
 
 USUAL_SPEED = 0.8
-"""The model's own speed at which a request's 1.0 is spoken. The demo then has 163 words a minute, pauses included."""
+"""The model's own speed at which the default voice speaks a request's 1.0: about 160 words a minute with pauses."""
 
 _NO_SOUND = frozenset(' ;:,.!?—…"()“”ˈˌː')
 
@@ -54,7 +54,7 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
     if len(phones) > MOST_PHONES:
         raise RequestRejected(f"the text has {len(phones)} phones; the model takes {MOST_PHONES}")
     skipped = 0 if request.prefix is None else len(request.prefix)
-    speed = min(max(request.speed * USUAL_SPEED, SLOWEST), FASTEST)
+    speed = min(max(request.speed * USUAL_SPEED * pace_of(voice), SLOWEST), FASTEST)
     is_awaited = request.urgency is Urgency.LIVE and request.is_opening
     return Utterance(phones, pack, speed, request.max_frames, skipped, is_awaited)
 

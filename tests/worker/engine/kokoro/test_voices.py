@@ -8,10 +8,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.listening.teachers import SENTENCES
 from worker.engine.errors import RequestRejected
-from worker.engine.kokoro.files import VOICES_FILE, read_voices
+from worker.engine.interface import BuiltInSpeaker, SpeechRequest
+from worker.engine.kokoro.description import describe_kokoro
+from worker.engine.kokoro.files import VOICES_FILE, read_model, read_symbols, read_voices
+from worker.engine.kokoro.model import KokoroModel, ModelCall
 from worker.engine.kokoro.phones import Accent
-from worker.engine.kokoro.voices import KokoroVoices, accent_of
+from worker.engine.kokoro.speaking import utterance_of
+from worker.engine.kokoro.voices import KokoroVoices, accent_of, pace_of
 from worker.settings import PACKAGED
 
 
@@ -69,6 +74,33 @@ def test_a_wrong_name_is_told(voices: KokoroVoices, name: str, said: str) -> Non
 def test_the_first_voice_of_a_blend_decides_the_accent() -> None:
     assert accent_of("af_heart") is Accent.AMERICAN
     assert accent_of("bm_fable+af_heart") is Accent.BRITISH
+
+
+def test_a_blend_has_the_mean_pace() -> None:
+    assert pace_of("af_heart") == 1.0
+    assert pace_of("bm_george") > 1.1
+    assert pace_of("bm_george(3)+af_heart(1)") == pytest.approx((3 * pace_of("bm_george") + 1) / 4)
+
+
+def test_slow_and_usual_voices_take_as_long_for_prose(voices: KokoroVoices) -> None:
+    model = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"]))
+    texts = SENTENCES.read_text(encoding="utf-8").splitlines()[::20]
+
+    def num_frames(voice: str) -> int:
+        said = [utterance_of(_request(text, voice), info, voices, model) for text in texts]
+        return sum(
+            model.plan(one.phones, one.pack[len(one.phones) - 1], one.speed, ModelCall()).num_frames for one in said
+        )
+
+    info = describe_kokoro(PACKAGED["kokoro"])
+    usual = num_frames("af_heart")
+    ratios = {voice: num_frames(voice) / usual for voice in ("af_bella", "am_echo", "am_michael", "bm_george")}
+
+    assert all(0.94 < ratio < 1.06 for ratio in ratios.values()), ratios
+
+
+def _request(text: str, voice: str) -> SpeechRequest:
+    return SpeechRequest("one", text, BuiltInSpeaker(voice))
 
 
 def test_the_licence_and_the_notice_lie_beside_the_voices() -> None:
