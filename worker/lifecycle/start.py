@@ -37,7 +37,7 @@ from storage.recovery.state_guard import StateGuard
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
-from storage.runtime.config.settings import SettingsError, describe
+from storage.runtime.config.settings import SettingsError, describe, refusal
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import configure_tracing, end_tracing
@@ -184,7 +184,7 @@ class WorkerProcess:
         except START_ERRORS as error:
             self._give_model_up()
             self.stop()
-            raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
+            raise refusal(f"the {self._settings.lane} worker cannot start", error) from error
         self._leases.start()
         for each in self._periodic:
             each.start()
