@@ -26,6 +26,8 @@ WRONG_TYPES = ("steam", "{", "[]", "1-2-3", "https://[", "redis://h:99999/0", "1
 WRONG_NUMBERS = ("-1", "nan", "inf", "-inf", "1e308", str(MOST + 1), "9" * 400)
 WRONG_LINES = ("a\nb", "\x1b[31mred", "file:///x\ny", "/no\x7fpath", "https://h\r\nx")
 BAD = (*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, "", " ", "é" * 5_000, "/none/such", "redis://h/abc", "s3://")
+NUMBERS: set[object] = {int, float, int | None}
+TEXTS: set[object] = {str, SecretStr, Path, str | None, Path | None}
 PATHS = {"checkpoint", "checkpoints", "whisper_model", "live_tls_certificate", "live_tls_key"}
 
 
@@ -56,9 +58,9 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_setting(
     refused = set(refusals(reader, name, monkeypatch))
 
     kind = reader.model_fields[field].annotation
-    if kind in (int, float) or kind == int | None:
+    if kind in NUMBERS:
         assert refused >= {*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, "", " "}
-    elif kind in (str, SecretStr, Path) or kind in (str | None, Path | None):
+    elif kind in TEXTS:
         assert refused >= set(WRONG_LINES)
     else:
         assert refused >= {*WRONG_LINES, *WRONG_TYPES} - ({*WRONG_TYPES} if field in PATHS else set())
