@@ -21,7 +21,7 @@ from api.http.middleware.connections import BEFORE_STOP, ConnectionLimits, HttpP
 from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
 from api.settings import ApiSettings
 from storage.runtime.config.file_limit import allow_files
-from storage.runtime.config.settings import SettingsError, load_settings
+from storage.runtime.config.settings import load_settings, settings_refused_by
 
 BACKLOG = 512
 
@@ -41,12 +41,17 @@ STARTUP_FAILURE = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve until SIGTERM or SIGINT. Ends with status 1 for settings or an address that cannot be, in one line."""
+    """Serve until SIGTERM or SIGINT. Ends in one line: status 2 for wrong settings, 1 for a taken address."""
     given = _parsed(arguments)
+    with settings_refused_by("api.server"):
+        _serve(load_settings(ApiSettings), given)
+
+
+def _serve(settings: ApiSettings, given: argparse.Namespace) -> None:
+    """Raises `SettingsError`."""
     try:
-        settings = load_settings(ApiSettings)
         listener = _listener(given.fd, given.host, given.port)
-    except (SettingsError, OSError) as error:
+    except OSError as error:
         sys.exit(f"api.server: {error}")
     limited = settings.model_copy(update={"max_connections": _most_connections(settings.max_connections)})
     server = DrainingServer(server_config(app_from_environment, limited, factory=True))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Annotated, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic_core import from_json
 
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from api.identity.rules import TokenRules, parse_algorithms
 from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.narration.aliases import Aliases
-from storage.runtime.config.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings, check_address
 from storage.runtime.config.webhook_options import parse_networks
 from storage.tenants.rate_limits import parse_limit
 
@@ -74,7 +75,7 @@ class ApiSettings(StorageSettings):
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
-    operator: str = Field(default="operator", pattern=TENANT_NAME.pattern)
+    operator: str = Field(default="operator", pattern=f"^{TENANT_NAME.pattern}$")
     rate_limit: Annotated[str, AfterValidator(parse_limit)] = "3000/minute"
     max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
@@ -97,6 +98,17 @@ class ApiSettings(StorageSettings):
     oidc_tenant_claim: str = Field(default="tenant", min_length=1)
     oidc_scope_claim: str = ""
     oidc_algorithms: str = "RS256,ES256"
+
+    @field_validator("api_keys", "tenant_classes", "aliases", mode="before")
+    @classmethod
+    def _from_json(cls, value: object) -> object:
+        try:
+            read: object = from_json(value) if isinstance(value, str) else value
+        except ValueError:
+            read = None
+        if not isinstance(read, Mapping | Aliases):
+            raise ValueError("must be a JSON object")
+        return read
 
     def class_of(self, tenant: str) -> str:
         """As metrics name it."""
@@ -147,11 +159,8 @@ class ApiSettings(StorageSettings):
 
     @field_validator("oidc_issuer", "oidc_keys_url")
     @classmethod
-    def _is_address(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if value and (parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment):
-            raise ValueError("must be https://host, with a path if there is one")
-        return value
+    def _issuers_address(cls, value: str) -> str:
+        return value and check_address(value)
 
     @model_validator(mode="after")
     def _tokens_can_be_read(self) -> Self:
@@ -187,9 +196,4 @@ class ApiSettings(StorageSettings):
     @field_validator("public_url")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
-            raise ValueError("must be http://host or https://host, with a path if there is one")
-        return value.rstrip("/")
+        return check_address(value).rstrip("/") if value is not None else None

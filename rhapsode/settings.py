@@ -29,8 +29,8 @@ class ClientSettings(BaseModel):
     port: int = Field(default=8765, ge=0, le=65535)
     """Where `rhapsode up` listens; 0 picks a free port."""
 
-    api_processes: int | None = Field(default=None, ge=1)
-    cpu_workers: int | None = Field(default=None, ge=1)
+    api_processes: int | None = Field(default=None, ge=1, le=1024)
+    cpu_workers: int | None = Field(default=None, ge=1, le=1024)
     """How many `rhapsode up` starts; None: by the number of cores."""
 
     debug: bool = False

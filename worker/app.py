@@ -5,13 +5,12 @@ Its queue follows from its lane and its model, so Celery gets none.
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 from celery.platforms import SecurityWarning
 
 from storage.queue.celery_queue import TicketQueue, create_celery
-from storage.runtime.config.settings import SettingsError, load_settings
+from storage.runtime.config.settings import load_settings, settings_refused_by
 from worker.lifecycle.start import WorkerProcess
 from worker.process.signals import connect_signals
 from worker.settings import WorkerSettings
@@ -21,10 +20,8 @@ from worker.tasks import register_ticket
 # would only puzzle who runs this in a container.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-try:
+with settings_refused_by("worker"):
     settings = load_settings(WorkerSettings)
-except SettingsError as error:
-    sys.exit(str(error))
 
 app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
 process = WorkerProcess(settings, TicketQueue(app))

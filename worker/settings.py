@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
-from typing import Annotated, Literal, Self, assert_never
+from typing import Literal, Self, assert_never
 
 from pydantic import Field, field_validator, model_validator
-from pydantic_settings import NoDecode
 
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
@@ -87,21 +86,21 @@ class WorkerSettings(ItemSettings):
     lane: Lane
     engine: Literal["native", "vllm", "fake"] = "native"
     device: str = "cpu"
-    decoder_device: Annotated[tuple[str, ...], NoDecode] = ()
+    decoder_device: tuple[str, ...] = ()
     checkpoint: Path = Field(default_factory=lambda given: unnamed_checkpoint(given["engine"], given["device"]))
-    checkpoints: Annotated[tuple[Path, ...], NoDecode] = ()
+    checkpoints: tuple[Path, ...] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
     live_slots: int = Field(default=4, ge=1, le=512)
     postprocessors: int | None = Field(default=None, ge=0, le=64)
-    engine_threads: int = Field(default=0, ge=0)
+    engine_threads: int = Field(default=0, ge=0, le=1024)
     engine_profile: ServingProfile = ServingProfile.BALANCED
     engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     engine_precision: Precision = Precision.BFLOAT16
     engine_watchdog_s: float = Field(default=20.0, gt=0)
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
-    recogniser_threads: int = Field(default=1, ge=1)
+    recogniser_threads: int = Field(default=1, ge=1, le=1024)
     whisper_model: Path | None = None
     live_host: str = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
     live_port: int = Field(default=0, ge=0, le=65_535)

@@ -48,7 +48,9 @@ def failures_in_one_line() -> Generator[None]:
         _exit(str(error), MISUSED)
     except ApiError as error:
         _exit(f"{error}; see {error.page}" if error.page else str(error), FAILED)
-    except (RhapsodeError, StackError) as error:
+    except StackError as error:
+        _exit(str(error), error.exit_status)
+    except RhapsodeError as error:
         _exit(str(error), FAILED)
     except OSError as error:
         if _is_debugging():

@@ -50,12 +50,12 @@ def read_settings() -> ClientSettings:
     from pydantic import ValidationError
 
     from rhapsode.settings import ClientSettings
+    from storage.runtime.config.complaints import complaints
 
     try:
         return ClientSettings.of_environment(os.environ)
     except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        raise Misuse(f"RHAPSODE_{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}") from error
+        raise Misuse(complaints(error)) from error
 
 
 def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> None:

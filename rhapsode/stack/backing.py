@@ -18,6 +18,7 @@ from storage.errors import StoreUnavailable
 from storage.queue.model_registry import ModelCard, ModelRegistry
 from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.complaints import complaints
 from storage.runtime.config.settings import (
     ENV_PREFIX,
     SETTING_NAMES,
@@ -66,9 +67,7 @@ def storage_settings(shared: Mapping[str, str]) -> StorageSettings:
     except SettingsError as error:
         raise SettingsRefused(str(error)) from error
     except ValidationError as error:
-        faults = error.errors(include_input=False, include_url=False, include_context=False)
-        named = (f"{ENV_PREFIX}{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}" for fault in faults)
-        raise SettingsRefused("; ".join(named)) from error
+        raise SettingsRefused(complaints(error)) from error
     return settings
 
 

@@ -22,7 +22,9 @@ from pathlib import Path
 
 
 class StackError(Exception):
-    """The stack cannot run."""
+    """The stack cannot run. `exit_status`: 2 for wrong settings."""
+
+    exit_status = 1
 
 
 class DataFolderTaken(StackError):
@@ -93,6 +95,8 @@ class ModelUnfit(StackError):
 class SettingsRefused(StackError):
     """The environment does not describe a system that can be started."""
 
+    exit_status = 2
+
 
 class PlanRefused(StackError):
     """The processes that are asked for cannot be on this machine."""
@@ -107,5 +111,6 @@ class StackStartFailed(StackError):
 
     def __init__(self, name: str, status: str, last_words: str, log: Path) -> None:
         said = f": {last_words}" if last_words else ""
+        self.exit_status = 2 if status == "ended with status 2" else 1
         super().__init__(f"{name} {status} while starting{said} (log: {log})")
         self.log = log

@@ -60,5 +60,10 @@ class CallerGate:
 
 def parse_limit(text: str) -> str:
     """`text` itself, such as "600/minute" or "20 per 5 second". Raises `ValueError`."""
-    limits.parse(text)
+    try:
+        is_one = limits.parse(text).amount > 0
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise ValueError("must be requests and a period, such as 600/minute")
     return text

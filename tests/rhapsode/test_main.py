@@ -43,7 +43,7 @@ def test_the_module_finds_its_own_packages(crowded: Path) -> None:
 def test_a_process_of_a_system_finds_its_own_packages(crowded: Path, process: str) -> None:
     status, line = said(crowded, CLI, "run", process, RHAPSODE_REDIS_URL="nonsense", RHAPSODE_STORE="file:///")
 
-    assert status == 1
+    assert status == 2
     assert "RHAPSODE_REDIS_URL" in line
 
 

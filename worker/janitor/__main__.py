@@ -27,7 +27,7 @@ from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateGuard
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
-from storage.runtime.config.settings import SettingsError, describe, load_settings
+from storage.runtime.config.settings import describe, load_settings, settings_refused_by
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.watched import watched_thread
 from storage.voices.store import VoiceStore
@@ -63,14 +63,12 @@ def _agree_on_layout(settings: JanitorSettings) -> None:
 
 
 def main() -> None:
-    try:
+    with settings_refused_by("janitor"):
         settings = load_settings(JanitorSettings)
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
         metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
         pods = pods_of_this_cluster() if settings.pod_costs else None
-    except SettingsError as error:
-        sys.exit(str(error))
     configure_process_logging(settings, role="janitor")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     stop = threading.Event()

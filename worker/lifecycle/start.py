@@ -20,7 +20,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue
-from storage.recovery.state_guard import StateGuard
+from storage.runtime.config.settings import refusal
 from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import end_tracing
 from storage.tenants.quotas import admission_limits
@@ -30,12 +30,11 @@ from worker.items.leases.keeper import DropReason, LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
 from worker.lifecycle.checkpoint_swaps import CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
-from worker.lifecycle.preparing import prepare_process
+from worker.lifecycle.preparing import check_state, prepare_process
 from worker.lifecycle.presence import Presence
 from worker.lifecycle.speech_lane import START_ERRORS, SpeechLane
 from worker.process.metrics_server import MetricsServer
 from worker.process.signals import TicketConsumption
-from worker.process.state_watch import hold_what_lost_something
 from worker.process.successor import SUCCESSION
 from worker.services import WorkerServices
 from worker.settings import WorkerSettings
@@ -84,7 +83,7 @@ class WorkerProcess:
                 self._swaps.begin()
             worker = self._services()
             self._load(worker)
-            hold_what_lost_something(StateGuard(self._redis, worker.artifacts, self._settings.key_prefix))
+            check_state(self._settings, self._redis, worker.artifacts)
             freeze()
             load = WorkerLoad(worker, self._speech)
             export(load.measure)
@@ -95,7 +94,7 @@ class WorkerProcess:
             if self._swaps is not None:
                 self._swaps.failed()
             self.stop()
-            raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
+            raise refusal(f"the {self._settings.lane} worker cannot start", error) from error
         self._leases.start()
         self._presence.start()
         if self._speech is not None:

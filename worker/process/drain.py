@@ -16,7 +16,7 @@ from pydantic import Field
 from storage.database.connections import connect_redis
 from storage.errors import StorageError
 from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerState
-from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
+from storage.runtime.config.settings import StorageSettings, load_settings, settings_refused_by
 
 LOOK_S = 0.5
 
@@ -51,11 +51,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m worker.process.drain", description=__doc__)
     parser.add_argument("--wait", type=float, default=120.0, metavar="SECONDS", help="how long at most (120)")
     wait_s = parser.parse_args().wait
-    try:
+    with settings_refused_by("worker.process.drain"):
         settings = load_settings(DrainSettings)
+    try:
         with connect_redis(settings) as redis:
             is_drained = drain(WorkerRegistry(redis, settings.key_prefix), settings.worker_name, wait_s)
-    except (SettingsError, StorageError) as error:
+    except StorageError as error:
         sys.exit(f"worker.process.drain: {error}")
     if not is_drained:
         sys.exit(f"worker.process.drain: {settings.worker_name} still holds items after {wait_s:.0f} s")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 from celery.platforms import SecurityWarning
 
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
-from storage.runtime.config.settings import SettingsError, load_settings
+from storage.runtime.config.settings import load_settings, settings_refused_by
 from worker.process.signals import connect_signals
 from worker.tasks import register_ticket
 from worker.webhooks.lifecycle import HookProcess
@@ -18,10 +17,8 @@ from worker.webhooks.settings import HookSettings
 # As in worker.app: our messages are JSON without arguments.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-try:
+with settings_refused_by("hooks worker"):
     settings = load_settings(HookSettings)
-except SettingsError as error:
-    sys.exit(str(error))
 
 app = create_celery(settings, "rhapsode-hooks", consumed=(HOOKS_QUEUE,))
 # A ticket waits while the loop delivers; the next one may wake it meanwhile.

@@ -19,7 +19,7 @@ from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
-from storage.runtime.config.settings import SettingsError, describe
+from storage.runtime.config.settings import SettingsError, describe, refusal
 from storage.runtime.config.webhook_options import parse_delays
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.metrics import Snapshot, export
@@ -96,7 +96,7 @@ class HookProcess:
             self._reporting.begin(self._load)
         except (SettingsError, StorageError) as error:
             self.stop()
-            raise SystemExit(f"the hooks worker cannot start: {error}") from error
+            raise refusal("the hooks worker cannot start", error) from error
         self._deliveries.start()
         self._watching.start()
         logger.info("worker ready", extra={"lane": "hooks", "worker": self._identity.name, "taken_back": returned})

@@ -12,7 +12,6 @@ from typing import assert_never
 import typer
 
 from rhapsode.cli.consoles import VisibleConsole
-from rhapsode.cli.failures import FAILED
 from rhapsode.cli.formatting import span
 from rhapsode.cli.local.plan_table import machine_line, plan_facts
 from rhapsode.cli.local.stack_display import Narrator
@@ -119,7 +118,7 @@ class UpLog:
             yield
         except StackError as error:
             logger.critical("not started", extra={"error": str(error)})
-            raise typer.Exit(FAILED) from error
+            raise typer.Exit(error.exit_status) from error
 
 
 UpDisplay = UpSentences | UpLog

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Collection, Iterator, Mapping
+import re
+import sys
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Self, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -22,6 +25,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from storage.runtime.config.complaints import complaints
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url, sentinel_url_with
 from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
 from storage.runtime.config.tls import TlsFiles, check_verified
@@ -140,8 +144,31 @@ BROKER_DB = 1
 _STATE_AT_BROKERS = f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too"
 
 
+MISUSED = 2
+"""The exit status of a program whose settings are wrong."""
+
+MOST_SECONDS = 7 * 24 * 3600
+MOST = 10**12
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
 class SettingsError(Exception):
     """The environment does not describe a system that can be started; the message names the variable."""
+
+
+@contextmanager
+def settings_refused_by(program: str) -> Generator[None]:
+    """Ends the process for a `SettingsError` of the block: one line, status 2."""
+    try:
+        yield
+    except SettingsError as error:
+        raise refusal(program, error) from None
+
+
+def refusal(program: str, error: Exception) -> SystemExit:
+    """What ends a program that cannot start, after a line on standard error."""
+    sys.stderr.write(f"{program}: {error}\n")
+    return SystemExit(MISUSED if isinstance(error, SettingsError) else 1)
 
 
 class StorageSettings(BaseSettings):
@@ -172,7 +199,14 @@ class StorageSettings(BaseSettings):
     failpoint: name:action[:chance or passage], for fault tests.
     """
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+        enable_decoding=False,
+    )
 
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
     broker_url: SecretStr = SecretStr("")
@@ -214,27 +248,27 @@ class StorageSettings(BaseSettings):
         environment.env_vars = {**environment.env_vars, **{name.lower(): value for name, value in files.items()}}
         return init_settings, environment
 
-    @field_validator("redis_url")
+    @field_validator("*")
     @classmethod
-    def _redis_scheme(cls, value: SecretStr) -> SecretStr:
-        if is_sentinel_url(value.get_secret_value()):
-            parse_sentinel_url(value.get_secret_value())
-            return value
-        if urlsplit(value.get_secret_value()).scheme not in {"redis", "rediss", "unix"}:
-            raise ValueError("must begin with redis://, rediss://, redis+sentinel:// or unix://")
-        check_verified(value.get_secret_value())
+    def _is_sane(cls, value: object) -> object:
+        """What holds for every setting."""
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        texts = text if isinstance(text, tuple) else (text,)
+        if any(isinstance(each, str | Path) and _CONTROL.search(str(each)) for each in texts):
+            raise ValueError("must be one line, without control characters")
+        most = MOST_SECONDS if isinstance(value, float) else MOST
+        if isinstance(value, int | float) and value > most:
+            raise ValueError(f"must be at most {most}")
         return value
 
-    @field_validator("broker_url")
+    @field_validator("redis_url", "broker_url")
     @classmethod
-    def _broker_scheme(cls, value: SecretStr) -> SecretStr:
-        if is_sentinel_url(value.get_secret_value()):
-            parse_sentinel_url(value.get_secret_value())
-            return value
-        scheme = urlsplit(value.get_secret_value()).scheme
-        if scheme not in {"", "redis", "rediss", "redis+socket"}:
-            raise ValueError("must begin with redis://, rediss://, redis+sentinel:// or redis+socket://")
-        check_verified(value.get_secret_value())
+    def _server(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        url = value.get_secret_value()
+        if is_sentinel_url(url):
+            parse_sentinel_url(url)
+        elif url or info.field_name == "redis_url":
+            _check_server(url, "unix" if info.field_name == "redis_url" else "redis+socket")
         return value
 
     @field_validator("webhook_key")
@@ -250,14 +284,16 @@ class StorageSettings(BaseSettings):
         parse_networks(value)
         return value
 
+    @field_validator("s3_endpoint_url")
+    @classmethod
+    def _is_address(cls, value: str | None) -> str | None:
+        return check_address(value) if value else None
+
     @field_validator("s3_public_endpoint")
     @classmethod
-    def _is_an_address(cls, value: str | None) -> str | None:
+    def _is_host(cls, value: str | None) -> str | None:
         """The signature covers the host alone: a path that a proxy takes away would break every link."""
-        parts = urlsplit(value or "")
-        if value and (
-            parts.scheme not in {"http", "https"} or not parts.netloc or parts.path.strip("/") or parts.query
-        ):
+        if value and urlsplit(check_address(value)).path.strip("/"):
             raise ValueError("must be http://host or https://host, without a path")
         return value or None
 
@@ -315,7 +351,7 @@ def load_settings(settings_class: type[S], supplied: Mapping[str, str] = NOTHING
     try:
         return settings_class.model_validate(dict(supplied))
     except ValidationError as error:
-        raise SettingsError("; ".join(_complaints(error))) from None
+        raise SettingsError(complaints(error)) from None
     except SettingFileError as error:
         raise SettingsError(str(error)) from None
 
@@ -345,6 +381,26 @@ def shown_value(settings: BaseModel, field: str) -> str:
     return "(hidden)" if value else "(not set)"
 
 
+def check_address(url: str) -> str:
+    """Raises `ValueError` for what is not the address of a server by HTTP."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.port == 0:
+        raise ValueError("must be http://host or https://host, with a path if there is one")
+    return url
+
+
+def _check_server(url: str, socket_scheme: str) -> None:
+    """Raises `ValueError`. The clients take a database that is no number for database 0."""
+    parts, query = urlsplit(url), dict(parse_qsl(urlsplit(url).query))
+    if parts.scheme not in {"redis", "rediss", socket_scheme}:
+        raise ValueError(f"must begin with redis://, rediss://, redis+sentinel:// or {socket_scheme}://")
+    is_socket = parts.scheme == socket_scheme
+    named = query.get("virtual_host" if socket_scheme == "redis+socket" and is_socket else "db", "")
+    if not (named + ("" if is_socket else parts.path.strip("/")) or "0").isdecimal() or parts.port == 0:
+        raise ValueError("names its database by a number, and a port from 1 to 65535")
+    check_verified(url)
+
+
 def broker_url_of(redis_url: str) -> str:
     """The same server's broker database, in kombu's spelling. Raises `ValueError` if the state is kept there."""
     if is_sentinel_url(redis_url):
@@ -365,13 +421,6 @@ def broker_url_of(redis_url: str) -> str:
 def unix_redis_url(socket: Path, password: str, database: int) -> str:
     """A Redis URL for a server behind a Unix socket."""
     return f"unix://:{quote(password, safe='')}@{quote(str(socket))}?db={database}"
-
-
-def _complaints(error: ValidationError) -> Iterator[str]:
-    for fault in error.errors(include_input=False, include_url=False, include_context=False):
-        name = "_".join(str(part) for part in fault["loc"]).upper()
-        said = "must be set" if fault["type"] == "missing" else fault["msg"]
-        yield f"{ENV_PREFIX}{name}: {said}" if name else said
 
 
 def _shown(value: object) -> str:

@@ -23,7 +23,9 @@ class TlsFiles:
             try:
                 context.load_cert_chain(self.certificate, self.key)
             except OSError as error:
-                raise ValueError(f"{self.certificate} with {self.key}: {tls_reason(error)}") from error
+                raise ValueError(
+                    f"RHAPSODE_TLS_CERTIFICATE: {self.certificate} with {self.key}: {tls_reason(error)}"
+                ) from error
         return context
 
     def redis_url(self, url: str) -> str:
@@ -43,7 +45,7 @@ class TlsFiles:
         try:
             return ssl.create_default_context(cafile=self.ca)
         except OSError as error:
-            raise ValueError(f"{self.ca}: {tls_reason(error)}") from error
+            raise ValueError(f"RHAPSODE_TLS_CA: {self.ca}: {tls_reason(error)}") from error
 
 
 def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:

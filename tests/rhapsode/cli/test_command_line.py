@@ -285,7 +285,7 @@ def test_other_machines_are_not_let_in_without_keys(run_cli: Any) -> None:
 def test_a_misspelt_setting_stops_the_start_and_names_the_closest(run_cli: Any) -> None:
     outcome = run_cli("up", "--port", "0", env={"RHAPSODE_SLOT": "3"})
 
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert "RHAPSODE_SLOTS" in outcome.stderr.splitlines()[-1]
 
 

@@ -170,7 +170,7 @@ def test_ctrl_c_during_narrate_ends_its_stack_too(start_cli: Any, tmp_path: Path
 def test_a_process_that_cannot_start_ends_the_start_with_its_reason(run_cli: Any, data_dir: Path) -> None:
     outcome = run_cli("up", "--port", "0", "--data-dir", str(data_dir), env={"RHAPSODE_ENGINE": "steam"})
 
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert "worker" in outcome.stderr.splitlines()[-1]
     assert "RHAPSODE_ENGINE" in outcome.stderr.splitlines()[-1]
     assert read_state(DataDir(data_dir)) is None
@@ -231,5 +231,5 @@ def test_a_start_that_fails_is_an_event_for_who_collects_them(run_cli: Any, data
     outcome = run_cli("up", "--port", "0", "--data-dir", str(data_dir), env=wrong)
 
     *_, last = [json.loads(line) for line in outcome.stderr.splitlines()]
-    assert (outcome.returncode, last["event"], last["level"]) == (1, "not started", "critical")
+    assert (outcome.returncode, last["event"], last["level"]) == (2, "not started", "critical")
     assert "RHAPSODE_STORE" in last["error"]

@@ -49,7 +49,7 @@ def test_a_process_that_could_not_start_is_said_in_one_line(run_cli: RunCli) -> 
     too_small = run_cli("config", "show", "api", env={"RHAPSODE_MAX_BODY_BYTES": "1"})
     misspelt = run_cli("config", "show", "janitor", env={"RHAPSODE_POD_COST": "3"})
 
-    complaint = "rhapsode: api: RHAPSODE_MAX_BODY_BYTES: Input should be greater than or equal to 1024\n"
+    complaint = "rhapsode: api: RHAPSODE_MAX_BODY_BYTES: must be greater than or equal to 1024\n"
     assert (too_small.returncode, too_small.stderr) == (1, complaint)
     assert misspelt.returncode == 1
     assert misspelt.stderr.count("\n") == 1
