@@ -25,6 +25,8 @@ JOBS_AT_A_TIME = 32
 async def make_clips(lines: list[str], folder: Path) -> None:
     """Wait for a free slot before each submission. The first job that fails stops the program."""
     clips = {folder / f"{number:05}.wav": line for number, line in enumerate(lines, start=1)}
+    for left in folder.glob(".*.part"):
+        left.unlink()
     missing = {path: line for path, line in clips.items() if not path.exists()}
     slots = asyncio.Semaphore(JOBS_AT_A_TIME)
     done = len(clips) - len(missing)

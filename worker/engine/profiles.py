@@ -67,6 +67,11 @@ class ProfileParameters:
     most_openings: int
 
 
+FRAMES_PER_PASS_CPU = 16
+"""Of the codec. The small voice on one AMD EPYC core, audio seconds a second: 9 at 1 frame a pass, 20 at 8, 22 at 16,
+21 at 100. Short passes wait for calls, long ones for memory.
+"""
+
 PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=256),

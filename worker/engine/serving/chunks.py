@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.engine.profiles import PROFILES, ServingProfile
-from worker.engine.stages.codec import FRAMES_PER_PASS_CPU
+from worker.engine.profiles import FRAMES_PER_PASS_CPU, PROFILES, ServingProfile
 
 
 @dataclass(frozen=True, slots=True)

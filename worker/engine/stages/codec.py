@@ -21,12 +21,10 @@ from worker.engine.model.codec_encoder import CodecEncoder
 from worker.engine.model.codec_layers import StreamState
 from worker.engine.model.config import read_config
 from worker.engine.model.weights import read_tensors, tensors_under
+from worker.engine.profiles import FRAMES_PER_PASS_CPU
 from worker.engine.stages.recording import recording_at
 
-# The small voice on one AMD EPYC core, audio seconds a second: 9 at 1 frame a pass, 20 at 8, 22 at 16, 21 at 100.
-# Short passes wait for calls, long ones for memory.
-FRAMES_PER_PASS_CPU = 16
-# A GPU wants long launches instead.
+# A GPU wants long launches, unlike a CPU.
 _FRAMES_PER_PASS_GPU = 100
 
 
