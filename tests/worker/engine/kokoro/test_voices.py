@@ -15,7 +15,7 @@ from worker.engine.kokoro.description import describe_kokoro
 from worker.engine.kokoro.files import VOICES_FILE, read_model, read_symbols, read_voices
 from worker.engine.kokoro.model import KokoroModel, ModelCall
 from worker.engine.kokoro.phones import Accent
-from worker.engine.kokoro.speaking import utterance_of
+from worker.engine.kokoro.speaking import LONG_PHONES, SHORT_PHONES, USUAL_SPEED, usual_speed, utterance_of
 from worker.engine.kokoro.voices import KokoroVoices, accent_of, pace_of
 from worker.settings import PACKAGED
 
@@ -109,3 +109,11 @@ def test_the_licence_and_the_notice_lie_beside_the_voices() -> None:
     assert (folder / VOICES_FILE).stat().st_size < 8_000_000
     assert "Apache License" in (folder / "LICENSE").read_text(encoding="utf-8")
     assert all(name in (folder / "NOTICE").read_text(encoding="utf-8") for name in ("hexgrad", "Koniwa", "SIWIS"))
+
+
+def test_a_short_line_has_the_models_own_speed_and_a_long_one_the_usual() -> None:
+    speeds = [usual_speed(number) for number in range(1, 200)]
+
+    assert set(speeds[:SHORT_PHONES]) == {1.0}
+    assert set(speeds[LONG_PHONES - 1 :]) == {USUAL_SPEED}
+    assert all(later <= sooner for sooner, later in pairwise(speeds))
