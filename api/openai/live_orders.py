@@ -38,7 +38,7 @@ def _live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usu
     cards = _cards(services, order)
     request = with_consent(services.settings, job_request(order, spoken_names(services, tenant, order, cards)))
     try:
-        resolved = decide(request, look_up(services.intake, tenant, request, new_job_id(), cards=cards))
+        resolved = decide(look_up(services.intake, tenant, request, new_job_id(), cards=cards))
         for voice in resolved.cast.voices:
             prepare_voice(services.intake, tenant, voice)
     except HttpProblem as problem:
@@ -58,7 +58,7 @@ def _cards(services: ApiServices, order: SpeechOrder) -> Sequence[ModelCard]:
     for a name that was not there then."""
     recent = services.live.recent_models.list()
     known = {card.name for card in recent}
-    name = order.model if order.model is None or order.model in known else services.settings.aliases.model(order.model)
+    name = services.settings.aliases.model(order.model, known)
     is_known = bool(known) if name is None else name in known
     return recent if is_known else services.models.list()
 

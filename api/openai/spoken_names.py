@@ -53,9 +53,7 @@ def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, car
 
 def _model(call: VoiceOfCall, services: ApiServices, cards: Sequence[ModelCard]) -> ModelCard:
     """The one that is named, or the one announced last that the task wants."""
-    name = call.model
-    if name is not None and all(card.name != name for card in cards):
-        name = services.settings.aliases.model(name)
+    name = services.settings.aliases.model(call.model, [card.name for card in cards])
     task = _wanted_task(call)
     if name is not None or task is None:
         return choose_model(name, cards)
