@@ -33,6 +33,7 @@ class SpokenNames:
 
     model: str
     voice: str | None
+    has_sampling: bool
 
 
 def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, cards: Sequence[ModelCard]) -> SpokenNames:
@@ -48,7 +49,7 @@ def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, car
     if call.task_type is TaskType.BASE and not call.brings_voice and _is_models_own(voice, card):
         detail = "Base speaks with a recording: give `ref_audio`, `speaker_embedding`, or a voice of yours in `voice`"
         raise invalid_field("/ref_audio", "missing", detail)
-    return SpokenNames(card.name, voice)
+    return SpokenNames(card.name, voice, card.has_sampling)
 
 
 def _model(call: VoiceOfCall, services: ApiServices, cards: Sequence[ModelCard]) -> ModelCard:
