@@ -254,6 +254,15 @@ def test_one_header_makes_it_a_job(api: ServedApi) -> None:
     assert job["request"]["deadline"] is None
 
 
+def test_the_same_header_takes_a_text_as_long_as_a_job_does(api: ServedApi) -> None:
+    order = ORDER | {"input": "Down the road came a traveller. " * 1_250}
+
+    answer = api.http.post("/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
+
+    request = answer.json()["request"]
+    assert (answer.status_code, request["priority"], request["retention_s"]) == (202, "normal", 7 * 86_400)
+
+
 def test_speech_that_fails_says_why(api: ServedApi) -> None:
     answer = answered(api, fail_soon)
 
