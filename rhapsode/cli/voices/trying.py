@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +10,14 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.live.say import PlayOption, SaveOption, say
+from rhapsode.cli.file_names import make_folder, plain_id
+from rhapsode.cli.live.say import PlayOption, say
 from rhapsode.cli.options import ForceOption
 
+SaveVoicesOption = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="FILE|FOLDER", help="Also write a WAV file, or VOICE.wav for each in a folder."),
+]
 SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
 
 
@@ -23,12 +29,15 @@ def try_voices(
     language: job_options.Language = None,
     seed: job_options.Seed = None,
     play: PlayOption = None,
-    save: SaveOption = None,
+    save: SaveVoicesOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Play a sentence in each voice. For instance: rhapsode voices try slt rms"""
-    if save is not None and len(voices) > 1:
-        raise Misuse(f"--save is for one voice; these are {len(voices)}")
+    """Play a sentence in each voice. For instance: rhapsode voices try af_heart bm_fable"""
+    is_file = save is not None and save.suffix.lower() == ".wav"
+    if is_file and len(voices) > 1:
+        raise Misuse(f"{save} is one file; for {len(voices)} voices --save takes a folder")
+    if save is not None and not is_file:
+        make_folder(save)
     if text == "-":
         raise Misuse("--text takes no standard input; `rhapsode say -` does")
     for voice in voices:
@@ -40,6 +49,6 @@ def try_voices(
             language=language,
             seed=seed,
             play=play,
-            save=save,
+            save=save if save is None or is_file else save / f"{plain_id(voice)}.wav",
             force=force,
         )
