@@ -10,7 +10,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
-from rhapsode.cli.file_names import plain_id
+from rhapsode.cli.file_names import make_folder, plain_id
 from rhapsode.cli.job_fields import check, given_fields
 from rhapsode.cli.jobs.control import JobArgument
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
@@ -107,7 +107,7 @@ def edit_segment(
     changes = cast("SegmentChanges", given_fields(edit))
     if not changes:
         names = ", ".join(f"--{each.name}" for each in fields(edit))
-        raise Misuse(f"nothing to change; give at least one of {names}")
+        raise Misuse(f"nothing to change; give at least one of {names}; `jobs takes --new` says the same words again")
     is_sentence = "." in place
     if is_sentence and set(changes) != {"text"}:
         raise Misuse(f"{place} is a sentence and takes only --text; voice, language and seed belong to segments")
@@ -140,8 +140,8 @@ def take_segment(
         raise Misuse("--seed is for --new")
     if wait and not new and select is None:
         raise Misuse("--wait is for --new and --select")
-    if save is not None and not save.is_dir():
-        raise Misuse(f"--save: {save} is not a folder")
+    if save is not None:
+        make_folder(save)
     stem = "" if save is None else plain_id(f"{job}-{segment}")
     with connected(common) as client:
         if new:
