@@ -134,11 +134,7 @@ def _resolved_line(
             prepare_voice(intake, tenant, voice)
     # No line has a document.
     text = resolved.input or b""
-    submission = replace(
-        resolved.submission,
-        batch=batch,
-        metadata={**request.metadata, CUSTOM_ID: custom_id},
-    )
+    submission = replace(resolved.submission, batch=batch, metadata={**request.metadata, CUSTOM_ID: custom_id})
     return BatchLine(number, custom_id, text.decode(), submission, resolved.cast.lead.card.takes_whole_jobs)
 
 

@@ -82,10 +82,8 @@ def _at_a_possible_speed(wish: Wish) -> Wish:
     speed = min(max(wish.order.speed, MIN_SPEED), MAX_SPEED)
     if speed == wish.order.speed:
         return wish
-    return Wish(
-        wish.order.model_copy(update={"speed": speed}),
-        (*wish.ignored, f"speed ({speed:g} instead of {wish.order.speed:g})"),
-    )
+    said = f"speed ({speed:g} instead of {wish.order.speed:g})"
+    return Wish(wish.order.model_copy(update={"speed": speed}), (*wish.ignored, said))
 
 
 def _without(wish: Wish, violations: Sequence[FieldViolation]) -> Wish | None:

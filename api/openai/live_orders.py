@@ -33,8 +33,7 @@ def live_order(services: ApiServices, tenant: TenantId, asked: Wish, usual: Live
 
 def _live_order(services: ApiServices, tenant: TenantId, wish: Wish, usual: LiveTextMode) -> tuple[LiveOrder, Wish]:
     services.live.speech.refuse_newcomers()
-    order = wish.order
-    cards = _cards(services, order)
+    order, cards = wish.order, _cards(services, wish.order)
     names = spoken_names(services, tenant, order, cards)
     request = with_consent(services.settings, job_request(order, names))
     try:
@@ -44,13 +43,8 @@ def _live_order(services: ApiServices, tenant: TenantId, wish: Wish, usual: Live
     except HttpProblem as problem:
         raise said_otherwise(problem) from problem
     spec = resolved.spec
-    live = LiveOrder(
-        tenant=tenant,
-        narration=spec.request,
-        own_voice=spec.own_voice,
-        text=order.input,
-        text_mode=usual if order.non_streaming_mode is None else _TEXT_MODES[order.non_streaming_mode],
-    )
+    mode = usual if order.non_streaming_mode is None else _TEXT_MODES[order.non_streaming_mode]
+    live = LiveOrder(tenant=tenant, narration=spec.request, own_voice=spec.own_voice, text=order.input, text_mode=mode)
     return live, naming_sampling(wish, has_sampling=names.has_sampling)
 
 

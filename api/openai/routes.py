@@ -35,12 +35,7 @@ _CONTENT = {name: {"schema": {"type": "string"}} for name in (*MEDIA_TYPES.value
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async(?=$|[,;\s])", re.IGNORECASE)
 
 
-@router.post(
-    "",
-    response_class=Response,
-    responses={200: {"content": _CONTENT}},
-    openapi_extra=json_body(SpeechOrder),
-)
+@router.post("", response_class=Response, responses={200: {"content": _CONTENT}}, openapi_extra=json_body(SpeechOrder))
 async def speak(
     request: Request,
     tenant: Tenant,

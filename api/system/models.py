@@ -27,8 +27,8 @@ def get_model(_: Tenant, services: Services, model_name: str) -> schemas.Model:
     """One model, by its name or by one that speech takes for it; `name` says which it is."""
     cards = services.models.list()
     meant = services.settings.aliases.model(model_name, [card.name for card in cards])
-    usual = max(cards, key=lambda card: card.updated_at_ms, default=None)
-    card = usual if meant is None else next((card for card in cards if card.name == meant), None)
+    fitting = [card for card in cards if meant in (None, card.name)]
+    card = max(fitting, key=lambda card: card.updated_at_ms, default=None)
     if card is None:
         known = ", ".join(each.name for each in cards) or "none"
         raise problem("not_found", f"there is no model {model_name[:64]!r}; there is: {known}")

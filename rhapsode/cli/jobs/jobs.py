@@ -36,11 +36,7 @@ StateOption = Annotated[
 
 
 @app.command("list")
-def list_jobs(
-    common: CommonOptions,
-    state: StateOption = None,
-    limit: LimitOption = 20,
-) -> None:
+def list_jobs(common: CommonOptions, state: StateOption = None, limit: LimitOption = 20) -> None:
     """List jobs, newest first.
 
     A pipe gets lines with tabs: id, state, segments, spoken, created, voice, title, first words. With --json: one

@@ -60,11 +60,7 @@ def list_segments(
     common.echo_each(found, _line, none)
 
 
-def list_sentences(
-    common: CommonOptions,
-    job: JobArgument,
-    limit: RowsOption = None,
-) -> None:
+def list_sentences(common: CommonOptions, job: JobArgument, limit: RowsOption = None) -> None:
     """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
     from itertools import islice
 
@@ -90,11 +86,7 @@ class EditGroup:
 
 
 def edit_segment(
-    common: CommonOptions,
-    job: JobArgument,
-    place: EditedArgument,
-    edit: EditGroup,
-    wait: WaitOption = False,
+    common: CommonOptions, job: JobArgument, place: EditedArgument, edit: EditGroup, wait: WaitOption = False
 ) -> None:
     """Change the words of a sentence, or a whole segment.
 
@@ -144,15 +136,16 @@ def take_segment(
         make_folder(save)
     stem = "" if save is None else plain_id(f"{job}-{segment}")
     with connected(common) as client:
-        if new:
-            made = client.segments.regenerate(job, segment, seed=seed)
+        segments = client.segments
+        if new or select is not None:
+            made = (
+                segments.regenerate(job, segment, seed=seed)
+                if select is None
+                else segments.select(job, segment, select)
+            )
             _print_final(common, client, job, made, is_awaited=wait)
             return
-        if select is not None:
-            chosen = client.segments.select(job, segment, select)
-            _print_final(common, client, job, chosen, is_awaited=wait)
-            return
-        takes = client.segments.takes(job, segment)
+        takes = segments.takes(job, segment)
         for take in takes:
             common.echo(take, _take_line(take))
             if save is not None:

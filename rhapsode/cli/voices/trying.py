@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,13 +10,9 @@ from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.file_names import make_folder, plain_id
-from rhapsode.cli.live.say import PlayOption, say
+from rhapsode.cli.live.say import PlayOption, SaveOption, say
 from rhapsode.cli.options import ForceOption
 
-SaveVoicesOption = Annotated[
-    Path | None,
-    typer.Option("--save", metavar="FILE|FOLDER", help="Also write a WAV file, or VOICE.wav for each in a folder."),
-]
 SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
 
 
@@ -29,10 +24,13 @@ def try_voices(
     language: job_options.Language = None,
     seed: job_options.Seed = None,
     play: PlayOption = None,
-    save: SaveVoicesOption = None,
+    save: SaveOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Play a sentence in each voice. For instance: rhapsode voices try af_heart bm_fable"""
+    """Play a sentence in each voice. For instance: rhapsode voices try af_heart bm_fable
+
+    --save also takes a folder, for VOICE.wav of each.
+    """
     is_file = save is not None and save.suffix.lower() == ".wav"
     if is_file and len(voices) > 1:
         raise Misuse(f"{save} is one file; for {len(voices)} voices --save takes a folder")
@@ -41,14 +39,5 @@ def try_voices(
     if text == "-":
         raise Misuse("--text takes no standard input; `rhapsode say -` does")
     for voice in voices:
-        say(
-            common,
-            text,
-            voice=voice,
-            model=model,
-            language=language,
-            seed=seed,
-            play=play,
-            save=save if save is None or is_file else save / f"{plain_id(voice)}.wav",
-            force=force,
-        )
+        file = save if save is None or is_file else save / f"{plain_id(voice)}.wav"
+        say(common, text, voice=voice, model=model, language=language, seed=seed, play=play, save=file, force=force)
