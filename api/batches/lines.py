@@ -125,7 +125,7 @@ def _resolved_line(
     if CUSTOM_ID in request.metadata:
         raise invalid_field(f"/metadata/{CUSTOM_ID}", "not_allowed", "is set to the line's own")
     job = JobId(child_id(batch, number))
-    resolved = decide(request, look_up(intake, tenant, request, job, cards=checked.cards))
+    resolved = decide(look_up(intake, tenant, request, job, cards=checked.cards))
     refuse_unreachable(intake.queue_positions, resolved.submission)
     for voice in resolved.cast.voices:
         name = ("" if voice.own is None else voice.own.voice, request.if_cache_missing)
@@ -134,11 +134,7 @@ def _resolved_line(
             prepare_voice(intake, tenant, voice)
     # No line has a document.
     text = resolved.input or b""
-    submission = replace(
-        resolved.submission,
-        batch=batch,
-        metadata={**request.metadata, CUSTOM_ID: custom_id},
-    )
+    submission = replace(resolved.submission, batch=batch, metadata={**request.metadata, CUSTOM_ID: custom_id})
     return BatchLine(number, custom_id, text.decode(), submission, resolved.cast.lead.card.takes_whole_jobs)
 
 

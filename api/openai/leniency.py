@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 from api.services.container import ApiServices
+from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.output import MAX_SPEED, MIN_SPEED
 from rhapsode.contract.openai import SpeechOrder
 
@@ -26,6 +27,8 @@ _FIELDS = {
     "/x_vector_only_mode": ("x_vector_only_mode",),
     "/voice": ("voice", "speaker"),
 }
+
+_SAMPLING = ("seed", *(name for name in Sampling.model_fields if name != "max_new_tokens"))
 
 T = TypeVar("T")
 
@@ -60,9 +63,15 @@ def _refuse_unknown(order: SpeechOrder) -> None:
         raise invalid([FieldViolation("unknown_field", detail, pointer=f"/{name[:200]}") for name in order.model_extra])
 
 
+def naming_sampling(wish: Wish, *, has_sampling: bool) -> Wish:
+    """Of a model without sampling, what is said about it is ignored. It stays in the order, as a job keeps it."""
+    said = () if has_sampling else [name for name in _SAMPLING if getattr(wish.order, name) is not None]
+    return Wish(wish.order, (*wish.ignored, *said))
+
+
 def named(ignored: Sequence[str]) -> str:
     """As `X-Ignored` and a job's metadata have them: in ASCII."""
-    return ", ".join(quote(name[:60]) for name in ignored)[:MAX_NAMED_CHARS]
+    return ", ".join(quote(name[:60], safe=" ()") for name in ignored)[:MAX_NAMED_CHARS]
 
 
 def ignored_header(names: str) -> dict[str, str]:
@@ -73,7 +82,8 @@ def _at_a_possible_speed(wish: Wish) -> Wish:
     speed = min(max(wish.order.speed, MIN_SPEED), MAX_SPEED)
     if speed == wish.order.speed:
         return wish
-    return Wish(wish.order.model_copy(update={"speed": speed}), (*wish.ignored, "speed"))
+    said = f"speed ({speed:g} instead of {wish.order.speed:g})"
+    return Wish(wish.order.model_copy(update={"speed": speed}), (*wish.ignored, said))
 
 
 def _without(wish: Wish, violations: Sequence[FieldViolation]) -> Wish | None:

@@ -8,7 +8,7 @@ from api.http.problems.problem import HttpProblem
 from api.jobs.submission.decision import decide
 from api.jobs.submission.facts import look_up
 from api.jobs.submission.storing import prepare_voice
-from api.openai.leniency import Wish, without_what_cannot_be
+from api.openai.leniency import Wish, naming_sampling, without_what_cannot_be
 from api.openai.orders import job_request, said_otherwise
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
@@ -28,29 +28,24 @@ def live_order(services: ApiServices, tenant: TenantId, asked: Wish, usual: Live
 
     Raises a `HttpProblem` or a `StorageError`, as a job's submission does.
     """
-    return without_what_cannot_be(
-        services, asked, lambda wish: (_live_order(services, tenant, wish.order, usual), wish)
-    )
+    return without_what_cannot_be(services, asked, lambda wish: _live_order(services, tenant, wish, usual))
 
 
-def _live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder, usual: LiveTextMode) -> LiveOrder:
+def _live_order(services: ApiServices, tenant: TenantId, wish: Wish, usual: LiveTextMode) -> tuple[LiveOrder, Wish]:
     services.live.speech.refuse_newcomers()
-    cards = _cards(services, order)
-    request = with_consent(services.settings, job_request(order, spoken_names(services, tenant, order, cards)))
+    order, cards = wish.order, _cards(services, wish.order)
+    names = spoken_names(services, tenant, order, cards)
+    request = with_consent(services.settings, job_request(order, names))
     try:
-        resolved = decide(request, look_up(services.intake, tenant, request, new_job_id(), cards=cards))
+        resolved = decide(look_up(services.intake, tenant, request, new_job_id(), cards=cards))
         for voice in resolved.cast.voices:
             prepare_voice(services.intake, tenant, voice)
     except HttpProblem as problem:
         raise said_otherwise(problem) from problem
     spec = resolved.spec
-    return LiveOrder(
-        tenant=tenant,
-        narration=spec.request,
-        own_voice=spec.own_voice,
-        text=order.input,
-        text_mode=usual if order.non_streaming_mode is None else _TEXT_MODES[order.non_streaming_mode],
-    )
+    mode = usual if order.non_streaming_mode is None else _TEXT_MODES[order.non_streaming_mode]
+    live = LiveOrder(tenant=tenant, narration=spec.request, own_voice=spec.own_voice, text=order.input, text_mode=mode)
+    return live, naming_sampling(wish, has_sampling=names.has_sampling)
 
 
 def _cards(services: ApiServices, order: SpeechOrder) -> Sequence[ModelCard]:
@@ -58,7 +53,7 @@ def _cards(services: ApiServices, order: SpeechOrder) -> Sequence[ModelCard]:
     for a name that was not there then."""
     recent = services.live.recent_models.list()
     known = {card.name for card in recent}
-    name = order.model if order.model is None or order.model in known else services.settings.aliases.model(order.model)
+    name = services.settings.aliases.model(order.model, known)
     is_known = bool(known) if name is None else name in known
     return recent if is_known else services.models.list()
 

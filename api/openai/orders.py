@@ -17,7 +17,7 @@ from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechFormat, SpeechOrder
 
 RETENTION_S = 3600
-"""Of the job behind an answer, for those who ask again under their key."""
+"""Of the job behind an answer, for those who ask again under their key. A longer text is a job like any other."""
 
 IGNORED = "ignored"
 """In a job's metadata: what `X-Ignored` says, also to those who ask again."""
@@ -35,19 +35,19 @@ _PLACES = {
 _INSIDE = ("/sampling", "/output")
 
 
-async def read_wish(body: bytes) -> Wish:
+async def read_wish(body: bytes, most_chars: int) -> Wish:
     """A short one at once, as a thread would take longer than that. Raises a `HttpProblem`."""
-    return parse_wish(body) if len(body) <= SHORT_BYTES else await run_sync(parse_wish, body)
+    return parse_wish(body, most_chars) if len(body) <= SHORT_BYTES else await run_sync(parse_wish, body, most_chars)
 
 
-def parse_wish(body: bytes) -> Wish:
-    return wish_of(parse_body(SpeechOrder, body))
+def parse_wish(body: bytes, most_chars: int) -> Wish:
+    return wish_of(parse_body(SpeechOrder, body), most_chars)
 
 
-def wish_of(order: SpeechOrder) -> Wish:
+def wish_of(order: SpeechOrder, most_chars: int = MAX_INPUT_CHARS) -> Wish:
     """Raises a `HttpProblem`."""
-    if len(order.input) > MAX_INPUT_CHARS:
-        raise payload_too_large_for_speech(len(order.input), MAX_INPUT_CHARS)
+    if len(order.input) > most_chars:
+        raise payload_too_large_for_speech(len(order.input), most_chars)
     return as_prose(Wish(order, tuple(order.model_extra or ())))
 
 
@@ -59,6 +59,7 @@ def stored_as(form: SpeechFormat) -> str:
 def job_request(order: SpeechOrder, names: SpokenNames, ignored: str = "") -> JobRequest:
     """The narration that an order comes to. Raises the `HttpProblem` of what cannot be spoken."""
     _refuse_own_way(order)
+    is_short = len(order.input) <= MAX_INPUT_CHARS
     fields: dict[str, Any] = {
         "input": {"text": order.input},
         "model": names.model,
@@ -75,8 +76,8 @@ def job_request(order: SpeechOrder, names: SpokenNames, ignored: str = "") -> Jo
         "reuse": order.reuse,
         **order.repeatability.model_dump(),
         "output": {"formats": [{"type": stored_as(order.response_format)}], "speed": order.speed},
-        "priority": "high",
-        "retention_s": RETENTION_S,
+        "priority": "high" if is_short else None,
+        "retention_s": RETENTION_S if is_short else None,
         "metadata": {IGNORED: ignored} if ignored else None,
     }
     try:

@@ -25,7 +25,7 @@ from api.openai.orders import IGNORED, read_wish
 from api.openai.silence import is_silent, silent_answer
 from api.openai.streaming import EVENT_STREAM, stream_speech
 from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
-from rhapsode.contract.openai import SpeechOrder
+from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechOrder
 from storage.jobs.submissions import IdempotencyKey
 
 router = APIRouter(prefix="/v1/audio/speech", tags=["audio"])
@@ -35,12 +35,7 @@ _CONTENT = {name: {"schema": {"type": "string"}} for name in (*MEDIA_TYPES.value
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async(?=$|[,;\s])", re.IGNORECASE)
 
 
-@router.post(
-    "",
-    response_class=Response,
-    responses={200: {"content": _CONTENT}},
-    openapi_extra=json_body(SpeechOrder),
-)
+@router.post("", response_class=Response, responses={200: {"content": _CONTENT}}, openapi_extra=json_body(SpeechOrder))
 async def speak(
     request: Request,
     tenant: Tenant,
@@ -62,12 +57,12 @@ async def speak(
     A stream has its own places at the workers: 429 with Retry-After at once if all are taken. What is wrong with it is
     said before its first byte; with `stream_format: sse` its last event says what was found in it. A stream that is
     broken off was not whole. `X-Model` and `X-Voice` say who speaks. `X-Ignored` names fields that are unknown, or
-    beyond the model. Longer texts and other outputs are `/v1/jobs`.
+    beyond the model. A longer text needs `respond-async` or `/v1/jobs`, which has other outputs too.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
-    wish = await read_wish(body)
-    order = wish.order
     is_async = _ASYNC.search(prefer or "") is not None
+    wish = await read_wish(body, services.settings.max_text_chars if is_async else MAX_INPUT_CHARS)
+    order = wish.order
     if order.is_streamed:
         _refuse_kept(key, is_async=is_async)
     if is_silent(order) and not services.settings.strict_speech:

@@ -33,6 +33,7 @@ class SpokenNames:
 
     model: str
     voice: str | None
+    has_sampling: bool
 
 
 def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, cards: Sequence[ModelCard]) -> SpokenNames:
@@ -48,14 +49,12 @@ def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, car
     if call.task_type is TaskType.BASE and not call.brings_voice and _is_models_own(voice, card):
         detail = "Base speaks with a recording: give `ref_audio`, `speaker_embedding`, or a voice of yours in `voice`"
         raise invalid_field("/ref_audio", "missing", detail)
-    return SpokenNames(card.name, voice)
+    return SpokenNames(card.name, voice, card.has_sampling)
 
 
 def _model(call: VoiceOfCall, services: ApiServices, cards: Sequence[ModelCard]) -> ModelCard:
     """The one that is named, or the one announced last that the task wants."""
-    name = call.model
-    if name is not None and all(card.name != name for card in cards):
-        name = services.settings.aliases.model(name)
+    name = services.settings.aliases.model(call.model, [card.name for card in cards])
     task = _wanted_task(call)
     if name is not None or task is None:
         return choose_model(name, cards)

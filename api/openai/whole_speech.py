@@ -16,7 +16,7 @@ from api.jobs.answers.waiting import wait_until_ended
 from api.jobs.segments.planned_job import narration_of
 from api.jobs.submission.submission import accept_narration
 from api.openai.headers import MEDIA_TYPES, spoken_headers
-from api.openai.leniency import Wish, ignored_header, named, without_what_cannot_be
+from api.openai.leniency import Wish, ignored_header, named, naming_sampling, without_what_cannot_be
 from api.openai.orders import IGNORED, job_request, said_otherwise, stored_as
 from api.openai.spoken_names import spoken_names
 from api.services.container import ApiServices
@@ -54,7 +54,8 @@ def _accepted(
     services: ApiServices, tenant: TenantId, wish: Wish, key: IdempotencyKey | None, api_url: str, *, is_async: bool
 ) -> Accepted:
     names = spoken_names(services, tenant, wish.order, services.models.list())
-    request = job_request(wish.order, names, named(wish.ignored))
+    ignored = naming_sampling(wish, has_sampling=names.has_sampling).ignored
+    request = job_request(wish.order, names, named(ignored))
     if not is_async:
         request = request.model_copy(update={"deadline": datetime.now(UTC) + timedelta(seconds=PATIENCE_S)})
     try:

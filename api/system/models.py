@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import problem
 from api.http.times import moment
-from api.services.container import ApiServices
-from api.voices.matching import choose_model
 from rhapsode.contract import models as schemas
 from rhapsode.contract.jobs.input import SegmentationMode
 from storage.queue.model_registry import ModelCard, served_models
@@ -30,19 +26,13 @@ def list_models(_: Tenant, services: Services) -> schemas.ModelList:
 def get_model(_: Tenant, services: Services, model_name: str) -> schemas.Model:
     """One model, by its name or by one that speech takes for it; `name` says which it is."""
     cards = services.models.list()
-    card = next((card for card in cards if card.name == model_name), None) or _meant(services, model_name, cards)
+    meant = services.settings.aliases.model(model_name, [card.name for card in cards])
+    fitting = [card for card in cards if meant in (None, card.name)]
+    card = max(fitting, key=lambda card: card.updated_at_ms, default=None)
     if card is None:
         known = ", ".join(each.name for each in cards) or "none"
         raise problem("not_found", f"there is no model {model_name[:64]!r}; there is: {known}")
     return _shown(card, available=card in served_models(cards))
-
-
-def _meant(services: ApiServices, name: str, cards: Sequence[ModelCard]) -> ModelCard | None:
-    """What `/v1/audio/speech` would speak with under this name."""
-    meant = services.settings.aliases.model(name)
-    if meant is None:
-        return choose_model(None, cards) if cards else None
-    return next((card for card in cards if card.name == meant), None)
 
 
 def _shown(card: ModelCard, *, available: bool) -> schemas.Model:

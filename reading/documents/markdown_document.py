@@ -29,7 +29,7 @@ _BRACKET = re.compile(r"[\[`<]")
 _STAR = re.compile(r"[*_]")
 _NOTE_BEGINS = re.compile(r"[^\S\n]{0,3}\[\^(?P<name>[^\]\s]{1,64})\]:")
 _BOX = re.compile(r"\A\[[ xX]\][ \t]+")
-_INLINE_NOTE = re.compile(r"\^\[[^\[\]]{1,1000}\]")
+_INLINE_NOTE = re.compile(r"\^\[([^\[\]]{1,1000})\]")
 _SUPERSCRIPT = re.compile(r"(?<=[\w)\]])\^([^\s^]{1,20})\^")
 _SUBSCRIPT = re.compile(r"(?<=[\w)\]])~([^\s~]{1,20})~")
 _NOTES = re.compile(
@@ -46,7 +46,8 @@ _NOTE_MARK = re.compile(r"\[\^(?P<name>[^\]\s]{1,64})\]")
 def markdown_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """CommonMark with tables. Raises `DocumentError`."""
     fields, body = _front_matter(text)
-    html = _html(_without_notes(body))
+    body, notes = _without_notes(body)
+    html = _html(body) + "".join(f'<p class="footnote">{escape(note)}</p>' for note in notes)
     script = html_script(f"<html><body>{html}</body></html>", include, images)
     language = fields.get("lang") or fields.get("language", "")
     return replace(script, title=fields.get("title", ""), author=fields.get("author", ""), language=language)
@@ -71,21 +72,21 @@ def _field(line: str) -> tuple[str, str]:
     return name.rstrip(), value.strip().removeprefix('"').removeprefix("'").removesuffix('"').removesuffix("'")
 
 
-def _without_notes(text: str) -> str:
-    """Notes are no part of CommonMark, but people write them; they are passed over as those of books are."""
-    names: set[str] = set()
-    body = "\n".join(_lines_without_notes(text.split("\n"), names))
-    if not names:
-        return text
-    return _NOTE_MARK.sub(lambda match: "" if match["name"] in names else match[0], body)
+def _without_notes(text: str) -> tuple[str, Iterable[str]]:
+    """And how each note begins. Notes are not part of CommonMark, but people write them. They are not read."""
+    notes: dict[str, str] = {}
+    body = "\n".join(_lines_without_notes(text.split("\n"), notes))
+    if not notes:
+        return text, ()
+    return _NOTE_MARK.sub(lambda match: "" if match["name"] in notes else match[0], body), notes.values()
 
 
-def _lines_without_notes(lines: Iterable[str], names: set[str]) -> Iterator[str]:
-    """Adds to `names` what notes are called. A note goes on with lines that are indented, also behind empty ones."""
+def _lines_without_notes(lines: Iterable[str], notes: dict[str, str]) -> Iterator[str]:
+    """Adds to `notes` their names and first lines. A note continues with indented lines, also after empty ones."""
     blanks: list[str] | None = None
     for line in lines:
         if begun := _NOTE_BEGINS.match(line):
-            names.add(begun["name"])
+            notes[begun["name"]] = line[begun.end() :].strip() or begun["name"]
             yield from blanks or ()
             blanks = []
         elif blanks is None:
@@ -116,7 +117,7 @@ def _drop_boxes(state: StateCore) -> None:
         if token.type == "inline":
             is_item = before.type == "paragraph_open" and before.level > 0
             content = _BOX.sub("", token.content) if is_item else token.content
-            token.content = _INLINE_NOTE.sub("", content)
+            token.content = _INLINE_NOTE.sub(lambda note: f'<span class="footnote">{escape(note[1])}</span>', content)
 
 
 def _plain_notes(state: StateCore) -> None:

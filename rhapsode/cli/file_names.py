@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.errors import RhapsodeError
@@ -26,6 +26,14 @@ def plain_id(given: str) -> str:
     if not is_plain(given):
         raise Misuse(f"{given[:100]!r} is not an id")
     return given
+
+
+def make_folder(folder: Path) -> None:
+    """Unless it exists. Raises `Misuse` where there can be none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Misuse(f"--save: {folder} is not a folder: {error.strerror}") from error
 
 
 def titled(name: str, title: str) -> str:

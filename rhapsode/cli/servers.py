@@ -73,9 +73,8 @@ def running_connection(target: ServerChoice, settings: ClientSettings, console: 
         return
     state = _live_state(target.data_dir)
     if state is None:
-        raise ServerUnreachable(
-            f"no server runs on {target.data_dir.root}; start one with `rhapsode up`, or name one with --server"
-        )
+        fault = f"no server is running with the data folder {target.data_dir.root}"
+        raise ServerUnreachable(f"{fault}; start one with `rhapsode up`, or name one with --server")
     with using_stack(target.data_dir):
         _await_start(state, target.data_dir, console)
         yield _connection(state.url, settings)

@@ -139,9 +139,7 @@ class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
 
     @property
     def repeatability(self) -> Repeatability:
-        return Repeatability.model_construct(
-            **{name: getattr(self, name) for name in Repeatability.model_fields},
-        )
+        return Repeatability.model_construct(**{name: getattr(self, name) for name in Repeatability.model_fields})
 
     @property
     def sampling(self) -> Sampling:

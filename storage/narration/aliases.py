@@ -5,6 +5,7 @@ A name that the server itself knows is never taken for another.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -51,8 +52,10 @@ class Aliases(BaseModel):
     models: Names = {}
     voices: Names = {}
 
-    def model(self, name: str) -> str | None:
-        """What a name that no model has stands for: a model's, or None for the server's choice. Itself if nothing."""
+    def model(self, name: str | None, known: Collection[str]) -> str | None:
+        """The model that a name means: one of those known, or another; None for the server's choice."""
+        if name is None or name in known:
+            return name
         wanted = name.casefold()
         if wanted in self.models:
             return self.models[wanted]

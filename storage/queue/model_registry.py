@@ -27,13 +27,14 @@ class ModelCard:
     text that it was made for, in speech units; a card from before this field names no bound. text_front_end: "words"
     for one that wants numbers written out, else "raw". segmentation: "sentence" for one whose sentences are spoken one
     by one, else "packed". accepts_instructions: whether a job may say how to speak; a card from before this field says
-    no, until its worker is of this release. notice: what listeners must know. speaker_dim: values of a speaker
-    embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does not. recognised_languages: what
-    its workers can read back, for the quality gate `asr`. blends_speakers: whether a voice may be several of `speakers`
-    with weights, as `one(2)+other`. takes_whole_jobs: whether its workers end a job of one segment with that segment; a
-    card from before this field says no, and such a job is planned by an item. is_strict: whether the worker that
-    announces it gives a request equal codes in every batch. strict_at_ms: when such a worker last did; the registry
-    sets it. updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
+    no, until its worker is of this release. has_sampling: whether seed and sampling change its speech. notice: what
+    listeners must know. speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector",
+    "in_context"); empty if it does not. recognised_languages: what its workers can read back, for the quality gate
+    `asr`. blends_speakers: whether a voice may be several of `speakers` with weights, as `one(2)+other`.
+    takes_whole_jobs: whether its workers end a job of one segment with that segment; a card from before this field says
+    no, and such a job is planned by an item. is_strict: whether the worker that announces it gives a request equal
+    codes in every batch. strict_at_ms: when such a worker last did; the registry sets it. updated_at_ms: the Redis
+    server's clock when a worker last announced it; the registry sets it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ModelCard:
     text_front_end: str = "raw"
     segmentation: str = "packed"
     accepts_instructions: bool = False
+    has_sampling: bool = True
     notice: str = ""
     speaker_dim: int = 0
     voice_modes: tuple[str, ...] = ()

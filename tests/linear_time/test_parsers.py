@@ -51,6 +51,7 @@ from rhapsode.bench.server.connections import pieces_of
 from rhapsode.bench.server.listening import Onset, RequestFailed, WavStream
 from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
 from rhapsode.contract.jobs.narration import Narration
+from rhapsode.contract.openai import MAX_INPUT_CHARS
 from rhapsode.contract.pronunciations import check_grapheme
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 from rhapsode.contract.voices.names import check_voice_name
@@ -156,7 +157,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.jobs.submission.submission.parse_job_request": lambda text: parse_job_request(
         f'{JOB_HEAD}{text}"}}}}'.encode(), 10**9
     ),
-    "api.openai.orders.parse_wish": lambda text: parse_wish(f'{{"input": "{text}"}}'.encode()),
+    "api.openai.orders.parse_wish": lambda text: parse_wish(f'{{"input": "{text}"}}'.encode(), MAX_INPUT_CHARS),
     "rhapsode.contract.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
     "storage.jobs.batch_lines.decode_shard": lambda text: decode_shard(text.encode()),

@@ -27,6 +27,7 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         text_front_end=info.text_front_end.value,
         segmentation=info.segmentation.value,
         accepts_instructions=info.accepts_instructions,
+        has_sampling=not info.has_speed,
         notice=info.notice,
         speaker_dim=info.speaker_dim,
         voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),

@@ -231,7 +231,7 @@ def message_too_large(limit: int) -> HttpProblem:
 
 
 def payload_too_large_for_speech(num_chars: int, limit: int) -> HttpProblem:
-    detail = f"`input` has {num_chars:,} characters, and at most {limit:,} are spoken while you wait; use /v1/jobs"
+    detail = f"`input` has {num_chars:,} characters; over {limit:,} use /v1/jobs, or respond-async at /v1/audio/speech"
     return problem("payload_too_large", detail, at="/input", flaw="too_long", title="Too long to wait for")
 
 

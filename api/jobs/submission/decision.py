@@ -8,13 +8,12 @@ from api.acceptance.deadlines import future_ms, start_ms
 from api.http.problems.problem import invalid_field
 from api.jobs.submission.brought_voice import brought_model, brought_voice
 from api.jobs.submission.cast import Cast, choose_cast
-from api.jobs.submission.facts import Facts, with_voices
+from api.jobs.submission.facts import Facts
 from api.jobs.submission.input import stored_entries
 from api.jobs.submission.languages import refuse_foreign_texts
 from api.jobs.submission.resolving import resolve_language, resolve_narration
 from api.jobs.submission.voice_choice import reference_room
 from reading.script.entries import encode_entries
-from rhapsode.contract.jobs.request import JobRequest
 from storage.jobs.submissions import Submission
 from storage.narration.spec import NarrationSpec
 from storage.objects.keys import input_text
@@ -33,10 +32,10 @@ class Decision:
     input: bytes | None
 
 
-def decide(request: JobRequest, facts: Facts) -> Decision:
+def decide(facts: Facts) -> Decision:
     """Raises a `Problem` for everything that can be refused, or the `StorageError` of a voice that is not there."""
-    request = with_voices(request, facts.aliases)
-    prepared, dictionaries = facts.prepared, tuple(str(each.version) for each in facts.dictionaries)
+    request, prepared = facts.request, facts.prepared
+    dictionaries = tuple(str(each.version) for each in facts.dictionaries)
     brought = None
     if request.brings_voice:
         card = brought_model(request, facts.tenant, facts.cards)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from api.jobs.submission.brought_voice import brought_model, refuse_recording
 from api.jobs.submission.cast import Role, lead_of, roles_of
@@ -30,10 +30,11 @@ from storage.voices.store import VoiceStore
 class Facts:
     """Whose job it is, and everything about its request that the request does not say.
 
-    cards: of all models. voices: the caller's own among the names of the request. recording: the one that came along.
-    aliases: names of the request that stand for a voice, such as OpenAI's `alloy`.
+    request: with its model and voice for the names that stand for them, such as OpenAI's `tts-1` and `alloy`. cards: of
+    all models. voices: the caller's own among the names of the request. recording: the one that came along.
     """
 
+    request: JobRequest
     tenant: TenantId
     job: JobId
     prepared: PreparedInput
@@ -43,7 +44,6 @@ class Facts:
     dictionaries: Sequence[TakenDictionary] = ()
     webhook: WebhookTarget | None = None
     recording: Reference | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def look_up(
@@ -70,8 +70,11 @@ def look_up(
         refuse_cast(document)
     roles = roles_of(request, prepared)
     cards = intake.models.list() if cards is None else cards
+    model = intake.settings.aliases.model(request.model, [card.name for card in cards])
+    request = request.model_copy(update={"model": model})
     aliases = _aliases(intake, tenant, request, roles, cards)
-    request = with_voices(request, aliases)
+    if meant := aliases.get(request.voice or ""):
+        request = request.model_copy(update={"voice": meant})
     roles = tuple(replace(role, voice=aliases.get(role.voice, role.voice)) for role in roles)
     recording = None
     if request.ref_audio is not None:
@@ -79,13 +82,7 @@ def look_up(
         key = reference_recording(tenant, job)
         recording = read_reference(intake.artifacts, intake.recordings, tenant, request.ref_audio, key, "/ref_audio")
     voices = _own_voices(intake.voices, tenant, request, roles, cards)
-    return Facts(tenant, job, prepared, roles, cards, voices, dictionaries, webhook, recording, aliases)
-
-
-def with_voices(request: JobRequest, aliases: Mapping[str, str]) -> JobRequest:
-    """With the voice that its `voice` stands for."""
-    meant = aliases.get(request.voice or "")
-    return request if meant is None else request.model_copy(update={"voice": meant})
+    return Facts(request, tenant, job, prepared, roles, cards, voices, dictionaries, webhook, recording)
 
 
 def _aliases(

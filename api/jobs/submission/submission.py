@@ -56,7 +56,7 @@ def accept_narration(
     """
     request = with_consent(intake.settings, request)
     facts = look_up(intake, tenant, request, chosen or new_job_id(), api_url)
-    decision = decide(request, facts)
+    decision = decide(facts)
     refuse_unreachable(intake.queue_positions, decision.submission)
     return store(intake, request, facts, decision, idempotency)
 

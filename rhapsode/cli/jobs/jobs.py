@@ -19,6 +19,7 @@ from rhapsode.cli.jobs.facts import facts
 from rhapsode.cli.jobs.listing import print_jobs, when
 from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.options import LimitOption, check_choices
+from rhapsode.cli.visible import echo
 
 app = typer.Typer(
     help="Submit, list, watch, edit, retry, download and delete jobs.", no_args_is_help=True, rich_markup_mode=None
@@ -35,11 +36,7 @@ StateOption = Annotated[
 
 
 @app.command("list")
-def list_jobs(
-    common: CommonOptions,
-    state: StateOption = None,
-    limit: LimitOption = 20,
-) -> None:
+def list_jobs(common: CommonOptions, state: StateOption = None, limit: LimitOption = 20) -> None:
     """List jobs, newest first.
 
     A pipe gets lines with tabs: id, state, segments, spoken, created, voice, title, first words. With --json: one
@@ -53,11 +50,15 @@ def list_jobs(
     check_choices("--state", state or [], tuple(JobState))
     filters = JobFilter(states=frozenset(map(JobState, state or [])))
     with connected(common) as client:
-        found = list(islice(client.jobs(filters, page_size=min(limit, 100)), limit))
+        jobs = client.jobs(filters, page_size=min(limit + 1, 100))
+        found = list(islice(jobs, limit))
+        has_more = next(jobs, None) is not None
     if common.as_json or not found:
         common.echo_each(found, when, none="no jobs")
     else:
         print_jobs(found)
+    if has_more:
+        echo(f"there are more than these {limit}; --limit shows more", err=True)
 
 
 @app.command()

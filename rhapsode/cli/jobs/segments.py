@@ -10,7 +10,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
-from rhapsode.cli.file_names import plain_id
+from rhapsode.cli.file_names import make_folder, plain_id
 from rhapsode.cli.job_fields import check, given_fields
 from rhapsode.cli.jobs.control import JobArgument
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
@@ -60,11 +60,7 @@ def list_segments(
     common.echo_each(found, _line, none)
 
 
-def list_sentences(
-    common: CommonOptions,
-    job: JobArgument,
-    limit: RowsOption = None,
-) -> None:
+def list_sentences(common: CommonOptions, job: JobArgument, limit: RowsOption = None) -> None:
     """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
     from itertools import islice
 
@@ -90,11 +86,7 @@ class EditGroup:
 
 
 def edit_segment(
-    common: CommonOptions,
-    job: JobArgument,
-    place: EditedArgument,
-    edit: EditGroup,
-    wait: WaitOption = False,
+    common: CommonOptions, job: JobArgument, place: EditedArgument, edit: EditGroup, wait: WaitOption = False
 ) -> None:
     """Change the words of a sentence, or a whole segment.
 
@@ -107,7 +99,7 @@ def edit_segment(
     changes = cast("SegmentChanges", given_fields(edit))
     if not changes:
         names = ", ".join(f"--{each.name}" for each in fields(edit))
-        raise Misuse(f"nothing to change; give at least one of {names}")
+        raise Misuse(f"nothing to change; give at least one of {names}; `jobs takes --new` says the same words again")
     is_sentence = "." in place
     if is_sentence and set(changes) != {"text"}:
         raise Misuse(f"{place} is a sentence and takes only --text; voice, language and seed belong to segments")
@@ -140,19 +132,20 @@ def take_segment(
         raise Misuse("--seed is for --new")
     if wait and not new and select is None:
         raise Misuse("--wait is for --new and --select")
-    if save is not None and not save.is_dir():
-        raise Misuse(f"--save: {save} is not a folder")
+    if save is not None:
+        make_folder(save)
     stem = "" if save is None else plain_id(f"{job}-{segment}")
     with connected(common) as client:
-        if new:
-            made = client.segments.regenerate(job, segment, seed=seed)
+        segments = client.segments
+        if new or select is not None:
+            made = (
+                segments.regenerate(job, segment, seed=seed)
+                if select is None
+                else segments.select(job, segment, select)
+            )
             _print_final(common, client, job, made, is_awaited=wait)
             return
-        if select is not None:
-            chosen = client.segments.select(job, segment, select)
-            _print_final(common, client, job, chosen, is_awaited=wait)
-            return
-        takes = client.segments.takes(job, segment)
+        takes = segments.takes(job, segment)
         for take in takes:
             common.echo(take, _take_line(take))
             if save is not None:

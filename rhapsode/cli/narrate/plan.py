@@ -90,7 +90,7 @@ def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_
 
 def _lines(plan: PlanDocument) -> list[str]:
     heading = " by ".join(part for part in (plan.title, plan.author) if part)
-    took = "" if plan.estimated_render_s is None else f", spoken in about {_clock(plan.estimated_render_s)}"
+    took = "" if plan.estimated_render_s is None else f", takes about {_clock(plan.estimated_render_s)} to make"
     lines = [heading] if heading else []
     size = f"{counted(plan.num_segments, 'segment')}, {counted(plan.num_chars, 'character')}"
     lines.append(f"{size}, {_clock(plan.estimated_audio_s)}{took}")

@@ -15,6 +15,7 @@ from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.request_options import RuleFields
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.client.voices.dictionary_calls import Rules
     from rhapsode.contract.pronunciations import Dictionary
 
@@ -67,10 +68,20 @@ def export(
 @app.command()
 def rm(
     common: CommonOptions,
-    dictionaries: Annotated[list[str], typer.Argument(metavar="DICTIONARY...", help="Ids of dictionaries, pd_...")],
+    dictionaries: Annotated[list[str], typer.Argument(metavar="DICTIONARY...", help="Their names or ids, pd_...")],
 ) -> None:
     """Delete dictionaries. Existing jobs keep their copies."""
-    delete_each(common, dictionaries, lambda client: client.dictionaries.delete)
+    delete_each(common, dictionaries, lambda client: lambda name: client.dictionaries.delete(_id(client, name)))
+
+
+def _id(client: Rhapsode, name: str) -> str:
+    """Raises `Misuse` for a name that not exactly one dictionary has."""
+    if name.startswith("pd_"):
+        return name
+    found = [each.id for each in client.dictionaries.list() if each.name == name]
+    if len(found) != 1:
+        raise Misuse(f"{len(found)} dictionaries have the name {name!r}; `rhapsode dictionaries list` shows their ids")
+    return found[0]
 
 
 def _line(dictionary: Dictionary) -> str:

@@ -9,6 +9,7 @@ import typer
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.file_names import make_folder, plain_id
 from rhapsode.cli.live.say import PlayOption, SaveOption, say
 from rhapsode.cli.options import ForceOption
 
@@ -26,20 +27,17 @@ def try_voices(
     save: SaveOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Play a sentence in each voice. For instance: rhapsode voices try slt rms"""
-    if save is not None and len(voices) > 1:
-        raise Misuse(f"--save is for one voice; these are {len(voices)}")
+    """Play a sentence in each voice. For instance: rhapsode voices try af_heart bm_fable
+
+    --save also takes a folder, for VOICE.wav of each.
+    """
+    is_file = save is not None and save.suffix.lower() == ".wav"
+    if is_file and len(voices) > 1:
+        raise Misuse(f"{save} is one file; for {len(voices)} voices --save takes a folder")
+    if save is not None and not is_file:
+        make_folder(save)
     if text == "-":
         raise Misuse("--text takes no standard input; `rhapsode say -` does")
     for voice in voices:
-        say(
-            common,
-            text,
-            voice=voice,
-            model=model,
-            language=language,
-            seed=seed,
-            play=play,
-            save=save,
-            force=force,
-        )
+        file = save if save is None or is_file else save / f"{plain_id(voice)}.wav"
+        say(common, text, voice=voice, model=model, language=language, seed=seed, play=play, save=file, force=force)

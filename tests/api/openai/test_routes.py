@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -141,8 +142,8 @@ def test_a_refusal_has_openais_shape(
 
 
 BEYOND = [
-    ({"speed": 0.25}, "speed"),
-    ({"speed": 4}, "speed"),
+    ({"speed": 0.25}, "speed (0.5 instead of 0.25)"),
+    ({"speed": 4}, "speed (2 instead of 4)"),
     ({"instructions": "Whisper."}, "instructions"),
     ({"ref_text": "Hello."}, "ref_text"),
     ({"x_vector_only_mode": True}, "x_vector_only_mode"),
@@ -173,6 +174,15 @@ def test_what_is_done_as_asked_is_not_named(api: ServedApi) -> None:
     assert "x-ignored" not in answered(api, speak_soon, speed=2, seed=3).headers
 
 
+def test_a_model_without_sampling_names_what_is_said_of_it(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, has_sampling=False))
+
+    answer = answered(api, speak_soon, temperature=0.5, top_p=0.9, seed=3)
+
+    assert (answer.status_code, answer.headers["x-ignored"]) == (200, "seed, temperature, top_p")
+    assert api.http.get(f"/v1/jobs/{answer.headers['x-job-id']}").json()["request"]["seed"] == 3
+
+
 @pytest.fixture
 def strict(api_settings: ApiSettings) -> Iterator[ServedApi]:
     with serve(api_settings.model_copy(update={"strict_speech": True})) as served:
@@ -185,7 +195,7 @@ def test_one_setting_refuses_what_is_unknown_or_beyond_the_model(strict: ServedA
         answer = strict.http.post("/v1/audio/speech", json=ORDER | change)
 
         assert answer.status_code == 422, change
-        assert answer.json()["error"]["param"] == ignored.partition(",")[0]
+        assert answer.json()["error"]["param"] == re.split("[, ]", ignored)[0]
     assert strict.http.get("/v1/jobs").json()["data"] == []
 
 
@@ -242,6 +252,15 @@ def test_one_header_makes_it_a_job(api: ServedApi) -> None:
     assert answer.headers["location"] == job["links"]["self"]
     assert answer.headers["preference-applied"] == "respond-async"
     assert job["request"]["deadline"] is None
+
+
+def test_the_same_header_takes_a_text_as_long_as_a_job_does(api: ServedApi) -> None:
+    order = ORDER | {"input": "Down the road came a traveller. " * 1_250}
+
+    answer = api.http.post("/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
+
+    request = answer.json()["request"]
+    assert (answer.status_code, request["priority"], request["retention_s"]) == (202, "normal", 7 * 86_400)
 
 
 def test_speech_that_fails_says_why(api: ServedApi) -> None:

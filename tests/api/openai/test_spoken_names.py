@@ -58,6 +58,14 @@ def test_openais_voices_mean_the_same_in_jobs(api: ServedApi) -> None:
     assert unknown.status_code == 404
 
 
+@pytest.mark.parametrize("model", ["tts-1", "TTS-1-HD", "gpt-4o-mini-tts-2025-12-15"])
+def test_openais_models_mean_the_same_in_jobs(api: ServedApi, model: str) -> None:
+    unknown = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}, "model": "nobody"})
+
+    assert api.submit(model=model)["request"]["model"] == ordered(api, model=model)["model"] == "small"
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "model_not_available")
+
+
 def test_a_voice_of_the_caller_goes_before_openais(cloning: ServedApi) -> None:
     upload_embedding(cloning, "alloy")
 
@@ -81,7 +89,13 @@ def test_a_name_that_the_server_has_is_never_taken_for_another(api: ServedApi) -
 def test_names_are_folded_and_unknown_ones_stay() -> None:
     names = Aliases(models={"Narrator": "small"}, voices={"Alloy": "Zoe"})
 
-    assert (names.model("narrator"), names.model("other"), names.model("tts-1")) == ("small", "other", None)
+    assert [names.model(name, {"tts-1-hd"}) for name in ("narrator", "other", "tts-1", "tts-1-hd", None)] == [
+        "small",
+        "other",
+        None,
+        "tts-1-hd",
+        None,
+    ]
     assert names.voice("ALLOY", ("Ada",)) == "Zoe"
     assert (names.voice("nobody", ("Ada",)), names.voice("nova", ("Ada",)), names.voice("nova", ())) == (
         "nobody",

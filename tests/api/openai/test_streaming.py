@@ -192,8 +192,8 @@ def test_a_stream_is_spoken_without_what_cannot_be_and_names_it(api: ServedApi, 
     done = events(speak(api, **BEYOND, stream_format="sse"))[-1]
 
     assert answer.content == stretched(expected(TEXT, seed=3), RATE_HZ, 2)
-    assert answer.headers["x-ignored"] == "lang_code, speed, ref_text"
-    assert done["ignored"] == ["lang_code", "speed", "ref_text"]
+    assert answer.headers["x-ignored"] == "lang_code, speed (2 instead of 3), ref_text"
+    assert done["ignored"] == ["lang_code", "speed (2 instead of 3)", "ref_text"]
 
 
 @pytest.mark.parametrize("text", ["...", "🙂", " — \n"])

@@ -156,7 +156,10 @@ def test_notes_in_markdown_are_passed_over_if_they_are_there() -> None:
     notes = "[^1]: A note.\n[^long]: Another,\n    with a second line.\n\n    And more."
     text = f"One[^1] two[^long].\n\n{notes}\n\nThree[^none].\n"
 
-    assert said(markdown_script(text, ())) == ["One two.", "Three[^none]."]
+    script = markdown_script(text, ())
+    assert said(script) == ["One two.", "Three[^none]."]
+    assert [(each.kind, each.count, each.first) for each in script.left_out] == [("note", 2, "“A note.”")]
+    assert [each.kind for each in markdown_script("One^[A note.] two.", ()).left_out] == ["note"]
     assert said(markdown_script("x[^1]\n\n" + "[^" * 500, ()))[0] == "x[^1]"
 
 

@@ -35,7 +35,7 @@ def decided(
 ) -> Decision:
     request = JobRequest.model_validate({"input": {"text": "Good morning."}} | fields)
     prepared = prepare_input(request.input, 1_000, 28_000)
-    return decide(request, Facts(TENANT, JOB, prepared, roles_of(request, prepared), cards, voices or {}))
+    return decide(Facts(request, TENANT, JOB, prepared, roles_of(request, prepared), cards, voices or {}))
 
 
 def refused(

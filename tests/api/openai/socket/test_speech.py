@@ -110,7 +110,7 @@ def test_what_is_unknown_or_beyond_the_model_is_named_and_the_text_is_spoken(spe
         audio, [_, configured, *_] = heard(client, "response.done")
 
     assert audio
-    assert configured["ignored"] == ["lang_code", "stream", "speed"]
+    assert configured["ignored"] == ["lang_code", "stream", "speed (2 instead of 4)"]
 
 
 def test_markdown_is_spoken_as_it_was_sent(speaking: ServedApi) -> None:
@@ -130,7 +130,7 @@ def test_vllm_omnis_clients_find_it_in_the_first_event(speaking: ServedApi) -> N
         say(client, {"type": "input.text", "text": TEXT}, {"type": "input.done"})
         _, [first, *_] = heard(client, "session.done")
 
-    assert (first["type"], first["ignored"]) == ("audio.start", ["lang_code", "stream", "speed"])
+    assert (first["type"], first["ignored"]) == ("audio.start", ["lang_code", "stream", "speed (2 instead of 4)"])
 
 
 def test_one_setting_refuses_them(api_settings: ApiSettings) -> None:

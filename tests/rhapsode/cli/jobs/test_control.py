@@ -15,6 +15,7 @@ from rhapsode import AsyncRhapsode, Conflict, Job, JobState, Rhapsode
 from rhapsode.contract.segments import SegmentState
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.cli.jobs.conftest import CommandLine
+from tests.rhapsode.conftest import RunCli
 
 TEXT = "The wind was cold.\n\nThe sun was warm.\n\nThey met at noon."
 
@@ -88,7 +89,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     listed = run("segments", told.id, "--state", "done").splitlines()
     sentences = run("sentences", told.id).splitlines()
     edited = run("edit", told.id, "seg_000000.1", "--text", "The wind was mild.", "--wait")
-    takes = run("takes", told.id, "seg_000000", "--save", ".").splitlines()
+    takes = run("takes", told.id, "seg_000000", "--save", "new/takes").splitlines()
     run("takes", told.id, "0", "--select", "1", "--wait")
     flac = ("--format", "flac", "--tag", "title=Weather", "--subtitles", "srt")
     assembled = run("assemble", told.id, *flac, "--wait")
@@ -102,7 +103,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     assert edited.split("\t")[:2] == ["seg_000000", "done"]
     assert edited.endswith("take 2\t\tThe wind was mild.\n")
     assert [line.split("\t")[0] for line in takes] == ["  1", "* 2"]
-    assert sorted(path.name for path in tmp_path.glob("*.wav")) == [
+    assert sorted(path.name for path in (tmp_path / "new/takes").glob("*.wav")) == [
         f"{told.id}-seg_000000-take-{n}.wav" for n in (1, 2)
     ]
     assert assembled.startswith(f"{told.id} succeeded: narration.flac, ")
@@ -169,6 +170,17 @@ def test_a_program_reads_what_is_assembled(commands: CommandLine, stack: Stack, 
     assert "narration.flac" in [each.name for each in Job.model_validate_json(said).artifacts]
 
 
+def test_a_list_says_that_there_are_more(run_cli: RunCli, stack: Stack, client: Rhapsode) -> None:
+    for text in ("The day was short.", "The day was long."):
+        client.wait(client.submit_job(text, voice="ada"))
+
+    cut = run_cli("jobs", "list", "--limit", "1", "--server", stack.url)
+    whole = run_cli("jobs", "list", "--limit", "10000", "--server", stack.url)
+
+    assert (cut.stdout.count("\n"), cut.stderr) == (1, "there are more than these 1; --limit shows more\n")
+    assert whole.stderr == ""
+
+
 def test_a_terminal_sees_jobs_under_a_heading(
     commands: CommandLine, stack: Stack, client: Rhapsode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,13 +198,13 @@ def test_a_terminal_sees_jobs_under_a_heading(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("edit", "job_x", "0"), "nothing to change"),
+        (("edit", "job_x", "0"), "`jobs takes --new` says the same words again"),
         (("set", "job_x"), "nothing to change"),
         (("set", "job_x", "--deadline", "tomorrow"), "2026-12-01T08:00"),
         (("set", "job_x", "--not-before", "tonight"), "2026-12-01T08:00"),
         (("set", "job_x", "--metadata", "x"), "NAME=VALUE"),
         (("takes", "job_x", "0", "--new", "--select", "1"), "exclude"),
-        (("takes", "job_x", "0", "--save", "nowhere"), "not a folder"),
+        (("takes", "job_x", "0", "--save", "/dev/null"), "not a folder"),
         (("takes", "job_x", "0", "--wait"), "--new and --select"),
         (("download", "job_x", "a.wav", "--segments"), "leave the names out"),
         (("retry", "job_x", "--gate", "strict"), "'strict' is not one of"),

@@ -69,7 +69,7 @@ def test_nothing_is_detached_from_a_server_that_ends_with_the_command(run_cli: A
     outcome = run_cli("narrate", "fable.txt", "--detach", "--data-dir", str(tmp_path / "data"))
 
     assert (outcome.returncode, outcome.stdout) == (1, "")
-    assert "no server runs" in outcome.stderr
+    assert "no server is running with the data folder" in outcome.stderr
 
 
 def test_the_same_seed_gives_the_same_file_and_json_tells_the_facts(

@@ -98,7 +98,8 @@ def test_a_book_is_planned_with_its_dictionary_by_the_command_line(stack: Stack,
     (tmp_path / "words.pls").write_text(exported.stdout)
     second = run_cli("dictionaries", "add", "words.pls", "--to", reference.partition("@")[0], *server)
     listed = run_cli("dictionaries", "list", *server)
-    removed = run_cli("dictionaries", "rm", reference.partition("@")[0], *server)
+    removed = run_cli("dictionaries", "rm", "words", *server)
+    again = run_cli("dictionaries", "rm", "words", *server)
 
     assert reference.endswith("@1")
     assert shown.stdout.splitlines()[0] == "A Book by Ann Author, Ben Writer"
@@ -112,6 +113,10 @@ def test_a_book_is_planned_with_its_dictionary_by_the_command_line(stack: Stack,
     assert second.stdout.strip() == reference.replace("@1", "@2")
     assert f"{second.stdout.strip()}\t1 rules\twords" in listed.stdout
     assert removed.returncode == 0
+    assert (again.returncode, again.stderr.partition(";")[0]) == (
+        2,
+        "rhapsode: 0 dictionaries have the name 'words'",
+    )
 
 
 @pytest.mark.parametrize(

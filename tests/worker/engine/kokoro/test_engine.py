@@ -29,6 +29,7 @@ from worker.engine.kokoro.files import read_model, read_symbols, read_voices
 from worker.engine.kokoro.model import KokoroModel, ModelCall
 from worker.engine.kokoro.voices import KokoroVoices
 from worker.engine.settings import KokoroEngineSettings
+from worker.lifecycle.model_card import model_card
 from worker.settings import PACKAGED
 
 SETTINGS = KokoroEngineSettings(PACKAGED["kokoro"], slots=1, live_slots=1)
@@ -154,6 +155,10 @@ def test_what_it_cannot_is_refused_by_name(engine: Engine, wrong: dict[str, Any]
 def test_a_voice_cannot_be_cloned(engine: Engine) -> None:
     with pytest.raises(RequestRejected, match="cannot clone"):
         engine.encode_voice(ReferenceAudio(np.zeros(24_000, np.float32), 24_000)).result()
+
+
+def test_its_card_says_that_it_has_no_sampling(engine: Engine) -> None:
+    assert not model_card("kokoro", engine.info, ()).has_sampling
 
 
 def test_its_description_is_that_of_the_engine_without_slots(engine: Engine) -> None:
