@@ -222,7 +222,7 @@ class Stack:
             self._ended.set()
 
     def note_children(self, children: tuple[ProcessRecord, ...]) -> bool:
-        """Write down what runs, for other commands and the next start. Whether it could; the first failure is told."""
+        """Write down what runs, for other commands and the next start. Only the first failure is an event."""
         was_noted, self._is_noted = self._is_noted, False
         try:
             self._write_state(children)
