@@ -48,7 +48,7 @@ class ApiGroup:
             )
             for number in range(how_many)
         )
-        self._supervisor = Supervisor(observer, lambda records: None)
+        self._supervisor = Supervisor(observer, lambda records: True)
         self._stop_asked = threading.Event()
 
     def ask_to_stop(self) -> None:

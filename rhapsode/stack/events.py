@@ -72,7 +72,7 @@ class ProcessKilled:
 
 @dataclass(frozen=True, slots=True)
 class StateUnwritten:
-    """Which processes run could not be written down, as on a full disk. The next change tries again."""
+    """Which processes run could not be written down, as on a full disk. Every look tries again, silently."""
 
     file: Path
     reason: str

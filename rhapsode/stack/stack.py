@@ -49,6 +49,7 @@ class Stack:
         self._kill_asked = threading.Event()
         self._ready = threading.Event()
         self._has_come_up = False
+        self._is_noted = True
         self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="rhapsode-stack")
@@ -220,13 +221,17 @@ class Stack:
             os.close(self._lock)
             self._ended.set()
 
-    def note_children(self, children: tuple[ProcessRecord, ...]) -> None:
-        """Write down what runs, for other commands and the next start; tells the observer if that fails."""
+    def note_children(self, children: tuple[ProcessRecord, ...]) -> bool:
+        """Write down what runs, for other commands and the next start. Only the first failure is an event."""
+        was_noted, self._is_noted = self._is_noted, False
         try:
             self._write_state(children)
+            self._is_noted = True
         except OSError as error:
             # What runs is worth more than the note of it.
-            self._observer(StateUnwritten(self._data_dir.state_file, error.strerror or str(error)))
+            if was_noted:
+                self._observer(StateUnwritten(self._data_dir.state_file, error.strerror or str(error)))
+        return self._is_noted
 
     def _write_state(self, children: tuple[ProcessRecord, ...]) -> None:
         pid = os.getpid()

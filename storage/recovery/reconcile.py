@@ -1,14 +1,12 @@
 """After Redis was restored from a backup: what it does not know any more is brought back from the store.
 
-Three things, before anything is claimed. The fences jump beyond every one that was given out since the backup, because
-an object's name carries one. Unfinished jobs are marked, so that workers take the segments that lie in the store and do
-not speak them again. Jobs that were accepted since the backup are submitted again, as the journal has them: whatever
-limits there are, since they were accepted.
+Two things, before anything is claimed. Unfinished jobs are marked, so that workers take the segments that lie in the
+store and do not speak them again. Jobs that were accepted since the backup are submitted again, as the journal has
+them: whatever limits there are, since they were accepted. No fence comes again, because each has the time in it.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -26,9 +24,6 @@ from storage.jobs.tickets import Tickets
 from storage.objects.store import ArtifactStore
 from storage.recovery.journal import decode_lines, journal_keys, journal_since
 from storage.recovery.state_guard import StateGuard
-
-FENCE_JUMP = 1_000_000_000
-"""More claims than a system makes in a month; a fence has room for millions of these jumps."""
 
 OBJECTS_A_STEP = 20
 MARKED_A_CALL = 200
@@ -72,8 +67,8 @@ class Reconciler:
         self._functions = Functions(redis, key_prefix, clock)
 
     def step(self, cursor: str | None) -> ReconcileStep:
-        """The first step, without a cursor, also moves the fences and marks the unfinished jobs that Redis knows; the
-        last one lets workers claim again.
+        """The first step, without a cursor, also marks the unfinished jobs that Redis knows; the last one lets workers
+        claim again.
 
         Raises `StoreUnavailable`, `AuditOvertaken` or `JournalUnreadable`.
         """
@@ -105,19 +100,8 @@ class Reconciler:
         return any(not self._is_known(each) and self._has_input(each) for each in submissions)
 
     def _begin(self) -> int:
-        self._move_fences()
         unfinished = cast("set[str]", self._redis.smembers(self._keys.single("active")))
         return self._mark_all([JobId(job) for job in unfinished])
-
-    def _move_fences(self) -> None:
-        """Beyond all fences since the backup, also after an earlier return to it. The fence becomes at least the Unix
-        time in microseconds, and no system claims a million items a second.
-        """
-        key = self._keys.single("fence")
-        fence = int(str(self._redis.incrby(key, FENCE_JUMP)))
-        behind = time.time_ns() // 1000 - fence
-        if behind > 0:
-            self._redis.incrby(key, behind)
 
     def _finish(self) -> int:
         mended = len(self._jobs.mend_counters().differences)

@@ -16,7 +16,6 @@ import redis
 
 from storage.database.connections import open_artifacts
 from storage.recovery.journal import decode_lines, journal_keys
-from storage.recovery.reconcile import FENCE_JUMP
 from storage.segments.packs import INDEX_BYTES, decode_index
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, standard_load
@@ -51,6 +50,7 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
         spoken = {name for job in accepted for name in stored_segments(system, job)}
 
         put_back(system, backup)
+        since_us = time.time_ns() // 1000
         # Everything at once, as a supervisor does: nobody reconciles by hand.
         system.start()
         system.eventually(lambda: len(system.log_events(RECONCILED)) == 1, 60)
@@ -59,7 +59,7 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
             active = "{rhapsode}:active"
             system.eventually(lambda: client.scard(active) == 0, 120)
         system.eventually(lambda: len(receiver.jobs_told()) == len(accepted), 60)
-        again = spoken_again(system, accepted, spoken)
+        again = spoken_again(system, accepted, spoken, since_us)
         events = [event for event in receiver.events.values() if event.type == "job.succeeded"]
         report(
             f"10 restore: jobs {len(accepted)}, unknown to the backup {len(accepted - before)}, brought back "
@@ -89,6 +89,7 @@ def test_an_empty_redis_is_filled_from_the_store_once_an_operator_says_so(
     spoken = {name for job in (*finished, long_job) for name in stored_segments(system, job)}
 
     shutil.rmtree(aof_of(system))
+    since_us = time.time_ns() // 1000
     system.start()
     system.eventually(lambda: bool(system.log_events("nothing is claimed")), 30)
     later = submit(system, NarrationJob(10_000, TENANTS[1], "It waits for the operator as well.", 8))
@@ -98,7 +99,7 @@ def test_an_empty_redis_is_filled_from_the_store_once_an_operator_says_so(
     (step,) = reconcile(system)
     with system.redis() as client:
         system.eventually(lambda: client.scard("{rhapsode}:active") == 0, 120)
-    again = spoken_again(system, finished | {long_job}, spoken)
+    again = spoken_again(system, finished | {long_job}, spoken, since_us)
     report(
         f"10 empty Redis: jobs {len(finished) + 1}, brought back {step['jobs_restored']}, segments in the store "
         f"{len(spoken)}, spoken again {len(again)}"
@@ -200,8 +201,11 @@ def stored_segments(system: RunningSystem, job: str) -> set[str]:
     return {f"{job}/{number}" for number in alone | packed}
 
 
-def spoken_again(system: RunningSystem, jobs: set[str], spoken: set[str]) -> set[str]:
-    """Segments that lay in the store and whose result is neither the one that the backup knew nor a copy of it."""
+def spoken_again(system: RunningSystem, jobs: set[str], spoken: set[str], since_us: int) -> set[str]:
+    """Segments that lay in the store and whose result was spoken since then.
+
+    since_us: Unix time, which every fence has in it.
+    """
     again: set[str] = set()
     with system.redis() as client:
         for job in jobs:
@@ -210,6 +214,6 @@ def spoken_again(system: RunningSystem, jobs: set[str], spoken: set[str]) -> set
                 if f"{job}/{item}" not in spoken:
                     continue
                 fence, _, _, _, is_copy, *_ = line.removeprefix("D").split(":")
-                if int(fence) > FENCE_JUMP and is_copy != "1":
+                if int(fence) > since_us and is_copy != "1":
                     again.add(f"{job}/{item}")
     return again

@@ -11,18 +11,20 @@ import redis
 
 from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
-from storage.errors import ArtifactCorrupt
+from storage.errors import ArtifactCorrupt, LeaseLost
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.work_queues import CPU_QUEUE
+from storage.objects import keys
 from storage.objects.keys import state_marks
 from storage.objects.local_store import LocalArtifactStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.recovery.journal import Journal
-from storage.recovery.reconcile import FENCE_JUMP, Reconciler
+from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateFinding, StateGuard
 from storage.runtime.config.settings import StorageSettings
-from tests.storage.job_store.job_driver import ALICE, WORKER, submission
+from tests.storage.job_store.job_driver import ALICE, GPU_QUEUE, LEASE_S, WORKER, claim, report, start_job, submission
+from worker.items.leases.keeper import DropReason, LeaseKeeper
 from worker.process.state_watch import STRANGE, StateWatch, hold_what_lost_something
 
 KEYS = RedisKeys("rhapsode")
@@ -116,7 +118,8 @@ def test_an_older_copy_is_reconciled_by_the_janitor_alone_before_anything_is_cla
     system.watch.watch_state()
     backup = system.dump()
     lost = system.accept(IdempotencyKey("key", "f" * 64))
-    assert system.claims()
+    claimed = system.jobs.claim(CPU_QUEUE, WORKER, 30).item
+    assert claimed is not None
     system.watch.watch_state()
 
     system.put_back(backup)
@@ -130,7 +133,7 @@ def test_an_older_copy_is_reconciled_by_the_janitor_alone_before_anything_is_cla
     item = system.jobs.claim(CPU_QUEUE, WORKER, 30).item
     assert item is not None
     assert item.recovered
-    assert item.lease.fence > FENCE_JUMP
+    assert item.lease.fence > claimed.lease.fence
     assert system.guard.look() is StateFinding.WHOLE
     assert system.jobs.audit_counters().differences == ()
     assert system.jobs.submit(lost).job.id == lost.id
@@ -150,6 +153,28 @@ def test_fences_of_an_earlier_return_to_the_same_backup_are_not_given_out_again(
         fences.append(item.lease.fence)
 
     assert fences == sorted(set(fences))
+
+
+def test_a_claim_that_the_server_forgot_is_given_again_under_another_fence(system: System) -> None:
+    """A server that was killed lacks its last second, and workers claim before the janitor looks."""
+    job = start_job(system.jobs, 1)
+    backup = system.dump()
+    forgotten = claim(system.jobs, GPU_QUEUE).lease
+    keeper = LeaseKeeper(system.jobs, LEASE_S)
+
+    with keeper.hold(forgotten) as older:
+        system.put_back(backup)
+        again = claim(system.jobs, GPU_QUEUE).lease
+        with keeper.hold(again) as newer:
+            keeper.extend_now()
+            with pytest.raises(LeaseLost):
+                system.jobs.commit_segment(forgotten, report("one"))
+            system.jobs.commit_segment(again, report("two"))
+
+    assert (again.job, again.item) == (forgotten.job, forgotten.item)
+    assert (older.dropped, newer.dropped) == (DropReason.LOST, None)
+    assert keys.segment(ALICE, job.id, 0, again.fence) != keys.segment(ALICE, job.id, 0, forgotten.fence)
+    assert [each.fence for each in system.jobs.segment_results(ALICE, job.id)] == [again.fence]
 
 
 def test_a_job_of_the_last_moment_comes_back_although_the_count_agrees(system: System) -> None:

@@ -16,9 +16,12 @@ from playwright.sync_api import Browser, Error, Page, TimeoutError, expect, sync
 from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from storage.runtime.config.settings import StorageSettings
+from tests.api.harness import SMALL, ServedApi, serve
 from tests.environment import without_settings
 from tests.page.texts import hummed
 from tests.page.visits import Visit
+from tests.settings import api_settings_of
 from tests.tools.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.tools.wanted import without
 
@@ -133,6 +136,14 @@ def open_page(stack: Stack, open_at: OpenPage) -> OpenPage:
         return open_at(stack.url, place, **options)
 
     return open_here
+
+
+@pytest.fixture
+def api(chromium: Browser, storage_settings: StorageSettings) -> Iterator[ServedApi]:
+    """An API in this process, whose workers are the test."""
+    with serve(api_settings_of(storage_settings)) as served:
+        served.models.publish(SMALL)
+        yield served
 
 
 @pytest.fixture

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from rhapsode import Rhapsode
+from rhapsode import InvalidRequest, Rhapsode
+from tests.api.harness import ServedApi
 from tests.page.conftest import AddVoice, OpenPage
+from tests.page.test_fleet import give_up
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>\"'>{{7*7}}${7*7}"
+
+NAME = "<img src=x onerror=document.title='taken'> \u05e9\u05dc\u05d5\u05dd"
+MARKED = f"{NAME} \u202eolleh"
+"""Behind it stands a right-to-left override: what follows in the same line would be written backwards."""
+
+OPEN_OVERRIDES = """() => {
+  const open = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const holder = walk.currentNode.parentElement;
+    const { display, unicodeBidi } = getComputedStyle(holder);
+    const isOpen = display === "inline" && !/isolate|plaintext/.test(unicodeBidi);
+    if (walk.currentNode.data.includes("\\u202e") && isOpen) open.push(holder.outerHTML);
+  }
+  return open;
+}"""
 
 
 def expect_unharmed(page: Page) -> None:
     assert page.title() != "taken"
     assert page.locator("main img, main script, main iframe").count() == 0
+    assert page.evaluate(OPEN_OVERRIDES) == []
 
 
 def test_hostile_titles_texts_and_voice_names_are_shown_as_they_are(
@@ -42,6 +62,47 @@ def test_hostile_titles_texts_and_voice_names_are_shown_as_they_are(
     page.get_by_role("link", name="Narrations").click()
     page.set_input_files("#document", {"name": "<b onmouseover=1>.txt", "mimeType": "text/plain", "buffer": b"Words."})
     expect(page.locator(".sheet .chip-name")).to_have_text("<b onmouseover=1>.txt")
+    expect_unharmed(page)
+
+
+def test_marked_words_of_every_kind_are_text_and_turn_nothing_round(
+    open_page: OpenPage, client: Rhapsode, add_voice: AddVoice
+) -> None:
+    with pytest.raises(InvalidRequest, match="RIGHT-TO-LEFT OVERRIDE"):
+        add_voice(MARKED)
+    voice = add_voice(NAME)
+    dictionary = client.dictionaries.create(NAME, [{"grapheme": "lantern", "alias": "light <img src=x>"}])
+    metadata = {"title": NAME, "of the <b>": NAME}
+    submitted = client.submit_job(
+        "A lantern.", voice=voice.id, metadata=metadata, pronunciation_dictionaries=[dictionary.id]
+    )
+    job = client.wait(submitted)
+
+    page = open_page(f"jobs/{job.id}")
+    expect(page.locator("h1.job-title")).to_have_text(NAME)
+    expect(page.locator(".job-row").first).to_contain_text(NAME)
+    page.locator(".segment").first.click()
+    expect(page.locator(".sentence-spoken").first).to_contain_text("light <img src=x>")
+    page.locator("summary", has_text="Details").click()
+    expect(page.locator(".facts")).to_contain_text(NAME)
+    expect_unharmed(page)
+
+    page.get_by_role("link", name="Voices", exact=True).click()
+    expect(page.get_by_role("heading", name=NAME)).to_be_visible()
+    expect_unharmed(page)
+
+    page.get_by_role("link", name="Narrations").click()
+    expect(page.locator("#dictionaries option", has_text=NAME)).to_have_count(1)
+    expect_unharmed(page)
+
+
+def test_the_detail_of_a_failure_is_text(open_at: OpenPage, api: ServedApi) -> None:
+    page = open_at(api.url, f"jobs/{give_up(api, MARKED)}")
+
+    expect(page.get_by_role("alert").filter(has_text=MARKED)).to_be_visible()
+    expect_unharmed(page)
+    page.goto(f"{api.url}/#/fleet")
+    expect(page.get_by_role("region", name="Given up").get_by_role("listitem")).to_contain_text(MARKED)
     expect_unharmed(page)
 
 

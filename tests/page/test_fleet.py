@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from rhapsode.contract.operators.fleet import FleetMinute
 from storage.jobs.record import JobError
 from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore
 from storage.recovery.state_guard import StateGuard
-from storage.runtime.config.settings import StorageSettings
-from tests.api.harness import SMALL, ServedApi, serve, start_job
+from tests.api.harness import ServedApi, start_job
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import faults
-from tests.settings import api_settings_of
 
 Shoot = Callable[[Page, str], None]
-
-
-@pytest.fixture
-def api(chromium: Browser, storage_settings: StorageSettings) -> Iterator[ServedApi]:
-    with serve(api_settings_of(storage_settings)) as served:
-        served.models.publish(SMALL)
-        yield served
 
 
 def give_up(api: ServedApi, detail: str) -> str:

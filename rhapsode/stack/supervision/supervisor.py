@@ -26,11 +26,14 @@ back by name when their successors start."""
 
 
 class Supervisor:
-    def __init__(self, observer: Observer, on_change: Callable[[tuple[ProcessRecord, ...]], None]) -> None:
+    """on_change: notes which processes there are; False where it could not, and it is called at the next look again."""
+
+    def __init__(self, observer: Observer, on_change: Callable[[tuple[ProcessRecord, ...]], bool]) -> None:
         self._children: dict[str, SupervisedChild] = {}
         self._ends_at_start: Counter[str] = Counter()
         self._observer = observer
         self._on_change = on_change
+        self._is_noted = True
 
     def start(self, children: Sequence[SupervisedChild]) -> None:
         for child in children:
@@ -94,10 +97,12 @@ class Supervisor:
                 child.start()
                 self.announce()
                 self._observer(ProcessRestarted(child.spec.name, child.pid or 0))
+        if not self._is_noted:
+            self.announce()
 
     def announce(self) -> None:
         """Tell who is interested which processes there are."""
-        self._on_change(tuple(child.record for child in self._children.values() if child.record))
+        self._is_noted = self._on_change(tuple(child.record for child in self._children.values() if child.record))
 
 
 def _spoken(status: int) -> str:

@@ -24,6 +24,10 @@ local function server_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- Given once, also by a server that lost its last writes: its counter went back, and in that time the clock went on by
+-- more microseconds than claims were made.
+local function next_fence(counter) return text(now * 1000 + redis.call('INCR', counter)) end
+
 local function begin(given_root, given_ms)
   if given_root ~= root then
     for _, part in ipairs({{K, KEY_NAMES.K}, {W, KEY_NAMES.W}, {V, KEY_NAMES.V}, {P, KEY_NAMES.P}}) do

@@ -71,7 +71,7 @@ end
 
 local function lease(call, job, item)
   gather_changes(job)
-  local fence = text(redis.call('INCR', K.fence))
+  local fence = next_fence(K.fence)
   local name = lease_name(job.id, item, fence)
   redis.call('ZADD', K.leases, text(now + call.lease_ms), name)
   redis.call('HSET', K.worker .. call.worker, name, call.boot_id)

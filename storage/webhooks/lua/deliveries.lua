@@ -30,7 +30,7 @@ register('webhook_claim', function(call)
   end
 
   local function take_off(id, target)
-    local fence = text(redis.call('INCR', W.fence))
+    local fence = next_fence(W.fence)
     local flight, until_ms = id .. '|' .. fence, text(now + lease_ms)
     redis.call('ZADD', W.flying .. target, until_ms, flight)
     redis.call('ZADD', W.flights, until_ms, flight)

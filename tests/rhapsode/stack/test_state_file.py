@@ -13,7 +13,7 @@ from rhapsode.stack.events import StackEvent, StateUnwritten
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
-from rhapsode.stack.state_file import take_lock
+from rhapsode.stack.state_file import read_state, take_lock
 
 
 @pytest.fixture
@@ -39,9 +39,14 @@ def test_a_start_is_refused_and_lets_go_of_folder_and_port(unwritable: DataDir) 
         again.bind(("127.0.0.1", port))
 
 
-def test_a_stack_that_runs_says_so_and_goes_on(unwritable: DataDir) -> None:
+def test_a_stack_that_runs_says_so_once_and_writes_when_it_can(unwritable: DataDir) -> None:
     events: list[StackEvent] = []
+    stack = Stack(StackOptions(unwritable.root), {}, events.append)
 
-    Stack(StackOptions(unwritable.root), {}, events.append).note_children(())
-
+    assert [stack.note_children(()), stack.note_children(())] == [False, False]
     assert events == [StateUnwritten(unwritable.state_file, "Is a directory")]
+    assert read_state(unwritable) is None
+
+    unwritable.state_file.with_suffix(".draft").rmdir()
+    assert stack.note_children(())
+    assert read_state(unwritable) is not None

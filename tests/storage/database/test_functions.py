@@ -51,7 +51,7 @@ def test_fences_keep_every_digit(redis_client: redis.Redis) -> None:
     store = open_store(redis_client)
     start_job(store, 2)
     fence = 2**53 - 5
-    redis_client.set(RedisKeys("rhapsode").single("fence"), fence - 1)
+    redis_client.set(RedisKeys("rhapsode").single("fence"), fence - 1 - EPOCH_MS * 1000)
 
     lease = claim(store, GPU_QUEUE).lease
     store.extend([lease], LEASE_S)

@@ -11,6 +11,7 @@ import pytest
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import ROTATION_OVERLAP_S, DeliveryState, DisabledReason, EndpointState
+from storage.database.keys import WebhookKeys
 from storage.errors import QuotaExceeded
 from storage.jobs.delivery_limits import (
     BREAKER_FAILURES,
@@ -231,6 +232,23 @@ def test_an_attempt_whose_worker_fell_silent_is_made_again_and_its_late_verdict_
 
     assert again.record.id == late.record.id
     assert world.succeed(late) is None
+    assert world.succeed(again) is DeliveryState.DELIVERED
+
+
+def test_the_verdict_of_an_attempt_that_the_server_forgot_is_refused(world: WebhookWorld) -> None:
+    """A killed server lacks its last second: the delivery waits again, and the counter has gone back."""
+    world.endpoint(("job.cancelled",))
+    world.end_job()
+    counter = WebhookKeys("rhapsode").single("fence")
+    forgotten = world.take()
+    world.clock.advance(LEASE_S)
+    assert world.queue.reap(10) == 1
+    world.client.decr(counter)
+
+    again = world.take()
+
+    assert again.record.id == forgotten.record.id
+    assert world.succeed(forgotten) is None
     assert world.succeed(again) is DeliveryState.DELIVERED
 
 

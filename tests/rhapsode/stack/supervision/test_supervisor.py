@@ -30,15 +30,17 @@ PARENT = (
 
 
 class Recorder:
-    """Everything the supervisor said, and the processes it last recorded."""
+    """Everything the supervisor said, and the processes it last recorded. is_full: nothing can be recorded."""
 
     def __init__(self) -> None:
         self.events: list[StackEvent] = []
         self.records: tuple[ProcessRecord, ...] = ()
+        self.is_full = False
         self.supervisor = Supervisor(self.events.append, self._record)
 
-    def _record(self, records: tuple[ProcessRecord, ...]) -> None:
-        self.records = records
+    def _record(self, records: tuple[ProcessRecord, ...]) -> bool:
+        self.records = self.records if self.is_full else records
+        return not self.is_full
 
 
 @pytest.fixture
@@ -75,6 +77,20 @@ def test_a_killed_process_is_started_again_after_half_a_second(recorder: Recorde
     assert recorder.records[0] != first
     assert recorder.records[0].is_alive()
     assert not first.is_alive()
+
+
+def test_a_restart_that_could_not_be_recorded_is_recorded_at_a_later_look(recorder: Recorder, tmp_path: Path) -> None:
+    recorder.supervisor.start([program(tmp_path, "sleeper", SLEEP)])
+    first = recorder.records[0]
+    recorder.is_full = True
+    os.kill(first.pid, signal.SIGKILL)
+    wait_until(lambda: any(isinstance(event, ProcessRestarted) for event in recorder.events), recorder.supervisor.watch)
+    assert recorder.records == (first,)
+
+    recorder.is_full = False
+    recorder.supervisor.watch()
+
+    assert recorder.records[0].pid == recorder.supervisor.pid("sleeper") != first.pid
 
 
 def test_what_a_dead_process_had_started_dies_with_it(recorder: Recorder, tmp_path: Path) -> None:
