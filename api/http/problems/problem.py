@@ -173,6 +173,11 @@ def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem
     return problem("voice_not_found", detail, at="/voice")
 
 
+def no_clones(model: str, pointer: str) -> HttpProblem:
+    detail = f"{model} does not clone voices; of the published checkpoints, Qwen3-TTS Base does"
+    return invalid_field(pointer, "not_supported", detail)
+
+
 def name_taken(detail: str) -> HttpProblem:
     return problem("name_taken", detail, at="/name", flaw="taken")
 
