@@ -300,8 +300,8 @@ def _spread(wait_s: float | None) -> float | None:
     return None if wait_s is None else wait_s * random.uniform(0.9, 1.2)
 
 
-def storage_unavailable() -> HttpProblem:
-    return problem("storage_unavailable", "a store does not answer; nothing is lost, try again", retry_after_s=2)
+def storage_unavailable(reason: str = "a store does not answer") -> HttpProblem:
+    return problem("storage_unavailable", f"{reason}; nothing is lost, try again", retry_after_s=2)
 
 
 def request_timeout(part: str) -> HttpProblem:

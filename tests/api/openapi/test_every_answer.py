@@ -123,7 +123,7 @@ def test_a_system_on_state_of_another_version_is_not_ready(api: ServedApi, api_s
 
 
 def test_a_system_that_cannot_store_is_not_ready(api_settings: ApiSettings) -> None:
-    with serve(api_settings_of(api_settings, store_min_free_mb=2**40)) as api:
+    with serve(api_settings_of(api_settings, store_min_free_mb=10**12)) as api:
         answer = api.http.get("/readyz")
 
     assert (answer.status_code, answer.json()["store"]) == (503, "unavailable")

@@ -379,12 +379,14 @@ def test_without_redis_nothing_is_accepted(api_settings: ApiSettings) -> None:
 
 
 def test_a_full_disk_refuses_and_leaves_nothing(api_settings: ApiSettings, redis_client: redis.Redis) -> None:
-    with serve(api_settings_of(api_settings, store_min_free_mb=2**40)) as api:
+    with serve(api_settings_of(api_settings, store_min_free_mb=10**12)) as api:
         api.models.publish(SMALL)
 
         answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}})
 
         assert (answer.status_code, answer.json()["code"]) == (503, "storage_unavailable")
+        assert answer.json()["detail"].startswith("the object store is full: ")
+        assert answer.json()["detail"].endswith(f"{10**12} MiB must stay free; nothing is lost, try again")
         assert api.traces() == ([], [])
 
 
