@@ -169,7 +169,7 @@ def speech_too_long(expected_audio_ms: int, limit_ms: int) -> HttpProblem:
 
 
 def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem:
-    detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
+    detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}; none of yours has this name"
     return problem("voice_not_found", detail, at="/voice")
 
 

@@ -77,10 +77,13 @@ def list_voices(
 
     with connected(common) as client:
         found = list(islice(client.voices.list(kind, page_size=min(limit, 100)), limit))
+        is_loading = not client.models()
     if common.as_json or not found:
         common.echo_each(found, _origin, none="no voices")
     else:
         _print_table(found)
+    if is_loading:
+        echo("no model is loaded yet: the voices of models are missing", err=True)
 
 
 @app.command()
