@@ -30,6 +30,7 @@ StorageError
 │   ├── ArtifactExists     the key is taken; keys are written once
 │   └── ArtifactCorrupt    size or sha256 is not what was recorded
 └── StoreUnavailable       Redis or the object store does not answer; transient
+    └── StoreFull          the object store has no space left
 """
 
 from __future__ import annotations
@@ -206,3 +207,7 @@ class ArtifactCorrupt(ArtifactError):
 
 class StoreUnavailable(StorageError):
     """Redis or the object store does not answer."""
+
+
+class StoreFull(StoreUnavailable):
+    """The object store takes no more; the message is for callers too."""

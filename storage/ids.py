@@ -58,6 +58,11 @@ def new_batch_id() -> JobId:
     return JobId(_new(BATCH_PREFIX))
 
 
+def drawn_at_ms(job: JobId) -> int:
+    """The Unix time that the id begins with."""
+    return ULID.from_str(job[len(JOB_PREFIX) :][:ULID_CHARS].upper()).milliseconds
+
+
 # Voices and their caches.
 
 VoiceId = NewType("VoiceId", str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from api.http.problems.problem import HttpProblem, invalid_field
+from api.http.problems.problem import HttpProblem, invalid_field, no_clones
 from api.services.container import ApiServices
 from api.voices.matching import choose_model, find_own_voice
 from api.voices.speakers import speaker_of
@@ -83,7 +83,7 @@ def _refuse_other_task(call: VoiceOfCall, card: ModelCard) -> None:
     if call.brings_voice and task in (TaskType.CUSTOM_VOICE, TaskType.VOICE_DESIGN):
         raise invalid_field(_brought(call), "not_allowed", f"{task} has its voice; Base takes one along")
     if call.brings_voice and not card.voice_modes:
-        raise invalid_field(_brought(call), "not_supported", f"{card.name} does not clone voices")
+        raise no_clones(card.name, _brought(call))
 
 
 def _voice(services: ApiServices, tenant: TenantId, call: VoiceOfCall, card: ModelCard) -> str | None:

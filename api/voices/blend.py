@@ -23,6 +23,7 @@ from api.voices.embedding import embedding_of
 from api.voices.embedding_input import pack_embedding
 from api.voices.matching import find_own_voice
 from api.voices.names import built_in_speaker
+from api.voices.speakers import speaker_of
 from rhapsode.contract.voices.voices import BlendOrder
 from storage.errors import AdmissionRefused, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
@@ -39,6 +40,7 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     """Raises a `HttpProblem`, also for embeddings of different sizes, or a `StorageError`."""
     if speaker := built_in_speaker(order.name, services.models.list()):
         raise name_taken(f"{speaker!r} is a built-in voice")
+    _refuse_named_blend(order, services.models.list())
     card = embedding_model(services.models.list(), order.model)
     parts = [_part(services, tenant, part.voice, index, card) for index, part in enumerate(order.voices)]
     vectors = [part.vector for part in parts]
@@ -65,6 +67,15 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     except (VoiceNameTaken, AdmissionRefused):
         services.artifacts.delete(source.key)
         raise
+
+
+def _refuse_named_blend(order: BlendOrder, cards: Sequence[ModelCard]) -> None:
+    """Raises a `HttpProblem` for voices of a model that blends them by a name."""
+    spelled = "+".join(f"{part.voice}({part.weight:g})" for part in order.voices)
+    for card in cards:
+        if order.model in (None, card.name) and speaker_of(spelled, card):
+            detail = f"{card.name} blends its voices by name, in jobs and live speech: use the voice {spelled}"
+            raise invalid_field("/voices", "not_supported", detail)
 
 
 @dataclass(frozen=True, slots=True)

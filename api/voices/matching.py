@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from api.http.problems.problem import HttpProblem, invalid_field, model_away, model_not_found, no_model
+from api.http.problems.problem import HttpProblem, invalid_field, model_away, model_not_found, no_clones, no_model
 from api.http.times import moment
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VOICE_ID, TenantId, VoiceId
@@ -76,15 +76,14 @@ def cloning_models(names: Sequence[str] | None, cards: Sequence[ModelCard]) -> l
     cloning = [card for card in served_models(cards) if card.voice_modes]
     if names is None:
         if not cloning:
-            detail = f"no model that has workers clones voices: {', '.join(card.name for card in served_models(cards))}"
-            raise invalid_field("/models", "not_supported", detail)
+            raise no_clones(", ".join(card.name for card in served_models(cards)), "/models")
         return cloning
     return [_cloning_model(name, cards, cloning) for name in dict.fromkeys(names)]
 
 
 def unfit(record: VoiceRecord, card: ModelCard) -> HttpProblem:
     if not card.voice_modes:
-        return invalid_field("/model", "not_supported", f"{card.name} does not clone voices")
+        return no_clones(card.name, "/voice")
     source = record.source
     detail = f"{record.name} is an embedding of {source.num_values} numbers for {source.model}, not for {card.name}"
     return invalid_field("/voice", "wrong_model", detail)

@@ -32,14 +32,15 @@ class Submitted:
 class JobSubmits(JobCalls):
     """The part of the job store that accepts jobs."""
 
-    def submit(self, submission: Submission) -> Submitted:
-        """Accept the job, whole or not at all.
+    def submit(self, submission: Submission, created_at_ms: int | None = None) -> Submitted:
+        """Accept the job, whole or not at all. created_at_ms: of one that was accepted before, else now.
 
         Raises `IdempotencyMismatch`, `QuotaExceeded` (the tenant's limit) or `BacklogFull` (the system's), checked in
         this order after a replay. Raises `JobGone` if the replayed job was deleted, `JobAborted` if the job's batch has
         ended.
         """
-        (reply,) = self._functions.call_each([("submit", self._arguments(submission))], self._accept_replicas)
+        arguments = {**self._arguments(submission), "created_at_ms": created_at_ms}
+        (reply,) = self._functions.call_each([("submit", arguments)], self._accept_replicas)
         return _submitted(submission, reply)
 
     def submit_placed(self, submission: Submission, places: QueuePositions) -> Submitted:

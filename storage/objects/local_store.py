@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreUnavailable
+from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreFull, StoreUnavailable
 from storage.objects.key_rules import check_folder, check_key, check_prefix
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
@@ -452,8 +452,8 @@ class LocalArtifactStore:
         status = os.statvfs(self._temporary)
         free = status.f_bavail * status.f_frsize
         if free - wanted_bytes < self._min_free_bytes:
-            raise StoreUnavailable(
-                f"the store's file system has {free >> 20} MiB left; {self._min_free_bytes >> 20} MiB must stay free"
+            raise StoreFull(
+                f"the object store is full: {free >> 20} MiB left, {self._min_free_bytes >> 20} MiB must stay free"
             )
 
     def _check_link(self, signature: str, expires: str, now_s: float, *signed: str) -> None:
@@ -545,4 +545,6 @@ def _os_errors_named(key: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StoreFull("the object store is full") from error
         raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error

@@ -17,7 +17,7 @@ import redis
 from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone, JobNotFound
-from storage.ids import JobId
+from storage.ids import JobId, drawn_at_ms
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
 from storage.jobs.tickets import Tickets
@@ -112,13 +112,14 @@ class Reconciler:
         """None if it is not wanted any more."""
         if not self._has_input(submission):
             return None
+        created_at_ms = drawn_at_ms(submission.id)
         try:
-            accepted = self._jobs.submit(submission)
+            accepted = self._jobs.submit(submission, created_at_ms)
             if accepted.job.id != submission.id:
                 # Its client asked again meanwhile and was given another job; this one was promised all the same.
-                accepted = self._jobs.submit(replace(submission, idempotency=None))
+                accepted = self._jobs.submit(replace(submission, idempotency=None), created_at_ms)
         except IdempotencyMismatch:
-            accepted = self._jobs.submit(replace(submission, idempotency=None))
+            accepted = self._jobs.submit(replace(submission, idempotency=None), created_at_ms)
         except (JobAborted, JobGone):
             return None
         return accepted.tickets

@@ -10,9 +10,14 @@ from pathlib import Path
 import pytest
 
 from rhapsode.cli.local.run import ProcessKind
+from rhapsode.stack.backing import choose_backing, refuse_unknown, storage_settings
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.processes import shared_environment
 from storage.runtime.config.settings import SETTING_NAMES
 from tests.command_line import CLI
 from tests.docker.conftest import DOCKER
+from tests.rhapsode.conftest import clean_environment
 from tests.tools.wanted import without
 
 UNITS = sorted((DOCKER / "systemd").glob("rhapsode*.[st]*"))
@@ -49,6 +54,22 @@ def test_every_process_has_a_unit() -> None:
 @pytest.mark.parametrize("path", [*SERVICES, DOCKER / "systemd" / "rhapsode.env"], ids=lambda path: path.name)
 def test_every_setting_that_is_named_exists(path: Path) -> None:
     assert set(re.findall(r"\bRHAPSODE_[A-Z0-9_]+\b", path.read_text())) <= SETTING_NAMES
+
+
+def test_rhapsode_up_starts_with_the_file_as_it_is_shipped(tmp_path: Path) -> None:
+    shell = ["sh", "-c", 'set -a; . "$1"; env -0', "sh", DOCKER / "systemd" / "rhapsode.env"]
+    printed = subprocess.run(shell, env=clean_environment(), capture_output=True, text=True, check=True).stdout
+    environment = dict(line.split("=", 1) for line in printed.split("\0") if line)
+    data_dir = DataDir(tmp_path)
+    data_dir.create()
+
+    refuse_unknown(environment)
+    backing = choose_backing(environment, data_dir)
+    settings = storage_settings(shared_environment(environment, data_dir, StackOptions(tmp_path), backing.environment))
+
+    assert environment["RHAPSODE_LOG_FORMAT"] == "json"
+    assert backing.server is not None
+    assert settings.store == data_dir.objects.as_uri()
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)

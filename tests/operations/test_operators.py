@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -73,6 +74,10 @@ def test_a_drained_worker_finishes_what_it_holds_and_claims_nothing_until_it_may
         assert 0 < done < NUM_SENTENCES
         assert "gpu-0\tdrained" in running.command("workers").stdout
         assert client.operations.queues().totals.leases == 0
+        eventually(lambda: (queue := client.job(job.id).queue) is not None and not queue.has_worker)
+        queues = running.command("queues")
+        assert "all workers of gpu.fake are drained: `rhapsode drain WORKER --undo`\n" in queues.stderr
+        assert re.search("^worker +its workers are drained$", running.command("jobs", "show", job.id).stdout, re.M)
         time.sleep(1)
         assert client.job(job.id).progress.segments.done == done
 
@@ -94,7 +99,9 @@ def test_the_command_line_shows_the_fleet(running: Running) -> None:
     assert "gpu.fake\tinteractive" in queues.stdout
     assert "unfinished jobs" in queues.stderr
     assert running.command("audit").stdout == "no counter differs\n"
-    assert running.command("dlq", "list").stdout == ""
+    assert "drained" not in queues.stderr
+    assert "store" not in queues.stderr
+    assert [running.command("dlq", "list").stderr, running.command("dlq", "list").stdout] == ["no items\n", ""]
     assert running.command("dlq", "rm", "1-1").returncode == 1
     assert " jobs in the journal: 0 restored" in running.command("reconcile").stdout
     unknown = running.command("drain", "nobody")

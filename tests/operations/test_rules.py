@@ -22,6 +22,10 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"] if "alert" in rule]
 
 
+def anchor_of(heading: str) -> str:
+    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+
+
 def test_every_alert_says_what_is_wrong_how_grave_it_is_and_where_to_read_on() -> None:
     assert len(alerts()) > 10
     for rule in alerts():
@@ -32,12 +36,21 @@ def test_every_alert_says_what_is_wrong_how_grave_it_is_and_where_to_read_on() -
 
 def test_every_runbook_line_leads_to_a_heading_that_exists() -> None:
     headings = re.findall(r"^## (.+)$", (DOCKER / "RUNBOOK.md").read_text(), flags=re.MULTILINE)
-    anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    anchors = {anchor_of(heading) for heading in headings}
 
     for rule in alerts():
         file, _, anchor = rule["annotations"]["runbook"].partition("#")
         assert file == "docker/RUNBOOK.md"
         assert anchor in anchors, rule["alert"]
+
+
+def test_the_section_of_an_alert_names_it_and_says_how_urgent_it_is() -> None:
+    sections = (DOCKER / "RUNBOOK.md").read_text().split("\n## ")
+    by_anchor = {anchor_of(section.partition("\n")[0]): section for section in sections}
+
+    for rule in alerts():
+        anchor = rule["annotations"]["runbook"].partition("#")[2]
+        assert f"`{rule['alert']}` ({rule['labels']['severity']})" in by_anchor[anchor]
 
 
 def test_every_command_of_the_runbook_exists() -> None:

@@ -12,6 +12,7 @@ import redis
 from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import ArtifactCorrupt, LeaseLost
+from storage.ids import drawn_at_ms
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.work_queues import CPU_QUEUE
@@ -213,6 +214,8 @@ def test_an_empty_redis_waits_for_an_operator_and_then_has_every_job_again(
 
     assert (step.jobs_seen, step.jobs_restored, step.next_cursor) == (4, 3, None)
     assert all(system.jobs.get(ALICE, job.id).state is JobState.PENDING for job in (*jobs, newer))
+    restored = [system.jobs.get(ALICE, job.id) for job in jobs]
+    assert [job.created_at_ms for job in restored] == [drawn_at_ms(job.id) for job in restored]
     assert system.guard.held() is None
     assert system.claims()
     system.watch.watch_state()

@@ -30,6 +30,7 @@ from storage.errors import (
     SegmentNotFound,
     StateConflict,
     StorageError,
+    StoreFull,
     StoreUnavailable,
     VoiceChanged,
     VoiceGone,
@@ -110,6 +111,8 @@ def storage_problem(error: StorageError) -> HttpProblem | None:
             return problems.quota_exceeded(str(error), error.retry_after_s)
         case BacklogFull():
             return problems.backlog_full(str(error), error.retry_after_s)
+        case StoreFull():
+            return problems.storage_unavailable(str(error))
         case StoreUnavailable():
             return problems.storage_unavailable()
         case _:

@@ -169,8 +169,13 @@ def speech_too_long(expected_audio_ms: int, limit_ms: int) -> HttpProblem:
 
 
 def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem:
-    detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
+    detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}; none of yours has this name"
     return problem("voice_not_found", detail, at="/voice")
+
+
+def no_clones(model: str, pointer: str) -> HttpProblem:
+    detail = f"{model} does not clone voices; of the published checkpoints, Qwen3-TTS Base does"
+    return invalid_field(pointer, "not_supported", detail)
 
 
 def name_taken(detail: str) -> HttpProblem:
@@ -295,8 +300,8 @@ def _spread(wait_s: float | None) -> float | None:
     return None if wait_s is None else wait_s * random.uniform(0.9, 1.2)
 
 
-def storage_unavailable() -> HttpProblem:
-    return problem("storage_unavailable", "a store does not answer; nothing is lost, try again", retry_after_s=2)
+def storage_unavailable(reason: str = "a store does not answer") -> HttpProblem:
+    return problem("storage_unavailable", f"{reason}; nothing is lost, try again", retry_after_s=2)
 
 
 def request_timeout(part: str) -> HttpProblem:

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from collections.abc import Sequence
 
-from api.http.problems.problem import invalid_field
+from api.http.problems.problem import invalid_field, no_clones
 from api.jobs.submission.reference_audio import Reference
 from api.jobs.submission.voice_choice import ChosenVoice, reference_room
 from api.voices.consent import consent_of
@@ -100,7 +100,7 @@ def _cloning(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
         return default
     cloning = [card for card in served_models(cards) if card.voice_modes]
     if name is not None or not cloning:
-        raise invalid_field(f"/{REF_AUDIO_FIELD}", "not_supported", f"{default.name} does not clone voices")
+        raise no_clones(default.name, f"/{REF_AUDIO_FIELD}")
     return max(cloning, key=lambda card: card.updated_at_ms)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from api.acceptance.acceptance import Accepted, find_response, submit_with_input
-from api.http.problems.problem import invalid_field, problem
+from api.http.problems.problem import invalid_field, no_clones, problem
 from api.services.intake import JobIntake
 from api.voices.caches.view import shown_state
 from api.voices.consent import stated
@@ -144,7 +144,7 @@ def _one_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     if name is not None:
         card = choose_model(name, cards)
         if not card.voice_modes:
-            raise invalid_field("/model", "not_supported", f"{name} does not clone voices")
+            raise no_clones(name, "/model")
         return card
     cloning = cloning_models(None, cards)
     if len(cloning) > 1:

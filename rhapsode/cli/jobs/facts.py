@@ -15,10 +15,11 @@ Fact = tuple[str, str]
 """A line without a name belongs to the one above it."""
 
 
-def facts(job: Job) -> Iterator[Fact]:
+def facts(job: Job, *, is_drained: bool) -> Iterator[Fact]:
+    """is_drained: its model has workers, and all of them are drained."""
     yield from _times(job)
     yield from _progress(job)
-    yield from _wait(job)
+    yield from _wait(job, is_drained=is_drained)
     yield from _request(job)
     yield from _engine(job)
     yield from (("metadata", f"{name}={value}") for name, value in sorted(job.metadata.items()) if name != "title")
@@ -50,11 +51,11 @@ def _progress(job: Job) -> Iterator[Fact]:
         yield "spoken", span(job.progress.audio_s_done)
 
 
-def _wait(job: Job) -> Iterator[Fact]:
+def _wait(job: Job, *, is_drained: bool) -> Iterator[Fact]:
     if job.queue and job.queue.position:
         yield "before it", f"{job.queue.position} job{'s' if job.queue.position > 1 else ''}"
     if job.queue and not job.queue.has_worker:
-        yield "worker", "none for its model"
+        yield "worker", "its workers are drained" if is_drained else "none for its model"
     if job.progress.eta_s is not None:
         whose = "the workers'" if job.progress.eta_basis == "fleet_rate" else "its own"
         yield "left", f"about {span(job.progress.eta_s)}, at {whose} measured pace"

@@ -18,6 +18,7 @@ from rhapsode.cli.jobs.control import JobArgument, JobsArgument
 from rhapsode.cli.jobs.facts import facts
 from rhapsode.cli.jobs.listing import print_jobs, when
 from rhapsode.cli.jobs.waiting import watched
+from rhapsode.cli.operators.drained import has_drained_workers
 from rhapsode.cli.options import LimitOption, check_choices
 from rhapsode.cli.visible import echo
 
@@ -66,7 +67,9 @@ def show(common: CommonOptions, job: JobArgument) -> None:
     """Show one job."""
     with connected(common) as client:
         found = client.job(job)
-    common.echo_facts(found, facts(found))
+        has_none = found.queue is not None and not found.queue.has_worker
+        is_drained = has_none and has_drained_workers(client, found.request.model)
+    common.echo_facts(found, facts(found, is_drained=is_drained))
 
 
 @app.command()

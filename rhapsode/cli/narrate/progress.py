@@ -128,7 +128,7 @@ def _facts(job: Job, chapter: str | None, speed: float | None, stall_reason: str
     if begins_at := _begins_at(job):
         facts.append(f"begins on {begins_at.astimezone():%b %d at %H:%M}")
     if job.queue and job.queue.has_worker is False:
-        facts.append("no worker has this model yet")
+        facts.append("no worker takes work for this model")
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
         facts.append(f"{clock(job.queue.ahead_audio_s)} of speech ahead")
     if speed:

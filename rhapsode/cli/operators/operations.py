@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED, Misuse
+from rhapsode.cli.operators.drained import drained_workers
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
@@ -48,11 +49,14 @@ def queues(common: CommonOptions) -> None:
 
     audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
     """
+    from rhapsode.client.readiness import read_readiness
+
     with connected(common) as client:
         found = client.operations.queues()
-    if common.as_json:
-        echo(found.model_dump_json(indent=2))
-        return
+        if common.as_json:
+            echo(found.model_dump_json(indent=2))
+            return
+        drained, readiness = drained_workers(client.operations.workers()), read_readiness(client.server_url)
     print_rows(QUEUE_HEADINGS, [_queue_columns(queue, rank) for queue in found.data for rank in queue.classes])
     totals = found.totals
     echo(
@@ -63,6 +67,10 @@ def queues(common: CommonOptions) -> None:
     )
     if totals.claims_held:
         echo(f"workers claim nothing: {totals.claims_held}", err=True)
+    for queue in sorted({worker.queue or worker.role for worker in drained}):
+        echo(f"all workers of {queue} are drained: `rhapsode drain WORKER --undo`", err=True)
+    if readiness is not None and readiness.store != "ok":
+        echo("the object store is full or does not answer: items wait", err=True)
 
 
 def drain(
@@ -121,7 +129,10 @@ def reconcile(common: CommonOptions) -> None:
 def list_dead_letters(common: CommonOptions) -> None:
     """List dead letters, newest first."""
     with connected(common) as client:
-        _print_rows(common, list(client.operations.dead_letters()), DEAD_LETTER_HEADINGS, _dead_columns)
+        found = list(client.operations.dead_letters())
+    _print_rows(common, found, DEAD_LETTER_HEADINGS, _dead_columns)
+    if not (found or common.as_json):
+        echo("no items", err=True)
 
 
 @dlq.command("rm")

@@ -57,7 +57,11 @@ def add(
             made = client.voices.add(
                 name, recording, consent=consent, ref_text=ref_text, language=language, description=description
             )
+        known = () if made.models else client.models()
     common.echo(made, f"{made.id} {made.name}")
+    if known:
+        names = ", ".join(model.name for model in known)
+        echo(f"warning: {names} cannot speak with it; of the published checkpoints, Qwen3-TTS Base clones", err=True)
     for repair in made.sample.repairs if made.sample else ():
         echo(f"warning: {repair}", err=True)
 
@@ -73,10 +77,13 @@ def list_voices(
 
     with connected(common) as client:
         found = list(islice(client.voices.list(kind, page_size=min(limit, 100)), limit))
+        is_loading = not client.models()
     if common.as_json or not found:
         common.echo_each(found, _origin, none="no voices")
     else:
         _print_table(found)
+    if is_loading:
+        echo("no model is loaded yet: the voices of models are missing", err=True)
 
 
 @app.command()

@@ -32,7 +32,7 @@ local function write_record(call, parent)
   local fields = call.fields
   fields.id, fields.tenant, fields.state, fields.version = call.job, call.tenant, 'pending', 1
   fields.class, fields.queue = call.class, call.queue
-  fields.estimated_audio_ms, fields.created_at_ms = text(call.estimated_audio_ms), text(now)
+  fields.estimated_audio_ms, fields.created_at_ms = text(call.estimated_audio_ms), text(call.created_at_ms or now)
   if call.deadline_ms then fields.deadline_ms = text(call.deadline_ms) end
   -- What a batch makes is counted to the key that it came with.
   if parent and parent.key_id then fields.key_id = parent.key_id end
@@ -53,7 +53,8 @@ local function list_job(call)
 end
 
 -- call: job, tenant, estimated_audio_ms, class, queue, fields (of the record); of an idempotency key its sha256 (key),
---       fingerprint and key_ttl_s; deadline_ms, limits (see `admission_refusal`), each only if there is one
+--       fingerprint and key_ttl_s; deadline_ms, limits (see `admission_refusal`), created_at_ms (of a job that is
+--       restored), each only if there is one
 -- -> created | replayed + job, record; mismatch; aborted (its batch has ended); refused + see `refuse`
 register('submit', function(call)
   local earlier = earlier_answer(call)

@@ -76,6 +76,20 @@ def test_a_built_in_voice_whose_embedding_nobody_can_know_is_refused_with_the_re
     assert "no worker of old has published the embedding of Alice" in refusal("old")[1]
 
 
+def test_a_blend_that_a_model_has_by_name_is_refused_with_that_name(api: ServedApi) -> None:
+    api.models.publish(
+        dataclasses.replace(BASE, name="named", voice_modes=(), speakers=("a", "b"), blends_speakers=True)
+    )
+    body = {"name": "Between", "voices": [{"voice": "a", "weight": 2}, {"voice": "b", "weight": 1}]}
+
+    answer = api.http.post("/v1/voices/blend", json=body)
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/voices")
+    assert answer.json()["detail"].endswith(
+        "named blends its voices by name, in jobs and live speech: use the voice a(2)+b(1)"
+    )
+
+
 def test_an_arc_keeps_the_length_that_a_chord_would_lose(api: ServedApi) -> None:
     upload_embedding(api, "Ada")
     upload_embedding(api, "Eve", OTHER)

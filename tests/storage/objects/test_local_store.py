@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
+from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreFull, StoreUnavailable
 from storage.objects.local_store import LinkRefused, LocalArtifactStore
 from storage.objects.store import Download
 from tests.threads import BoundedExecutor
@@ -299,9 +299,9 @@ def test_writing_stops_before_the_file_system_is_full(root: Path) -> None:
     LocalArtifactStore(root, SECRET).put("already-there", b"x")
     store = LocalArtifactStore(root, SECRET, min_free_bytes=free * 2)
 
-    with pytest.raises(StoreUnavailable, match="must stay free"):
+    with pytest.raises(StoreFull, match="must stay free"):
         store.put(KEY, b"x")
-    with pytest.raises(StoreUnavailable, match="must stay free"):
+    with pytest.raises(StoreFull, match="must stay free"):
         store.check()
 
     assert store.get("already-there") == b"x"
@@ -313,7 +313,7 @@ def test_a_long_stream_stops_when_space_runs_low_and_leaves_nothing(root: Path) 
     free = status.f_bavail * status.f_frsize
     store = LocalArtifactStore(root, SECRET, min_free_bytes=free - 32 * 1024 * 1024)
 
-    with pytest.raises(StoreUnavailable, match="must stay free"):
+    with pytest.raises(StoreFull, match="must stay free"):
         store.put_stream(KEY, itertools.repeat(bytes(1024 * 1024), 512))
 
     assert store.stat(KEY) is None

@@ -385,6 +385,8 @@ def test_a_full_disk_refuses_and_leaves_nothing(api_settings: ApiSettings, redis
         answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}})
 
         assert (answer.status_code, answer.json()["code"]) == (503, "storage_unavailable")
+        assert answer.json()["detail"].startswith("the object store is full: ")
+        assert answer.json()["detail"].endswith(f"{10**12} MiB must stay free; nothing is lost, try again")
         assert api.traces() == ([], [])
 
 

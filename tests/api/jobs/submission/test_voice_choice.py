@@ -104,7 +104,7 @@ def test_a_request_may_replace_what_the_recording_says_or_use_its_embedding_alon
 @pytest.mark.parametrize(
     ("fields", "pointer"),
     [
-        ({"voice": "Ada", "model": "small"}, "/model"),
+        ({"voice": "Ada", "model": "small"}, "/voice"),
         ({"voice": "Ada", "instructions": "Slowly."}, "/instructions"),
         ({"voice": "Ada", "ref_text": "x", "x_vector_only": True}, "/ref_text"),
         ({"voice": "Ada", "ref_text": "x", "if_cache_missing": "wait"}, "/if_cache_missing"),

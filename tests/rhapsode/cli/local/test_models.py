@@ -25,6 +25,7 @@ from worker.engine.model.pulled import RECORD
 from worker.engine.random_checkpoint.directory import make_checkpoint
 from worker.engine.serving.parts import DeviceMemory, SlotMemory
 
+ROOT = Path(__file__).resolve().parents[4]
 NAME = "qwen3-tts-0.6b-customvoice"
 WEIGHTS = "model.safetensors"
 PARTS = ".parts"
@@ -266,6 +267,14 @@ def test_doctor_knows_as_many_slots_as_a_worker_plans_from_the_same_memory(gib: 
     here = DeviceMemory(SlotMemory(80 << 30, (80 << 30) - beside - (10 << 30), 2048, 114_692), lambda total: total // 8)
 
     assert abs(slots_on(gib << 30, size) - plan_slots_of_card(gib << 30, 1024, here).num_slots) <= 1
+
+
+def test_the_page_of_one_gpu_box_shows_the_planned_slots() -> None:
+    page = (ROOT / "docs/tutorials/one-gpu-box.md").read_text()
+
+    for size in BYTES_OF_SIZE:
+        planned = [str(slots_on(gib << 30, size)) for gib in (8, 12, 24, 80, 140)]
+        assert f"| {size.upper()} | {' | '.join(planned)} |" in page
 
 
 def test_doctor_says_which_size_fits_a_gpu() -> None:

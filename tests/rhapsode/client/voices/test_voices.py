@@ -285,7 +285,7 @@ def test_a_voice_is_added_listed_shown_and_removed(stack: Stack, recording: Path
     as_json = run_cli("voices", "show", "Mary B", "--json", *server)
     removed = run_cli("voices", "rm", "Mary B", *server)
 
-    assert added.returncode == 0, added.stderr
+    assert (added.returncode, added.stderr) == (0, "")
     voice_id = added.stdout.split()[0]
     assert listed.stdout.split("\t")[:3] == [voice_id, "own", "Mary B"]
     assert CONSENT in shown.stdout
