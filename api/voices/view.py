@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from api.http.links import LinkBuilder
 from api.http.times import moment
+from api.voices.matching import modes_of
 from rhapsode.contract.voices import voices as voice_schemas
-from rhapsode.contract.voices.modes import CacheMode
-from storage.narration.voice_reference import SourceKind
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import VoiceRecord
 
@@ -19,7 +18,7 @@ def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard
         id=record.id,
         kind="own",
         name=record.name,
-        models=tuple(card.name for card in served_models(cards) if can_speak(record, card)),
+        models=tuple(card.name for card in served_models(cards) if modes_of(record, card)),
         language=record.language,
         description=record.description,
         ref_text=record.ref_text,
@@ -51,14 +50,6 @@ def built_in_voices(cards: Sequence[ModelCard]) -> list[voice_schemas.Voice]:
     served = served_models(cards)
     names = dict.fromkeys(speaker for card in served for speaker in card.speakers)
     return [built_in_voice(name, [card.name for card in served if name in card.speakers]) for name in names]
-
-
-def can_speak(record: VoiceRecord, card: ModelCard) -> bool:
-    """Whether this model can use the voice in one mode at least."""
-    if record.source.kind is SourceKind.EMBEDDING:
-        has_model = record.source.model == card.name and record.source.num_values == card.speaker_dim
-        return has_model and CacheMode.X_VECTOR in card.voice_modes
-    return bool(card.voice_modes)
 
 
 def built_in_voice(name: str, models: Sequence[str]) -> voice_schemas.Voice:
