@@ -25,7 +25,7 @@ from api.openai.orders import IGNORED, read_wish
 from api.openai.silence import is_silent, silent_answer
 from api.openai.streaming import EVENT_STREAM, stream_speech
 from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
-from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechOrder
+from rhapsode.contract.openai import MAX_ASYNC_CHARS, MAX_INPUT_CHARS, SpeechOrder
 from storage.jobs.submissions import IdempotencyKey
 
 router = APIRouter(prefix="/v1/audio/speech", tags=["audio"])
@@ -61,7 +61,9 @@ async def speak(
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
     is_async = _ASYNC.search(prefer or "") is not None
-    wish = await read_wish(body, services.settings.max_text_chars if is_async else MAX_INPUT_CHARS)
+    wish = await read_wish(
+        body, min(MAX_ASYNC_CHARS, services.settings.max_text_chars) if is_async else MAX_INPUT_CHARS
+    )
     order = wish.order
     if order.is_streamed:
         _refuse_kept(key, is_async=is_async)

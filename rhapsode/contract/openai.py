@@ -15,6 +15,8 @@ from rhapsode.contract.jobs.request import Consent, Embedding, ReferenceAudio
 
 MAX_INPUT_CHARS = 4_096
 """As OpenAI's; a longer text is a job."""
+MAX_ASYNC_CHARS = 200_000
+"""With `Prefer: respond-async`. Markdown is read before the answer, which takes 1.4 s for a million characters."""
 
 OpenAiSpeed = Annotated[float, Field(ge=0.25, le=4, description="speed factor at constant pitch; spoken from 0.5 to 2")]
 
