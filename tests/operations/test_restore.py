@@ -59,7 +59,7 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
             active = "{rhapsode}:active"
             system.eventually(lambda: client.scard(active) == 0, 120)
         system.eventually(lambda: len(receiver.jobs_told()) == len(accepted), 60)
-        since_us = int(datetime.fromisoformat(reconciled["timestamp"]).timestamp() * 1e6)
+        since_us = int(datetime.fromisoformat(str(reconciled["timestamp"])).timestamp() * 1e6)
         again = spoken_again(system, accepted, spoken, since_us)
         events = [event for event in receiver.events.values() if event.type == "job.succeeded"]
         report(
