@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,7 +51,6 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
         spoken = {name for job in accepted for name in stored_segments(system, job)}
 
         put_back(system, backup)
-        since_us = time.time_ns() // 1000
         # Everything at once, as a supervisor does: nobody reconciles by hand.
         system.start()
         system.eventually(lambda: len(system.log_events(RECONCILED)) == 1, 60)
@@ -59,6 +59,7 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
             active = "{rhapsode}:active"
             system.eventually(lambda: client.scard(active) == 0, 120)
         system.eventually(lambda: len(receiver.jobs_told()) == len(accepted), 60)
+        since_us = int(datetime.fromisoformat(str(reconciled["timestamp"])).timestamp() * 1e6)
         again = spoken_again(system, accepted, spoken, since_us)
         events = [event for event in receiver.events.values() if event.type == "job.succeeded"]
         report(
