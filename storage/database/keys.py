@@ -70,7 +70,7 @@ class RedisKeys:
         "audit": "hash: the audit under way: its epoch, and sums by name",
         "turns": "hash: queue -> claims taken while both classes had work; queue:class -> turns of tenants in order",
         "throughput": "hash: queue:audio_ms, :busy_ms, :engine_ms (fading sums of audio, time, all in engines), :at_ms",
-        "fence": "counter: the last fence given out, at least the Unix time in microseconds then",
+        "fence": "counter: fences given out; a fence is this and the Unix time in microseconds",
         "worker_registry": "hash: worker name -> its last report, as JSON",
         "heard": "sorted set: worker name -> its last report, in Unix ms",
         "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
@@ -122,7 +122,7 @@ class WebhookKeys(RedisKeys):
         "flights": "sorted set: delivery|fence of every attempt under way -> end of the lease",
         "called": "string, there while a worker was called by a ticket and has not found yet that nothing more is due",
         "turn": "counter: what became due, of targets and of deliveries",
-        "fence": "counter: the last fence given out, at least the Unix time in microseconds then",
+        "fence": "counter: fences given out; a fence is this and the Unix time in microseconds",
     }
 
 
