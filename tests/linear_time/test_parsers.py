@@ -69,6 +69,7 @@ from storage.objects.key_rules import KeyRefused, check_folder, check_key, check
 from storage.pronunciations.dictionaries import parse_reference
 from storage.pronunciations.pls import parse_pls
 from storage.runtime.config.sentinel_url import parse_sentinel_url
+from storage.runtime.config.settings import check_address
 from storage.runtime.observability.redaction import Redaction
 from storage.tenants.rate_limits import parse_limit
 from tests.linear_time.runs import PAIRS, UNITS, steep
@@ -182,6 +183,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "reading.spelling.rules.decode_rules": lambda text: decode_rules(text.encode()),
     "storage.pronunciations.dictionaries.parse_reference": parse_reference,
     "storage.pronunciations.pls.parse_pls": lambda text: parse_pls(f"<lexicon>{text}</lexicon>".encode()),
+    "storage.runtime.config.settings.check_address": check_address,
     "storage.runtime.observability.redaction.Redaction": Redaction(["a-secret-word"]).text,
     "reading.plan.plan.decode_plan": lambda text: decode_plan(text.encode()),
     "storage.tenants.rate_limits.parse_limit": parse_limit,

@@ -241,7 +241,7 @@ def processes_at(url: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (("api", "--processes", "2"), 1, "RHAPSODE_STORE"),
+        (("api", "--processes", "2"), 2, "RHAPSODE_STORE"),
         (("cpu-worker", "--processes", "2"), 2, "--processes: one cpu-worker is one process"),
     ],
     ids=["settings", "worker"],
