@@ -105,7 +105,7 @@ def _started() -> socket.socket:
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     command = [sys.executable, "-P", str(SERVER), str(theirs.fileno()), "-" * ROOM]
     devnull = subprocess.DEVNULL
-    # It ends with the connection, and Popen would complain of a process that nobody has waited for.
+    # It ends with the connection. Without a status, Popen would warn that its process still runs.
     process = subprocess.Popen(
         command,
         stdin=devnull,

@@ -4,8 +4,8 @@ A ticket carries no data. So Celery never gets the received message, but a copy 
 Foreign content in the list is never decoded or run. It cannot end the worker, as Celery does on messages with a wrong
 number of arguments, again after each redelivery.
 
-Anything that does not look like a ticket is deleted in the list, hundreds in one call. So a flooded list delays nobody.
-The janitor replaces deleted tickets.
+Anything that does not look like a ticket is deleted in the list, hundreds in one call: a flooded list delays no other
+queue. The janitor replaces deleted tickets.
 
 A broker that is there and refuses to write (its disk or its memory is full) is waited for. Celery takes such an answer
 for its own fault and ends the worker.

@@ -17,10 +17,10 @@ def drained_workers(workers: Sequence[WorkerView]) -> list[WorkerView]:
 
 
 def has_drained_workers(client: Rhapsode, model: str) -> bool:
-    """Whether the model has workers and all are drained. False also for a caller who is not an operator."""
-    from rhapsode.errors import ApiError
+    """Whether the model has workers and all are drained. False also for a caller who may not list workers."""
+    from rhapsode.errors import Unauthorized
 
     try:
         return any(worker.model == model for worker in drained_workers(client.operations.workers()))
-    except ApiError:
+    except Unauthorized:
         return False
