@@ -74,6 +74,12 @@ MISNAMED = """() => [...document.querySelectorAll("button, a[href], summary")].f
 }).map((element) => `${element.innerText} is named ${element.getAttribute("aria-label")}`)"""
 """Who says to a program what they read on a button presses that button (WCAG 2.5.3)."""
 
+NARROW = """() => [...document.querySelectorAll("select")].filter((element) => {
+  const { width } = element.getBoundingClientRect();
+  return 0 < width && width < 90;
+}).map((element) => element.id || element.outerHTML.slice(0, 80))"""
+"""Lists that show a letter or two of what is chosen."""
+
 CUT_RINGS = """() => [...document.querySelectorAll("a[href], button, select, input, textarea, summary, [tabindex='0']")]
   .filter((element) => {
     element.focus({ preventScroll: true, focusVisible: true });
@@ -117,6 +123,7 @@ def test_every_view_fits_a_phone(open_page: OpenPage, narration: str, shoot: Sho
         page.evaluate("place => { location.hash = `#/${place}`; }", place)
         expect(page.locator(sign).first).to_be_attached()
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+        assert page.evaluate(NARROW) == [], name
         shoot(page, f"{name}-phone")
 
 

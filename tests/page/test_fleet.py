@@ -105,8 +105,8 @@ def test_a_fleet_of_nobody_is_said_to_be_one(open_at: OpenPage, api: ServedApi, 
     api.submit()
     page = open_at(api.url, "fleet")
 
-    expect(page.get_by_text("Nobody is here to work: no worker was heard of in the last minute.")).to_be_visible()
-    expect(page.locator(".queue").first).to_contain_text("Nobody is here to read texts")
+    expect(page.get_by_text("No worker has reported in the last minute.")).to_be_visible()
+    expect(page.locator(".queue").first).to_contain_text("no worker is ready to plan texts")
     shoot(page, "fleet-nobody")
 
 

@@ -279,16 +279,16 @@ def test_a_page_that_nobody_speaks_for_says_so_until_somebody_does(
 ) -> None:
     with serve(api_settings_of(storage_settings)) as served:
         page = open_at(served.url)
-        expect(page.get_by_text("Nobody is here to speak yet.")).to_be_visible()
+        expect(page.get_by_text("No worker is ready to speak yet.")).to_be_visible()
         expect(page.get_by_text("Nothing has been narrated yet.")).to_be_visible()
         shoot(page, "new-nobody")
 
         served.models.publish(SMALL)
 
         expect(page.get_by_label("Voice")).to_contain_text("Alice")
-        expect(page.get_by_text("Nobody is here to speak yet.")).to_be_hidden()
+        expect(page.get_by_text("No worker is ready to speak yet.")).to_be_hidden()
         submit(page, "Words that wait.")
-        expect(page.locator(".figure")).to_contain_text("Nobody is here to speak")
+        expect(page.locator(".figure")).to_contain_text("No worker has its model")
         shoot(page, "narration-nobody")
         page.context.close()
 

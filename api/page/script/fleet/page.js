@@ -26,7 +26,7 @@ export function openFleet(main) {
   };
   const queues = h("div", { class: "queues" });
   const workers = h("tbody");
-  const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "Nobody is here to work: no worker was heard of in the last minute. What is submitted waits.");
+  const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "No worker has reported in the last minute. What you submit waits.");
   const held = h("p", { class: "notice bad", role: "status", hidden: true });
   const dead = givenUp();
   const past = fleetHistory();

@@ -8,9 +8,9 @@ const LANES = { cpu: "Reading and putting together", gpu: "Speaking", hooks: "Te
 const CLASSES = { interactive: "Interactive", bulk: "Bulk" };
 const NAMES = { cpu: "Texts and files", hooks: "Webhooks" };
 const MISSING = {
-  cpu: "Nobody is here to read texts and to put files together, and something waits.",
-  gpu: "Nobody is here to speak, and something waits.",
-  hooks: "Nobody is here to send webhooks, and something waits.",
+  cpu: "Items wait, and no worker is ready to plan texts and assemble files.",
+  gpu: "Items wait, and no worker is ready to speak.",
+  hooks: "Webhooks wait, and no worker is ready to send them.",
 };
 const COLUMNS = ["Class", "Waiting", "Narrations", "Oldest"];
 

@@ -3,7 +3,7 @@
 import { h, replace } from "../dom.js";
 import { beginsLater, count, counted, isOver, lengthS, moment, percent, span } from "../wording.js";
 
-const NOBODY = "Nobody is here to speak: it goes on when a worker of its model is there.";
+const NOBODY = "No worker has its model: it continues when one is ready.";
 
 export function jobProgress() {
   const figure = h("p", { class: "figure" });

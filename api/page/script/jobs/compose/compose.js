@@ -40,7 +40,7 @@ export function composer(onSubmitted) {
   const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
-  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "Nobody is here to speak yet. What you submit waits for a worker.");
+  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready to speak yet. What you submit waits for one.");
   const trouble = h("div", { class: "notices", role: "alert" });
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
