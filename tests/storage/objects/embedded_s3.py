@@ -101,7 +101,11 @@ class EmbeddedS3(ServerProcess):
                     client.put_object(Bucket=BUCKET, Key="probes/ready", Body=b"ready")
                 except (BotoCoreError, ClientError) as error:
                     if time.monotonic() > deadline:
-                        raise StoreUnavailable(f"weed did not answer within {timeout_s:.0f} s: {error}") from error
+                        disk = shutil.disk_usage(self._data_dir)
+                        raise StoreUnavailable(
+                            f"weed did not write within {timeout_s:.0f} s: {error}. {disk.free / disk.total:.1%} of the"
+                            " disk is free; it refuses to write below 1 %."
+                        ) from error
                     time.sleep(0.1)
                 else:
                     return
