@@ -26,6 +26,7 @@ from api.http.middleware.request_boundary import RequestBoundary
 from api.http.middleware.request_metrics import RequestMeter, process_started
 from api.http.middleware.request_traces import RequestTraces
 from api.http.middleware.security_headers import SecurityHeaders
+from api.http.problems import pages as error_pages
 from api.http.problems.handlers import add_error_handlers
 from api.jobs.control import artifact_routes as artifacts
 from api.jobs.control import control_routes as job_control
@@ -53,7 +54,7 @@ from api.operators import usage_routes as usage
 from api.pronunciations import routes as pronunciation_dictionaries
 from api.services.container import open_services
 from api.settings import ApiSettings
-from api.system import capabilities, errors, health, models, objects, page, reference
+from api.system import capabilities, health, models, objects, page, reference
 from api.uploads import routes as uploads
 from api.voices import routes as voices
 from api.voices.caches import routes as voice_caches
@@ -134,7 +135,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         *(voices, previews, voice_caches, audio_voices, models),
         *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, metrics_route, health),
-        *(pronunciation_dictionaries, capabilities, page, reference, errors),
+        *(pronunciation_dictionaries, capabilities, page, reference, error_pages),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
     routers = [module.router for module in modules]

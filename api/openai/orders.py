@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,10 @@ from pydantic import ValidationError
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid, invalid_field, payload_too_large_for_speech
 from api.openai.leniency import Wish
-from api.openai.markdown import as_prose
 from api.openai.spoken_names import SpokenNames
+from reading.documents.errors import DocumentError
+from reading.documents.markdown_document import markdown_script
+from reading.spelling.spoken import SpokenText
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechFormat, SpeechOrder
 
@@ -34,6 +37,15 @@ _PLACES = {
 
 _INSIDE = ("/sampling", "/output")
 
+_MARKDOWN = re.compile(
+    r"^[ ]{0,3}(?:#{1,6}[ \t]+\S|`{3}[\w+#-]*[ \t]*$|\*[ \t]+\S[^\n]*\n[ ]{0,3}\*[ \t]+\S|"
+    r"\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$)|"
+    r"(?<![\w*])(?P<stars>\*{1,3})[^\W_][^*\n]{0,300}(?<!\s)(?P=stars)(?![\w*])|(?<![\w`])`[^`\n]{1,300}`(?![\w`])|"
+    r"\[[^\[\]\n]{1,300}\]\((?:https?://|mailto:|/|\#)[^()\s]{0,1000}\)",
+    re.MULTILINE,
+)
+"""A heading, a fence, two items of a list, the line under the head of a table, emphasis, code, a link."""
+
 
 async def read_wish(body: bytes, most_chars: int) -> Wish:
     """A short one at once, as a thread would take longer than that. Raises a `HttpProblem`."""
@@ -48,7 +60,25 @@ def wish_of(order: SpeechOrder, most_chars: int = MAX_INPUT_CHARS) -> Wish:
     """Raises a `HttpProblem`."""
     if len(order.input) > most_chars:
         raise payload_too_large_for_speech(len(order.input), most_chars)
-    return as_prose(Wish(order, tuple(order.model_extra or ())))
+    return _as_prose(Wish(order, tuple(order.model_extra or ())))
+
+
+def _as_prose(wish: Wish) -> Wish:
+    """Markdown as chats write it becomes prose. Parts that are not read are ignored by kind; code alone is a silence.
+
+    Raises a `HttpProblem`.
+    """
+    order = wish.order
+    if order.input_format == "plain" or (order.input_format == "auto" and _MARKDOWN.search(order.input) is None):
+        return wish
+    try:
+        # The first line is empty: rules around a chat's answer would be read as the head of a document.
+        script = markdown_script(f"\n{order.input}", ())
+    except DocumentError as error:
+        raise invalid_field("/input", "not_supported", f"{error}; or send `input_format: plain`") from error
+    text = SpokenText(script.text, script.replacements).text.strip() or "..."
+    left_out = dict.fromkeys(each.kind for each in script.left_out)
+    return Wish(order.model_copy(update={"input": text}), (*wish.ignored, *left_out))
 
 
 def stored_as(form: SpeechFormat) -> str:

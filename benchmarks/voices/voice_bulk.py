@@ -38,7 +38,6 @@ from rhapsode.stack.planning.devices import parse_devices
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, new_voice_id
-from storage.job_store.events import EventLog
 from storage.job_store.store import JobStore
 from storage.narration.voice_reference import SourceKind, VoiceSource
 from storage.objects import keys
@@ -47,6 +46,7 @@ from storage.queue.model_registry import ModelCard, ModelRegistry
 from storage.voices.records import Consent, VoiceCreation
 from storage.voices.store import VoiceStore
 from tests.run_guard import guarded_run
+from tests.storage.job_store.event_log import EventLog
 
 TENANT = TenantId("local")
 SENTENCE = "A short sentence is spoken."

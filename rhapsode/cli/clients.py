@@ -76,7 +76,7 @@ def connected_to_speak(to: AddressOptions) -> Generator[StreamSpeech]:
     """Like `connected`, for live speech only: the whole client loads more slowly than speech starts."""
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.servers import choose_target, running_connection
-    from rhapsode.client.sync.opening import open_pool
+    from rhapsode.client.sync.connections import open_pool
     from rhapsode.client.sync.speaking import stream_speech
 
     settings = read_settings()

@@ -6,7 +6,7 @@ import httpx
 
 from rhapsode.client.answer_limits import UNCOMPRESSED
 from rhapsode.client.connection import PROXY_FREE
-from rhapsode.client.sync.bounding import bound_answer
+from rhapsode.client.sync.connections import bound_answer
 from rhapsode.contract.health import Readiness
 from rhapsode.errors import BadAnswer
 

@@ -24,9 +24,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.objects.call_places import CallPlaces
 from storage.objects.key_rules import check_folder, check_key, check_prefix
-from storage.objects.pace import paced
 from storage.objects.patience import FOR_WORK, StoreTimeouts
-from storage.objects.s3_errors import error_code, s3_errors_named
+from storage.objects.s3_answers import error_code, paced, s3_errors_named
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 

@@ -18,6 +18,7 @@ from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.edited import edited
 from storage.segments.results import SegmentReport
+from storage.segments.tried import RejectedTake, Rejection
 from worker import metrics
 from worker.engine.interface import Conditioning, Speech, SpeechRequest
 from worker.errors import unusable
@@ -26,12 +27,19 @@ from worker.items.leases.persistence import put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.postprocessing.interface import PackPart, Sequel, SpeechToStore, StoredSpeech
+from worker.speech.quality.findings import Defect
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.norms_cache import Voice
 from worker.speech.quality.verdict import JudgedUtterance, Verdict
-from worker.synthesis.attempts import AttemptSpeaker, Judge, SegmentOutcome, SegmentRejected, settle_attempts
+from worker.synthesis.attempts import (
+    AttemptSpeaker,
+    Judge,
+    SegmentOutcome,
+    SegmentRejected,
+    SpokenAttempt,
+    settle_attempts,
+)
 from worker.synthesis.manners import Manner, Tries, manners
-from worker.synthesis.rejected_takes import store_rejected
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_recovery import find_recovered
 from worker.synthesis.segment_report import segment_report
@@ -39,6 +47,9 @@ from worker.synthesis.segment_reuse import find_reusable, reusable_content
 from worker.synthesis.sentence_pauses import sentence_pauses
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
+
+_NO_SAMPLES = frozenset({Defect.REFUSED.value, Defect.NOT_FINITE.value})
+"""Attempts with these have nothing that a file could hold."""
 
 
 def run_segment(
@@ -64,8 +75,7 @@ def run_segment(
     try:
         outcome = _spoken(item, segment, judge, held, services)
     except SegmentRejected as rejected:
-        # Rejected takes are kept, so that people can listen to the failure.
-        raise store_rejected(rejected, item, segment, held, services) from rejected
+        raise _with_takes_stored(rejected, item, segment, held, services) from rejected
     if ending is not None and judge.made is not None:
         return _ended(ending, judge.made, held)
     header = segment_header(item, segment, outcome, services.engine.info)
@@ -149,6 +159,29 @@ def _spoken(
         services.norms.heard(_timbre_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
     return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
+
+
+def _with_takes_stored(
+    rejected: SegmentRejected, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
+) -> SegmentRejected:
+    """The same failure with its takes named. Raises as the post-processor does, and `WorkDropped`."""
+    takes = [_take(attempt, item, segment, held, services) for attempt in rejected.attempts]
+    rejection = Rejection(item.lease.fence, tuple(takes), rejected.least_bad)
+    error = replace(rejected.error, rejection=rejection)
+    return SegmentRejected(error, rejected.attempts, rejected.least_bad)
+
+
+def _take(
+    attempt: SpokenAttempt, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
+) -> RejectedTake:
+    if not _NO_SAMPLES.isdisjoint(attempt.verdict.flags):
+        return RejectedTake(attempt.tried)
+    lease = item.lease
+    key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
+    as_kept = SegmentOutcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
+    header = segment_header(item, segment, as_kept, services.engine.info)
+    stored = until_available(lambda: services.postprocessor.store(key, header, attempt.speech), held)
+    return RejectedTake(attempt.tried, stored.num_samples, stored.sha256)
 
 
 def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> StoredSpeech:

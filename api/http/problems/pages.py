@@ -1,13 +1,20 @@
-"""What `/errors` shows people: a page for each code, and a list of them, made of the table and nothing else."""
+"""`/errors` and `/errors/{code}`: what a problem's `type` leads to, made of the table of codes. They need no key."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from functools import cache
 from html import escape
 
-from api.http.problems.codes import CODES, ProblemCode
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from api.http.problems.codes import BY_CODE, CODES, PAGES, ProblemCode
+from api.http.problems.problem import problem
+
+router = APIRouter(include_in_schema=False)
 
 STYLE = """\
 :root{color-scheme:light dark;--ink:#17211f;--paper:#fbfaf7;--quiet:#5b6663;--line:#dcdcd3;--mark:#0b6b60}
@@ -30,10 +37,25 @@ POLICY = (
 )
 """The `Content-Security-Policy` of these pages: the style that is in them, and nothing else."""
 
+FIELDS = {"Cache-Control": "public, max-age=3600", "Content-Security-Policy": POLICY}
+
 _CODE = re.compile("`([^`]*)`")
 
 
-def page_of(code: ProblemCode) -> str:
+@router.get(PAGES)
+async def list_errors() -> HTMLResponse:
+    return HTMLResponse(_list_of_pages(), headers=FIELDS)
+
+
+@router.get(f"{PAGES}/{{code}}")
+async def get_error(code: str) -> HTMLResponse:
+    known = BY_CODE.get(code)
+    if known is None:
+        raise problem("not_found", "this version has no such code; /errors lists those that it has")
+    return HTMLResponse(_page_of(known), headers=FIELDS)
+
+
+def _page_of(code: ProblemCode) -> str:
     return _document(
         code.code,
         f"""\
@@ -48,7 +70,8 @@ def page_of(code: ProblemCode) -> str:
     )
 
 
-def list_of_pages() -> str:
+@cache
+def _list_of_pages() -> str:
     entries = "".join(
         f'<dt><a href="errors/{each.code}"><code>{each.code}</code></a></dt>\n<dd>{_sentence(each.meaning)}</dd>\n'
         for each in CODES

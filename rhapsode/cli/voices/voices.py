@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.file_names import make_folder, plain_id
 from rhapsode.cli.for_each import delete_each
+from rhapsode.cli.live.say import PlayOption, SaveOption, say
 from rhapsode.cli.narrate.sent_files import readable
-from rhapsode.cli.options import NoteOption
+from rhapsode.cli.options import ForceOption, NoteOption
 from rhapsode.cli.visible import echo
-from rhapsode.cli.voices.trying import try_voices
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
@@ -25,8 +28,9 @@ if TYPE_CHECKING:
 BULK = 10_000
 """Voices of one job; the server takes 20,000."""
 
+SENTENCE = "The wind and the sun were disputing which of them was the stronger, when a traveller came along the road."
+
 app = typer.Typer(help="List, try, add, blend and export voices.", no_args_is_help=True, rich_markup_mode=None)
-app.command("try")(try_voices)
 
 VoiceArgument = Annotated[str, typer.Argument(metavar="VOICE", help="A voice's name, or its id, voc_...")]
 VoicesArgument = Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices")]
@@ -36,6 +40,34 @@ ModeOption = Annotated[
     typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
 ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words.")]
+
+
+@app.command("try")
+def try_voices(
+    common: CommonOptions,
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices, in order.")],
+    text: Annotated[str, typer.Option(help="The sentence.")] = SENTENCE,
+    model: job_options.Model = None,
+    language: job_options.Language = None,
+    seed: job_options.Seed = None,
+    play: PlayOption = None,
+    save: SaveOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Play a sentence in each voice. For instance: rhapsode voices try af_heart bm_fable
+
+    --save also takes a folder, for VOICE.wav of each.
+    """
+    is_file = save is not None and save.suffix.lower() == ".wav"
+    if is_file and len(voices) > 1:
+        raise Misuse(f"{save} is one file; for {len(voices)} voices --save takes a folder")
+    if save is not None and not is_file:
+        make_folder(save)
+    if text == "-":
+        raise Misuse("--text takes no standard input; `rhapsode say -` does")
+    for voice in voices:
+        file = save if save is None or is_file else save / f"{plain_id(voice)}.wav"
+        say(common, text, voice=voice, model=model, language=language, seed=seed, play=play, save=file, force=force)
 
 
 @app.command()

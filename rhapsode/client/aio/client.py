@@ -22,15 +22,14 @@ from pydantic import JsonValue
 
 from rhapsode.client import calls
 from rhapsode.client.aio.batches import AsyncBatches
+from rhapsode.client.aio.connections import open_pool, send_file
 from rhapsode.client.aio.dictionaries import AsyncDictionaries
 from rhapsode.client.aio.listening import listen
-from rhapsode.client.aio.opening import open_pool
 from rhapsode.client.aio.operations import AsyncKeys, AsyncOperations, AsyncQuotaSettings
 from rhapsode.client.aio.planning import make_plan
 from rhapsode.client.aio.segments import AsyncSegments
 from rhapsode.client.aio.sending import each_of
 from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
-from rhapsode.client.aio.uploading import send_file
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
 from rhapsode.client.calls import ApiCall, JobFilter

@@ -89,7 +89,7 @@ def test_what_is_said_loads_neither_other_commands_nor_the_whole_client() -> Non
     program = """
 from rhapsode.cli.main import command_line
 command_line(["say"])
-import rhapsode.cli.live.players, rhapsode.cli.servers, rhapsode.client.sync.opening, rhapsode.client.sync.speaking
+import rhapsode.cli.live.players, rhapsode.cli.servers, rhapsode.client.sync.connections, rhapsode.client.sync.speaking
 """
 
     assert _loaded(program, heavy) == "[]"

@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rhapsode.client.aio.opening import open_pool as open_async_pool
+from rhapsode.client.aio.connections import open_pool as open_async_pool
 from rhapsode.client.connection import Connection
-from rhapsode.client.sync.opening import open_pool
+from rhapsode.client.sync.connections import open_pool
 from tests.rhapsode.conftest import ScriptedServer
 from tests.security.tls_servers import Authority
 from tests.threads import join_in_time

@@ -8,11 +8,11 @@ import pytest
 import redis
 
 from storage.ids import JobId
-from storage.job_store.events import EventLog
 from storage.job_store.following.event import LoggedEvent
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
+from tests.storage.job_store.event_log import EventLog
 from tests.storage.job_store.job_driver import (
     ALICE,
     GPU_QUEUE,

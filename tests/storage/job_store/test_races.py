@@ -11,10 +11,10 @@ import redis
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobAborted, LeaseLost
 from storage.ids import JobId, TenantId
-from storage.job_store.events import EventLog
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import Lease, PlanResult, ReleaseReason, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
+from tests.storage.job_store.event_log import EventLog
 from tests.storage.job_store.job_driver import ALICE, BOB, GPU_QUEUE, LEASE_S, artifact, report, submission
 from tests.threads import BoundedExecutor
 

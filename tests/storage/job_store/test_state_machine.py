@@ -38,7 +38,6 @@ from storage.ids import JobId, TenantId, WorkQueue
 from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobUpdate
 from storage.job_store.counter_audit import CounterMismatch
-from storage.job_store.events import EventLog
 from storage.job_store.leases import Look, WholeResult
 from storage.jobs.record import JobError, JobRecord, SpokenBy
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey, Submission
@@ -62,6 +61,7 @@ from tests.property_tests import examples
 from tests.storage.audio.decoded import fields_of, items_of, scores_of
 from tests.storage.database.shared_trips import Trips
 from tests.storage.health_checks import KNOWN
+from tests.storage.job_store.event_log import EventLog
 from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,

@@ -13,7 +13,6 @@ import redis
 from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import JobAborted, LeaseLost, StateConflict
-from storage.job_store.events import EventLog
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError, JobRecord
 from storage.jobs.tickets import Tickets
@@ -21,6 +20,7 @@ from storage.jobs.work_items import ClaimedItem, Lease, PlanResult, ReleaseReaso
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.queue.worker_slots import WorkerSlots
+from tests.storage.job_store.event_log import EventLog
 from tests.storage.job_store.job_driver import ALICE, LEASE_S, TEST_CLOCK, WORKER, Clock, claim, open_store, submission
 
 VOICES = VoiceCacheSpec(model="small", model_revision="r1", num_voices=3)

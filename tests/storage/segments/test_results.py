@@ -13,7 +13,6 @@ from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.quality import Gate
 from storage.database.keys import RedisKeys
 from storage.job_store.control import JobControl
-from storage.job_store.events import EventLog
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex, SegmentContent
 from storage.job_store.store import JobStore
@@ -27,6 +26,7 @@ from storage.segments.results import (
     pack_sha256,
     unpack_sha256,
 )
+from tests.storage.job_store.event_log import EventLog
 from tests.storage.job_store.job_driver import ALICE, BOB, GPU_QUEUE, SPEC, Clock, claim, open_store, report, start_job
 
 FLAGS = st.lists(st.sampled_from(["too_long", "cut_end", "silenced", "unheard"]), unique=True).map(tuple)

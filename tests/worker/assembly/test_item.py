@@ -32,7 +32,6 @@ from rhapsode.contract.jobs.output import (
 from rhapsode.contract.jobs.states import JobState
 from storage.audio.tempo import stretched
 from storage.job_store.control import JobControl
-from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
@@ -40,6 +39,7 @@ from storage.objects import keys
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
 from storage.segments.timeline import MARGIN_S
+from tests.storage.job_store.event_log import EventLog
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.assembly.item import uncalibrated

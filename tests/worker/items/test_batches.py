@@ -8,7 +8,6 @@ import redis
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.errors import JobAborted
 from storage.ids import JobId, new_batch_id
-from storage.job_store.events import EventLog
 from storage.job_store.lists import JobQuery
 from storage.job_store.store import JobStore
 from storage.jobs.batch_lines import BatchLine, decode_shard, encode_shard
@@ -18,6 +17,7 @@ from storage.jobs.submissions import AdmissionLimits, Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from tests.storage.audio.decoded import members_of
+from tests.storage.job_store.event_log import EventLog
 from tests.worker.studio import SPEC, TENANT, Studio
 
 

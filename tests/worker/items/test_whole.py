@@ -20,7 +20,6 @@ from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import StoreUnavailable
 from storage.job_store.control import JobControl, JobUpdate
-from storage.job_store.events import EventLog
 from storage.job_store.leases import WholeFinish, WholeResult
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
@@ -32,6 +31,7 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
 from storage.segments.edits import SegmentEdit
+from tests.storage.job_store.event_log import EventLog
 from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio

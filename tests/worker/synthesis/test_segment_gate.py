@@ -16,11 +16,11 @@ from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
-from storage.job_store.events import EventLog
 from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
+from tests.storage.job_store.event_log import EventLog
 from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio

@@ -11,7 +11,6 @@ import redis
 from rhapsode.contract.jobs.states import JobState, Priority
 from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import UploadId, new_job_id, new_upload_id, new_voice_id
-from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
@@ -20,6 +19,7 @@ from storage.objects import keys
 from storage.voices.plan import ListedRecording, decode_voice_plan, encode_voice_plan
 from storage.voices.records import CacheState, Consent
 from storage.voices.store import VoiceStore
+from tests.storage.job_store.event_log import EventLog
 from tests.worker.studio import SPEC, TENANT, Studio
 from tests.worker.voices.reference_audio.sounds import file_of, tone
 

@@ -21,6 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from worker.engine.model.config import read_model_config
+
 CONFIG_FORMAT = "rhapsode-talker"
 ARCHITECTURE = "RhapsodeTalker"
 _MODEL = "worker.engine.vllm.talker_model:VllmTalker"
@@ -64,8 +66,6 @@ def _register(model: str | type[nn.Module]) -> None:
     from vllm.transformers_utils.config import register_config_parser
     from vllm.transformers_utils.config_parser_base import ConfigParserBase
 
-    from worker.engine.vllm.talker_config import layers_config
-
     class TalkerConfigParser(ConfigParserBase):
         """The checkpoint's talker as the Qwen3 model that its layers are."""
 
@@ -77,12 +77,39 @@ def _register(model: str | type[nn.Module]) -> None:
             code_revision: str | None = None,
             **_: Any,  # noqa: ANN401
         ) -> tuple[dict[str, Any], Any]:
-            config = layers_config(Path(model), ARCHITECTURE)
+            config = _layers_config(Path(model))
             return config.to_dict(), config
 
     if ARCHITECTURE not in ModelRegistry.get_supported_archs():
         register_config_parser(CONFIG_FORMAT)(TalkerConfigParser)
         ModelRegistry.register_model(ARCHITECTURE, model)
+
+
+def _layers_config(checkpoint: Path) -> Any:  # noqa: ANN401
+    """The talker's layers as transformers describes a Qwen3 model, which they are, but for the vocabulary.
+
+    Raises CheckpointError.
+    """
+    from transformers import Qwen3Config
+
+    talker = read_model_config(checkpoint / "config.json").talker
+    transformer = talker.transformer
+    return Qwen3Config(
+        architectures=[ARCHITECTURE],
+        hidden_size=transformer.hidden_size,
+        intermediate_size=transformer.intermediate_size,
+        num_hidden_layers=transformer.num_layers,
+        num_attention_heads=transformer.num_heads,
+        num_key_value_heads=transformer.num_kv_heads,
+        head_dim=transformer.head_dim,
+        rms_norm_eps=transformer.rms_norm_eps,
+        rope_parameters={"rope_type": "default", "rope_theta": transformer.rope_theta},
+        max_position_embeddings=talker.max_positions,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=None,
+        pad_token_id=None,
+    )
 
 
 class StockEngine:

@@ -18,7 +18,6 @@ from storage.database.connections import connect_redis, connect_redis_async
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.database.schema_version import ChannelsRefused, agree_on_layout
 from storage.ids import JobId
-from storage.job_store.events import EventLog
 from storage.job_store.following.event import LoggedEvent
 from storage.job_store.following.feeds import EventFeeds, open_event_feeds
 from storage.job_store.following.reads import PAGE
@@ -26,6 +25,7 @@ from storage.job_store.following.subscription import EventSubscription
 from storage.job_store.store import JobStore
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.runtime.config.settings import StorageSettings
+from tests.storage.job_store.event_log import EventLog
 from tests.storage.job_store.job_driver import (
     ALICE,
     GPU_QUEUE,
