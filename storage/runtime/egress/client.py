@@ -85,7 +85,7 @@ class SafeHttp:
 
     def get(self, url: str, max_bytes: int) -> bytes:
         """The body of a 200. Raises `SafeHttpError`; `ResponseTooLarge` before more than `max_bytes` are held."""
-        answer = self._attempt("GET", url, {}, b"", max_bytes)
+        answer = self._attempt(url, max_bytes)
         if answer.status != 200:
             raise UnexpectedStatus(answer.status)
         if answer.headers.get("content-encoding", "identity").lower() != "identity":
@@ -94,25 +94,19 @@ class SafeHttp:
             raise ResponseTooLarge(f"the server's answer is larger than {max_bytes} bytes")
         return answer.body
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> HttpAnswer:
-        """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
-        return self._attempt("POST", url, headers, body, max_bytes)
-
-    def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> HttpAnswer:
+    def _attempt(self, url: str, max_bytes: int) -> HttpAnswer:
         deadline = Deadline(self._times.total_s)
         parsed = parsed_url(url, self._rules)
         host = target_of(parsed)[0]
         dialler = CheckedDialler(self._addresses(parsed, deadline), self._times.connect_s, deadline)
-        fields = {"Host": parsed.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-        fields |= headers
-        if method == "POST":
-            fields["Content-Length"] = str(len(body))
         try:
             with (
                 httpcore.ConnectionPool(ssl_context=self._tls, network_backend=dialler, max_connections=1) as pool,
-                pool.stream(method, _wire_url(parsed), headers=list(fields.items()), content=body) as response,
+                pool.stream("GET", _wire_url(parsed), headers=list(common_fields(parsed).items())) as response,
             ):
-                return _answer(response, max_bytes)
+                headers = checked_headers(response.status, response.headers)
+                body, is_whole = _read(response.iter_stream(), max_bytes)
+                return HttpAnswer(response.status, headers, body, is_whole)
         except httpcore.TimeoutException as error:
             raise TimedOut(f"{host} did not answer in time") from error
         except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
@@ -130,13 +124,15 @@ def _wire_url(url: httpx.URL) -> httpcore.URL:
     return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
 
 
-def _answer(response: httpcore.Response, max_bytes: int) -> HttpAnswer:
+def common_fields(url: httpx.URL) -> dict[str, str]:
+    return {"Host": url.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+
+
+def checked_headers(status: int, headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Raises `Redirected`: what a redirect names was never checked."""
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-    if 300 <= response.status < 400:
-        raise Redirected(f"the server answered with a redirect ({response.status})")
-    body, is_whole = _read(response.iter_stream(), max_bytes)
-    return HttpAnswer(response.status, headers, body, is_whole)
+    if 300 <= status < 400:
+        raise Redirected(f"the server answered with a redirect ({status})")
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
 
 
 def _read(chunks: Iterable[bytes], max_bytes: int) -> tuple[bytes, bool]:

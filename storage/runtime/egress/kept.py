@@ -19,9 +19,9 @@ import certifi
 import h11
 import httpx
 
-from storage.runtime.egress.client import USER_AGENT, AttemptTimes, HttpAnswer
+from storage.runtime.egress.client import AttemptTimes, HttpAnswer, checked_headers, common_fields
 from storage.runtime.egress.connecting import Resolver, literal_addresses, system_resolver
-from storage.runtime.egress.errors import ConnectionFailed, HostUnresolved, Redirected, TimedOut
+from storage.runtime.egress.errors import ConnectionFailed, HostUnresolved, TimedOut
 from storage.runtime.egress.public_addresses import Address
 from storage.runtime.egress.url_rules import UrlRules, parsed_url, target_of
 from storage.runtime.egress.wire import RawAnswer, StaleConnection, Wire
@@ -76,7 +76,8 @@ class KeptHttp:
             raise TimedOut(f"{host} did not answer in time") from error
         except (OSError, h11.RemoteProtocolError) as error:
             raise ConnectionFailed(f"no usable connection to {host}: {error}") from error
-        return _checked(answer)
+        headers = checked_headers(answer.status, answer.headers)
+        return HttpAnswer(answer.status, headers, bytes(answer.body), answer.is_whole)
 
     def close(self) -> None:
         self._kept.close()
@@ -245,18 +246,8 @@ async def _dialled(address: Address, port: int) -> socket.socket:
 
 
 def _fields(url: httpx.URL, headers: Mapping[str, str], body: bytes) -> list[tuple[bytes, bytes]]:
-    fields = {"Host": url.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-    fields |= headers
-    fields["Content-Length"] = str(len(body))
+    fields = {**common_fields(url), **headers, "Content-Length": str(len(body))}
     return [(name.encode(), value.encode()) for name, value in fields.items()]
-
-
-def _checked(answer: RawAnswer) -> HttpAnswer:
-    """Raises `Redirected`: what a redirect names was never checked."""
-    if 300 <= answer.status < 400:
-        raise Redirected(f"the server answered with a redirect ({answer.status})")
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
-    return HttpAnswer(answer.status, headers, bytes(answer.body), answer.is_whole)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, say: Callable[[], None]) -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import queue
-import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Generator
 from contextlib import suppress
 
 from worker.engine.decoder.protocol import RELEASE, FromDecoder, StartDecoder, ToDecoder
 from worker.process.children.channel import Channel
+from worker.process.children.program import reap, start_program
 
 _START_PATIENCE_S = 120
 """Until a process has greeted: a cold disk takes long to load torch."""
 _PATIENCE_S = 20
 """Without a heartbeat, before the process is killed."""
-_EXIT_GRACE_S = 2.0
 
 
 class DecoderChild:
@@ -31,15 +27,7 @@ class DecoderChild:
         self._channel = Channel(stream)
         self._channel.set_patience(_START_PATIENCE_S)
         with its_end:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "worker.engine.decoder.process"),
-                    *("--fd", str(its_end.fileno()), "--parent", str(os.getpid())),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[its_end.fileno()],
-            )
+            self._process = start_program("worker.engine.decoder.process", [its_end])
         self._outbox.put(start)
         self._sender = threading.Thread(target=self._send_all, name="decoder-sender", daemon=True)
         self._sender.start()
@@ -67,15 +55,11 @@ class DecoderChild:
     def end(self) -> str:
         """Kill it unless it ends by itself; how it ended."""
         self.hang_up()
-        try:
-            status = self._process.wait(_EXIT_GRACE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            status = self._process.wait()
+        how = reap(self._process)
         self._outbox.put(None)
         self._sender.join()
         self._channel.close()
-        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+        return how
 
     def _send_all(self) -> None:
         with suppress(OSError):

@@ -6,15 +6,13 @@ heartbeats. The process ends with its channel.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import queue
-import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -44,38 +42,19 @@ from worker.engine.serving.engine import use_threads
 from worker.engine.serving.talker_lane import SpeechPart
 from worker.engine.stages.codec import CodecStage
 from worker.process.children.channel import Channel
-from worker.process.children.parent_death import belong_to
+from worker.process.children.program import BROKEN_STATUS, begin_program, end_with
 
 logger = logging.getLogger(__name__)
 
 BEAT_S = 0.5
-BROKEN_STATUS = 5
 
 _NO_IDS = np.zeros(0, dtype=np.int64)
 _NO_SAMPLES = np.zeros(0, dtype=np.float32)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--fd", type=int, required=True, help="the connected socket")
-    parser.add_argument("--parent", type=int, required=True, help="process id of the engine")
-    arguments = parser.parse_args()
-    belong_to(arguments.parent)
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    channel = Channel(socket.socket(fileno=arguments.fd))
-    channel.greet(RELEASE)
-    _end_with(DecoderSession(channel).serve)
-
-
-def _end_with(loop: Callable[[], None]) -> None:
-    """Ends the process with the loop, at once: a lane in the middle of a pass must not hold it."""
-    try:
-        loop()
-    except ConnectionError:
-        os._exit(0)
-    except Exception:  # the process's end: its status tells the engine what its log tells in full
-        logger.exception("the decoder cannot go on")
-    os._exit(BROKEN_STATUS)
+    (channel,) = begin_program(RELEASE)
+    end_with(DecoderSession(channel).serve)
 
 
 class DecoderSession:
@@ -88,8 +67,8 @@ class DecoderSession:
         self._requests: dict[int, RequestState] = {}
         self._numbers: dict[RequestState, int] = {}
 
-    def serve(self) -> None:
-        threading.Thread(target=_end_with, args=(self._send_all,), name="decoder-sender", daemon=True).start()
+    def serve(self) -> NoReturn:
+        threading.Thread(target=end_with, args=(self._send_all,), name="decoder-sender", daemon=True).start()
         start = self._channel.receive()
         assert isinstance(start, StartDecoder)  # noqa: S101  (of the same release)
         try:
@@ -98,7 +77,7 @@ class DecoderSession:
         except StartError as error:
             self._outbox.put(DecoderStartFailed(error))
             self._channel.receive()  # waits until the engine has read that, and hangs up
-            return
+            raise
         freeze()
         lane.start(self)
         self._lane = lane
@@ -125,7 +104,7 @@ class DecoderSession:
             case _:
                 raise TypeError(f"{type(message).__name__} is said by no engine")
 
-    def _send_all(self) -> None:
+    def _send_all(self) -> NoReturn:
         next_beat_s = time.monotonic()
         while True:
             if time.monotonic() >= next_beat_s:

@@ -6,17 +6,14 @@ threads. The process ends with its channel: a worker that is gone, however it we
 
 from __future__ import annotations
 
-import argparse
 import logging
-import os
 import queue
-import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -44,27 +41,19 @@ from worker.engine.process.protocol import (
 )
 from worker.engine.settings import EngineSettings
 from worker.process.children.channel import Channel, ChannelClosed
-from worker.process.children.parent_death import belong_to
+from worker.process.children.program import begin_program, end_with
 
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 0.5
 CANNOT_START_STATUS = 3
 ENGINE_DEAD_STATUS = 4
-HOST_BROKEN_STATUS = 5
 
 _LAST_ANSWERS_S = 0.2
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--fd", type=int, required=True, help="the connected socket")
-    parser.add_argument("--parent", type=int, required=True, help="process id of the worker")
-    arguments = parser.parse_args()
-    belong_to(arguments.parent)
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    channel = Channel(socket.socket(fileno=arguments.fd))
-    channel.greet(RELEASE)
+    (channel,) = begin_program(RELEASE)
     try:
         engine = build_engine(_settings(channel))
     except ChannelClosed:
@@ -90,14 +79,12 @@ class HostSession:
         self._engine = engine
         self._outbox: queue.SimpleQueue[FromHost] = queue.SimpleQueue()
 
-    def serve(self) -> None:
-        """Never returns."""
+    def serve(self) -> NoReturn:
         freeze()
         self._pauses = PauseMeter()
         self._outbox.put(HostReady(self._engine.info))
-        threading.Thread(target=self._send_all, name="host-sender", daemon=True).start()
-        # Not sys.exit: an engine in the middle of a long step must not hold the process, or the memory of a GPU.
-        os._exit(_status_of(self._read_until_closed))
+        threading.Thread(target=end_with, args=(self._send_until_dead,), name="host-sender", daemon=True).start()
+        end_with(self._read_until_closed)
 
     def _read_until_closed(self) -> int:
         while True:
@@ -121,9 +108,6 @@ class HostSession:
             case _:
                 raise ProtocolError(f"{type(message).__name__} is said by no worker")
 
-    def _send_all(self) -> None:
-        os._exit(_status_of(self._send_until_dead))
-
     def _send_until_dead(self) -> int:
         """Returns when the engine's loop is gone for good, which only a new process can mend."""
         next_heartbeat_s = time.monotonic()
@@ -143,18 +127,6 @@ class HostSession:
             if isinstance(message, CallFailed) and isinstance(message.error, EngineDied):
                 dead_s = dead_s or time.monotonic()
         return ENGINE_DEAD_STATUS
-
-
-def _status_of(loop: Callable[[], int]) -> int:
-    """The exit status after one of the two loops has ended, in whatever way."""
-    try:
-        return loop()
-    except ConnectionError:
-        logger.info("the worker is gone")
-        return 0
-    except Exception:  # the process's end: its status tells the worker what its log tells in full
-        logger.exception("the engine host cannot go on")
-        return HOST_BROKEN_STATUS
 
 
 def _spoken(call: int, done: Future[Speech]) -> CallSpoken | CallFailed:

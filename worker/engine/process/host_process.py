@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import queue
-import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -53,11 +50,11 @@ from worker.engine.process.protocol import (
 from worker.engine.process.watchdog import Watchdog
 from worker.engine.settings import EngineSettings
 from worker.process.children.channel import Channel, ChannelBroken, ChannelClosed, MessageTooLarge
+from worker.process.children.program import reap, start_program
 
 logger = logging.getLogger(__name__)
 
 _LAST_WORDS = 20
-_EXIT_GRACE_S = 2.0
 
 
 # Compared by identity: arrays have no plain equality.
@@ -113,7 +110,7 @@ class EngineHostProcess:
         stream, child_end = socket.socketpair()
         self._channel = Channel(stream)
         with child_end:
-            self._process = _start(child_end)
+            self._process = start_program("worker.engine.process.host", [child_end], stderr=subprocess.PIPE)
         self._outbox.put(StartHost(settings))
         assert self._process.stderr is not None  # noqa: S101  (asked for as a pipe)
         self._threads = [
@@ -284,7 +281,7 @@ class EngineHostProcess:
         return call
 
     def _end(self, complaint: str) -> None:
-        status = self._reap()
+        status = reap(self._process)
         reason = self._kill_reason or ", ".join(part for part in (status, complaint) if part)
         self._outbox.put(None)
         self._channel.close()
@@ -296,30 +293,6 @@ class EngineHostProcess:
             call.future.set_exception(EngineDied(f"the engine process {self.pid} ended: {reason}"))
         self._on_change()
 
-    def _reap(self) -> str:
-        try:
-            status = self._process.wait(_EXIT_GRACE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()  # it closed its socket and lives on
-            status = self._process.wait()
-        if status < 0:
-            return f"killed by {signal.Signals(-status).name}"
-        return f"exited with status {status}"
-
     def _hang_up(self) -> None:
         with suppress(OSError):
             self._channel.stream.shutdown(socket.SHUT_RDWR)
-
-
-def _start(child_end: socket.socket) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "worker.engine.process.host"),
-            *("--fd", str(child_end.fileno())),
-            *("--parent", str(os.getpid())),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        pass_fds=[child_end.fileno()],
-    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 
 from worker.process.children.channel import Channel
+from worker.process.children.program import reap, start_program
 from worker.speech.postprocessing.process import READY
 from worker.speech.postprocessing.protocol import RELEASE
 
@@ -18,8 +16,6 @@ START_PATIENCE_S = 60
 
 PATIENCE_S = 150
 """For a call. An object store that answers at its very last moment takes 92 s: four tries of 23 s."""
-
-_EXIT_GRACE_S = 2.0
 
 
 class PostProcessorUnusable(Exception):
@@ -41,18 +37,12 @@ class PostProcessorProcess:
             self._lifeline, its_lifeline = _pair(our_ends, its_ends, START_PATIENCE_S)
             channels = [_pair(our_ends, its_ends, PATIENCE_S) for _ in range(num_channels)]
             self.idle = [channel for channel, _ in channels]
-            its_channels = [its_end for _, its_end in channels]
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "worker.speech.postprocessing.process"),
-                    *("--parent", str(os.getpid()), "--worker", worker),
-                    *("--lifeline", str(its_lifeline), "--channels", ",".join(map(str, its_channels))),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[its_lifeline, *its_channels],
+            self._process = start_program(
+                "worker.speech.postprocessing.process",
+                [its_lifeline, *(its_end for _, its_end in channels)],
+                worker,
                 # It has many threads already: more threads for linear algebra would only slow it down.
-                env={**os.environ, **environment, "OPENBLAS_NUM_THREADS": "1"},
+                environment={**environment, "OPENBLAS_NUM_THREADS": "1"},
             )
             our_ends.pop_all()
 
@@ -82,18 +72,14 @@ class PostProcessorProcess:
         self._lifeline.close()
         for channel in self.idle:
             channel.close()
-        try:
-            self._process.wait(_EXIT_GRACE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        reap(self._process)
 
 
-def _pair(our_ends: ExitStack, its_ends: ExitStack, patience_s: int) -> tuple[Channel, int]:
-    """Our end and the descriptor of the other, each to be closed with its stack."""
+def _pair(our_ends: ExitStack, its_ends: ExitStack, patience_s: int) -> tuple[Channel, socket.socket]:
+    """Our end and the other, each to be closed with its stack."""
     ours, its = socket.socketpair()
     our_ends.enter_context(ours)
     its_ends.enter_context(its)
     channel = Channel(ours)
     channel.set_patience(patience_s)
-    return channel, its.fileno()
+    return channel, its

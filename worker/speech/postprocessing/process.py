@@ -8,10 +8,9 @@ behind.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
-import socket
+import sys
 import threading
 from contextlib import suppress
 
@@ -21,7 +20,7 @@ from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
 from storage.runtime.observability.logs import configure_process_logging
 from worker.process.children.channel import Channel
-from worker.process.children.parent_death import belong_to
+from worker.process.children.program import BROKEN_STATUS, begin_program
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.protocol import RELEASE, Call, answer
@@ -30,35 +29,21 @@ logger = logging.getLogger(__name__)
 
 READY = "ready"
 
-BROKEN_STATUS = 1
-
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--lifeline", type=int, required=True, help="the socket this process ends with")
-    parser.add_argument("--channels", type=_descriptors, required=True, help="the sockets that calls come by")
-    parser.add_argument("--parent", type=int, required=True, help="process id of the worker")
-    parser.add_argument("--worker", required=True, help="its name, for the log")
-    arguments = parser.parse_args()
-    belong_to(arguments.parent)
-    lifeline = Channel(socket.socket(fileno=arguments.lifeline))
-    lifeline.greet(RELEASE)
+    """Its argument: the worker's name, for the log."""
+    lifeline, *channels = begin_program(RELEASE)
     try:
-        postprocessor = _open(arguments.worker)
+        postprocessor = _open(sys.argv[1])
     except (SettingsError, StorageError) as error:
         lifeline.send(str(error))
         return
-    for number, descriptor in enumerate(arguments.channels):
-        channel = Channel(socket.socket(fileno=descriptor))
+    for number, channel in enumerate(channels):
         threading.Thread(target=_serve, args=(channel, postprocessor), name=f"channel-{number}", daemon=True).start()
     lifeline.send(READY)
     _wait_for_end(lifeline)
     # The worker has gone, and with it all who wait for what is under way.
     os._exit(0)
-
-
-def _descriptors(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
 
 
 def _open(worker: str) -> PostProcessor:

@@ -15,11 +15,11 @@ import trustme
 from storage.runtime.egress import kept
 from storage.runtime.egress.client import AttemptTimes, HttpAnswer
 from storage.runtime.egress.connecting import Resolver
-from storage.runtime.egress.errors import AddressBlocked, ConnectionFailed, HostUnresolved, TimedOut
+from storage.runtime.egress.errors import AddressBlocked, ConnectionFailed, HostUnresolved, Redirected, TimedOut
 from storage.runtime.egress.kept import KeptHttp
 from storage.runtime.egress.public_addresses import AddressRules
 from storage.runtime.egress.url_rules import UrlRules
-from tests.storage.runtime.egress.listeners import NO_CONTENT, keeping, listener
+from tests.storage.runtime.egress.listeners import NO_CONTENT, answers, keeping, listener
 
 LOOPBACK = UrlRules(addresses=AddressRules((ipaddress.ip_network("127.0.0.1/32"),)))
 PATIENT = AttemptTimes(connect_s=15.0, total_s=15.0)
@@ -65,6 +65,35 @@ def test_one_after_the_other_takes_one_connection_and_two_at_once_take_two() -> 
 
     assert server.bodies[:3] == [b"0", b"1", b"2"]
     assert sorted(server.requests) == [1, 4]
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
+def test_a_redirect_ends_the_attempt_and_is_not_followed(status: str) -> None:
+    async def script(client: KeptHttp) -> None:
+        with pytest.raises(Redirected):
+            await post(client, server.port)
+
+    with listener(answers(b"secret")) as trap:
+        target = f"Location: http://127.0.0.1:{trap.port}/latest/meta-data\r\n"
+        with listener(answers(b"", status, target)) as server:
+            used(script)
+
+        assert trap.connections == 0
+
+
+def test_a_post_tells_the_status_and_the_beginning_of_the_answer() -> None:
+    async def script(client: KeptHttp) -> None:
+        url = f"http://studio.test:{server.port}/hook"
+        answer = await client.post("alice", url, b'{"a":1}', {"webhook-id": "evt_1"}, 1_000)
+
+        assert (answer.status, len(answer.body), answer.is_whole) == (503, 1_000, False)
+        assert answer.headers["retry-after"] == "120"
+
+    with listener(answers(b"x" * 5_000, "503 Unavailable", "Retry-After: 120\r\n")) as server:
+        used(script)
+
+        assert b"\r\nwebhook-id: evt_1\r\n" in server.requests[0]
+        assert server.requests[0].endswith(b'\r\n\r\n{"a":1}')
 
 
 def test_parties_share_no_connection() -> None:

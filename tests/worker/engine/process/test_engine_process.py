@@ -445,7 +445,7 @@ from pathlib import Path
 
 if not Path({mark!r}).exists():
     Path({mark!r}).touch()
-    socket.socket(fileno=int(sys.argv[sys.argv.index("--fd") + 1])).sendall({said!r})
+    socket.socket(fileno=int(sys.argv[-1])).sendall({said!r})
     time.sleep(600)
 os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 """
