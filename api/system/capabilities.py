@@ -9,19 +9,14 @@ from api.services.container import ApiServices
 from api.settings import MAX_DOCUMENT_BYTES
 from reading.estimates import MAX_AUDIO_MS
 from reading.languages.names import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
-from reading.script.prosody import MAX_GAIN_DB, MAX_RATE, MIN_GAIN_DB, MIN_RATE, RATES, VOLUMES_DB
-from reading.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SAY_AS, SPELL_OUT, SSML_SUBSET
+from reading.script.ssml_subset import ssml_capability
 from rhapsode.contract.capabilities import (
-    BreakCapability,
     Capabilities,
     FormatCapability,
     InputCapabilities,
     LimitCapabilities,
     NormalizationCapability,
     PresetCapability,
-    ProsodyCapability,
-    SsmlCapability,
-    SsmlElementCapability,
 )
 from rhapsode.contract.jobs.input import (
     MAX_DICTIONARIES,
@@ -49,7 +44,7 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
             types=tuple(source.value for source in SourceType),
             document_formats=tuple(each.value for each in DocumentFormat),
         ),
-        ssml=_ssml(),
+        ssml=ssml_capability(),
         output_formats=tuple(_format(name) for name in FORMATS),
         presets=tuple(PresetCapability(name=name.value, output=dict(each.output)) for name, each in PRESETS.items()),
         normalization=(
@@ -59,33 +54,6 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
         languages=tuple(sorted({language for card in served for language in card.languages})),
         language_tags=LANGUAGE_NAMES,
         limits=_limits(services),
-    )
-
-
-def _ssml() -> SsmlCapability:
-    return SsmlCapability(
-        elements=tuple(
-            SsmlElementCapability(
-                name=element.name,
-                supported=element.supported,
-                attributes=element.attributes,
-                lenient=element.lenient.value,
-                lenient_attributes=element.lenient_attributes,
-                note=element.note,
-            )
-            for element in SSML_SUBSET
-        ),
-        breaks=BreakCapability(max_s=MAX_BREAK_S, strengths_s=BREAK_STRENGTHS_S),
-        prosody=ProsodyCapability(
-            rates=RATES,
-            min_rate=MIN_RATE,
-            max_rate=MAX_RATE,
-            volumes_db=VOLUMES_DB,
-            min_volume_db=MIN_GAIN_DB,
-            max_volume_db=MAX_GAIN_DB,
-        ),
-        say_as=SPELL_OUT,
-        lenient_say_as=SAY_AS,
     )
 
 

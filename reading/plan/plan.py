@@ -10,12 +10,12 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from reading.estimates import SYLLABIC
-from reading.plan.sentences import PlanSentence, SentenceBreak, sentences
+from reading.plan.sentences import PlanSentence, SentenceBreak, sentence_break, sentences, stretches
 from reading.script.script import Mark
 
 PLAN_FORMAT = 4
@@ -75,6 +75,21 @@ class PlanSegment:
     @property
     def sentences(self) -> tuple[PlanSentence, ...]:
         return sentences(self.start, self.end, self.text, self.written, self.breaks)
+
+    def saying(self, instead: Mapping[int, str], spell: Callable[[str], str]) -> PlanSegment:
+        """With other sentences in the places of some. What stands between two stays. spell: how a text is said."""
+        spoken, written = "", ""
+        breaks: list[SentenceBreak] = []
+        said = stretches(self.text, self.breaks)
+        for number, (sentence, stretch) in enumerate(zip(self.sentences, said, strict=True)):
+            if number:
+                breaks.append(sentence_break(sentence.start - self.start, len(spoken), len(written)))
+            # Some scripts put no space behind a sentence.
+            gap = stretch[len(stretch.rstrip()) :]
+            new = instead.get(number)
+            spoken += (sentence.spoken if new is None else spell(new)) + gap
+            written += (sentence.written if new is None else new) + gap
+        return replace(self, text=spoken.rstrip(), written_otherwise=written.rstrip(), breaks=tuple(breaks))
 
 
 @dataclass(frozen=True, slots=True)

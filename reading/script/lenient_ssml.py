@@ -46,6 +46,9 @@ class Abilities:
     say_as: SayAs = lambda kind, form, text, language: None
 
 
+_ANY = Abilities()
+
+
 @dataclass(slots=True)
 class _Held:
     """An element whose text is said in another way, as a whole."""
@@ -62,7 +65,7 @@ class _Open:
     held: _Held | None = None
 
 
-def lenient_script(document: str, abilities: Abilities) -> Script:
+def lenient_script(document: str, abilities: Abilities = _ANY) -> Script:
     """Raises `SsmlError`. No entity is expanded, nothing is fetched."""
 
     def reader(parser: expat.XMLParserType) -> _Reader:

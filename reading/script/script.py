@@ -129,6 +129,18 @@ class Script:
     marks: tuple[Mark, ...] = ()
     repairs: tuple[LeftOutText, ...] = ()
 
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Every voice that is named, in the order in which they speak first."""
+        named = (span.voicing.speaker for block in self.blocks for span in block.spans)
+        return tuple(dict.fromkeys(name for name in named if name))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Every language that is named."""
+        named = (span.voicing.language for block in self.blocks for span in block.spans)
+        return tuple(dict.fromkeys(name for name in named if name))
+
 
 def plain_script(text: str) -> Script:
     """A text without any structure but its blank lines."""

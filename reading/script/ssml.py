@@ -38,18 +38,6 @@ def _reader(parser: expat.XMLParserType) -> _Reader:
     return _Reader(parser)
 
 
-def voices_of(script: Script) -> tuple[str, ...]:
-    """Every voice that is named, in the order in which they speak first."""
-    named = (span.voicing.speaker for block in script.blocks for span in block.spans)
-    return tuple(dict.fromkeys(name for name in named if name))
-
-
-def languages_of(script: Script) -> tuple[str, ...]:
-    """Every language that is named."""
-    named = (span.voicing.language for block in script.blocks for span in block.spans)
-    return tuple(dict.fromkeys(name for name in named if name))
-
-
 class _Reader:
     """Keeps what is open while the parser goes through the document."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from reading.script.prosody import MAX_GAIN_DB, MAX_RATE, MIN_GAIN_DB, MIN_RATE, RATES, VOLUMES_DB
+from rhapsode.contract.capabilities import BreakCapability, ProsodyCapability, SsmlCapability, SsmlElementCapability
+
 
 class Lenient(enum.StrEnum):
     """What the lenient reading makes of an element; one that is not in the table is `text`."""
@@ -114,6 +117,33 @@ SSML_SUBSET = (
 SSML_ELEMENTS = {element.name: element for element in SSML_SUBSET}
 
 _UNKNOWN = _refused("", Lenient.TEXT, "not in the table")
+
+
+def ssml_capability() -> SsmlCapability:
+    return SsmlCapability(
+        elements=tuple(
+            SsmlElementCapability(
+                name=element.name,
+                supported=element.supported,
+                attributes=element.attributes,
+                lenient=element.lenient.value,
+                lenient_attributes=element.lenient_attributes,
+                note=element.note,
+            )
+            for element in SSML_SUBSET
+        ),
+        breaks=BreakCapability(max_s=MAX_BREAK_S, strengths_s=BREAK_STRENGTHS_S),
+        prosody=ProsodyCapability(
+            rates=RATES,
+            min_rate=MIN_RATE,
+            max_rate=MAX_RATE,
+            volumes_db=VOLUMES_DB,
+            min_volume_db=MIN_GAIN_DB,
+            max_volume_db=MAX_GAIN_DB,
+        ),
+        say_as=SPELL_OUT,
+        lenient_say_as=SAY_AS,
+    )
 
 
 def lenient_element(name: str) -> SsmlElement:

@@ -23,6 +23,8 @@ from reading.segmenting.opening import opened
 from reading.segmenting.pieces import Piece, StretchEnd
 from reading.segmenting.sentences import sentences
 from reading.segmenting.stretches import Stretch, join_short
+from reading.spelling.normalizers import NORMALIZERS
+from reading.spelling.respelling import respelt
 from reading.spelling.spoken import SpokenText, written_text
 from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
@@ -68,6 +70,14 @@ def segment_script(script: Script, segmentation: LengthRules, pauses: Pauses) ->
     chapters = _chapters(script, [each.first for each in stretches])
     starts = {chapter.first_segment for chapter in chapters}
     return SegmentedScript(tuple(_planned(stretches, written_text(script), starts, pauses)), chapters)
+
+
+def spoken_segments(text: str, lengths: LengthRules, language: str = "") -> list[str]:
+    """What is said of a plain text, segment by segment. language: whose numbers and signs become words."""
+    script = plain_script(text)
+    if language in NORMALIZERS:
+        script = respelt(script, NORMALIZERS[language])
+    return [" ".join(one.text.split()) for one in segment_script(script, lengths, Pauses()).segments]
 
 
 def _planned(

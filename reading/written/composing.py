@@ -7,17 +7,18 @@ where no room is left.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reading.estimates import speech_units
 from reading.plan.plan import closed
 from reading.segmenting.clauses import CLAUSE_END
 from reading.segmenting.pieces import StretchEnd
+from reading.spelling.running_text import RunningSpelling
 from reading.written.phrases import Phrase, PhraseReader
-from reading.written.sentence_ends import SentenceEnd
-from reading.written.words import Gap
-from rhapsode.contract.jobs.input import Pauses
+from reading.written.sentence_ends import SentenceEnd, SentenceReader
+from reading.written.words import Gap, WordReader
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.words import is_speakable
 
 LEAST_UNITS = 16
@@ -47,10 +48,13 @@ class SegmentPiece:
 class SegmentComposer:
     """Pieces of segments as they are known; the joined pieces of one are its text."""
 
-    def __init__(self, phrases: PhraseReader, bounds: Bounds, pauses: Pauses) -> None:
-        self._phrases = phrases
+    def __init__(self, narration: Narration, bounds: Bounds, dictionaries: Sequence[bytes]) -> None:
+        """Raises `DictionaryDamaged`."""
+        self._words = WordReader()
+        spelling = RunningSpelling(narration.language, narration.normalization, narration.emoji, dictionaries)
+        self._phrases = PhraseReader(SentenceReader(self._words), spelling)
         self._bounds = bounds
-        self._pauses = pauses
+        self._pauses = narration.pauses
         self._segment = 0
         self._text = ""
         self._marks = ""
@@ -58,6 +62,9 @@ class SegmentComposer:
         self._is_begun = False
         """Whether the sentence has a word."""
         self._ready: deque[SegmentPiece] = deque()
+
+    def feed(self, text: str, *, is_last: bool) -> None:
+        self._words.feed(text, is_last=is_last)
 
     @property
     def is_over(self) -> bool:

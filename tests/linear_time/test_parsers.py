@@ -265,7 +265,7 @@ OURS = frozenset(
             "reading.documents.pdf.pdf_document.pdf_script",
         ),
         *("reading.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
-        *("reading.script.script.plain_script", "worker.planning.drafting.draft.read_script"),
+        *("reading.script.script.plain_script", "reading.drafting.inputs.read_input"),
         *(
             "reading.numbers.east_asian.respell_chinese",
             "reading.english.front_end.respell_english",

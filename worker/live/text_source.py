@@ -8,18 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from reading.languages.names import NORMALIZED_LANGUAGES
 from reading.languages.writing_systems import find_foreign, foreign_text_detail
 from reading.plan.plan import CLOSING_MARK_BYTES, PlanSegment, with_occurrences
 from reading.segmenting.lengths import SegmentBounds
 from reading.spelling.job_spelling import DictionaryDamaged
-from reading.spelling.normalizers import NORMALIZERS
-from reading.spelling.running_text import RunningSpelling
 from reading.written.composing import Bounds, SegmentComposer
-from reading.written.phrases import PhraseReader
-from reading.written.sentence_ends import SentenceReader
-from reading.written.words import WordReader
-from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses, SegmentationMode
-from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.input import Normalization, SegmentationMode
+from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from storage.errors import ArtifactMissing
 from storage.live.orders import LiveOrder, LiveTextMode
 from storage.narration.spec import NarrationSpec
@@ -50,11 +46,8 @@ class WrittenText:
         """Raises `DictionaryDamaged`."""
         narration = order.narration
         self._model, self._languages = narration.model, info.languages
-        spelling = RunningSpelling(narration.language, narration.normalization, narration.emoji, dictionaries)
         room = TextRoom.of(order, info)
-        self._words = WordReader()
-        phrases = PhraseReader(SentenceReader(self._words), spelling)
-        self._composer = SegmentComposer(phrases, Bounds(room.max_chars, room.max_bytes), narration.pauses)
+        self._composer = SegmentComposer(narration, Bounds(room.max_chars, room.max_bytes), dictionaries)
 
     def feed(self, text: str, *, is_last: bool) -> None:
         """Raises `PermanentItemError` for letters that no language of the model is written with."""
@@ -62,7 +55,7 @@ class WrittenText:
         if found is not None:
             detail = foreign_text_detail(found.script, found.start, self._model, self._languages)
             raise unusable("unsupported_language", detail)
-        self._words.feed(text, is_last=is_last)
+        self._composer.feed(text, is_last=is_last)
 
     def next(self) -> TextPiece | None:
         piece = self._composer.next()
@@ -92,11 +85,10 @@ def text_source(order: LiveOrder, parts: LiveParts, patience: StorePatience) -> 
 
 def load_everything() -> None:
     """What is imported or read at first use, so that the first stream does not wait for it."""
-    for language in NORMALIZERS:
-        spelling = RunningSpelling(language, Normalization.BASIC, Emoji.DROPPED, ())
-        words = WordReader()
-        composer = SegmentComposer(PhraseReader(SentenceReader(words), spelling), Bounds(100, 400), Pauses())
-        words.feed("On the 3rd of 4 days. It was 5 km, and 6.", is_last=True)
+    for language in NORMALIZED_LANGUAGES:
+        narration = Narration(model="", voice="", language=language, normalization=Normalization.BASIC)
+        composer = SegmentComposer(narration, Bounds(100, 400), ())
+        composer.feed("On the 3rd of 4 days. It was 5 km, and 6.", is_last=True)
         while composer.next() is not None:
             pass
 

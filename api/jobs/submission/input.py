@@ -10,9 +10,9 @@ from pydantic_core import PydanticCustomError
 from api.http.problems.problem import HttpProblem, invalid_field, speech_too_long, text_too_long
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.script.entries import ScriptEntry
-from reading.script.lenient_ssml import Abilities, lenient_script
+from reading.script.lenient_ssml import lenient_script
 from reading.script.script import Script
-from reading.script.ssml import languages_of, parse_ssml, voices_of
+from reading.script.ssml import parse_ssml
 from reading.script.ssml_document import SsmlError
 from rhapsode.contract.jobs.input import (
     DocumentInput,
@@ -83,14 +83,14 @@ def _ssml(document: str, mode: SsmlMode) -> PreparedInput:
         text=document,
         num_chars=len(script.text),
         audio_ms=expected_audio_ms(script.text),
-        voices=tuple(VoiceUse(name, "/input/ssml", is_wish=is_lenient) for name in voices_of(script)),
-        languages=() if is_lenient else tuple(VoiceUse(name, "/input/ssml") for name in languages_of(script)),
+        voices=tuple(VoiceUse(name, "/input/ssml", is_wish=is_lenient) for name in script.voices),
+        languages=() if is_lenient else tuple(VoiceUse(name, "/input/ssml") for name in script.languages),
     )
 
 
 def _parsed(document: str, mode: SsmlMode) -> Script:
     try:
-        script = lenient_script(document, Abilities()) if mode is SsmlMode.LENIENT else parse_ssml(document)
+        script = lenient_script(document) if mode is SsmlMode.LENIENT else parse_ssml(document)
     except SsmlError as error:
         raise invalid_field("/input/ssml", "invalid_ssml", str(error)) from error
     try:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reading.script.script import BlockKind, Script
-from reading.script.ssml import languages_of, parse_ssml, voices_of
+from reading.script.ssml import parse_ssml
 from reading.script.ssml_document import SsmlError
 from reading.script.ssml_subset import SSML_SUBSET
 from tests.property_tests import examples
@@ -25,7 +25,7 @@ def test_elements_are_told_apart() -> None:
 
     assert said(script) == ["One word more.", "Two.", "Tail he sagt"]
     assert [block.kind for block in script.blocks] == [BlockKind.PARAGRAPH, BlockKind.SENTENCE, BlockKind.PARAGRAPH]
-    assert (voices_of(script), languages_of(script)) == (("Bob",), ("english", "german"))
+    assert (script.voices, script.languages) == (("Bob",), ("english", "german"))
 
 
 def test_the_last_sentence_of_a_paragraph_ends_it() -> None:

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading.spelling.running_text import RunningSpelling
 from reading.written.composing import Bounds, SegmentComposer, SegmentPiece
-from reading.written.phrases import PhraseReader
-from reading.written.sentence_ends import SentenceReader
-from reading.written.words import WordReader
-from rhapsode.contract.jobs.input import Emoji, Normalization, Pauses
+from rhapsode.contract.jobs.input import Normalization, Pauses
+from rhapsode.contract.jobs.narration import Narration
 
 WIDE = Bounds(400, 4_000)
 PAUSES = Pauses()
@@ -35,13 +32,12 @@ class Written:
         bounds: Bounds = WIDE,
         dictionaries: Sequence[bytes] = (),
     ) -> None:
-        self.words = WordReader()
-        spelling = RunningSpelling(language, normalization, Emoji.DROPPED, dictionaries)
-        self.composer = SegmentComposer(PhraseReader(SentenceReader(self.words), spelling), bounds, PAUSES)
+        narration = Narration(model="", voice="", language=language, normalization=normalization, pauses=PAUSES)
+        self.composer = SegmentComposer(narration, bounds, dictionaries)
 
     def write(self, text: str, *, is_last: bool = False) -> str:
         """What is committed by this piece, in whichever segments."""
-        self.words.feed(text, is_last=is_last)
+        self.composer.feed(text, is_last=is_last)
         return "|".join(piece.text for piece in self.read())
 
     def read(self) -> Iterator[SegmentPiece]:
@@ -54,7 +50,7 @@ def segments(written: Written, pieces: Sequence[str]) -> list[tuple[str, float]]
     texts: defaultdict[int, str] = defaultdict(str)
     pauses: dict[int, float] = {}
     for number, piece in enumerate(pieces):
-        written.words.feed(piece, is_last=number + 1 == len(pieces))
+        written.composer.feed(piece, is_last=number + 1 == len(pieces))
         for said in written.read():
             assert said.segment not in pauses
             texts[said.segment] += said.text

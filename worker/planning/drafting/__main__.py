@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from reading.spelling.normalizers import NORMALIZERS
+from reading.languages.names import NORMALIZED_LANGUAGES
 from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration
 from storage.jobs.record import JobError
@@ -31,7 +31,7 @@ def main() -> None:
 def load_everything() -> None:
     """What is imported or read at first use must have been used by now, as children can open nothing."""
     document = NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat.MARKDOWN)
-    for language in NORMALIZERS:
+    for language in NORMALIZED_LANGUAGES:
         request = Narration(model="", voice="", language=language, normalization=Normalization.BASIC, input=document)
         draft_plan(DraftRequest(NarrationSpec(request), b"# One\n\nTwo, on the 3rd of 4 days. 5 km!"))
 

@@ -20,12 +20,8 @@ from pathlib import Path
 
 import soundfile
 
-from reading.script.script import plain_script
 from reading.segmenting.lengths import LengthRules
-from reading.segmenting.segmentation import segment_script
-from reading.spelling.normalizers import NORMALIZERS
-from reading.spelling.respelling import respelt
-from rhapsode.contract.jobs.input import Pauses
+from reading.segmenting.segmentation import spoken_segments
 from worker.engine.build import build_engine
 from worker.engine.cores import usable_cores
 from worker.engine.errors import EngineError
@@ -197,10 +193,7 @@ def _texts(lines: Sequence[str], language: str, info: EngineInfo) -> tuple[str, 
 
 def as_spoken(text: str, lengths: LengthRules, language: str, front_end: TextFrontEnd) -> list[str]:
     """As a job that leaves `normalization` open hands it to a model that learned to read so."""
-    script = plain_script(text)
-    if front_end is TextFrontEnd.WORDS and language in NORMALIZERS:
-        script = respelt(script, NORMALIZERS[language])
-    return [" ".join(one.text.split()) for one in segment_script(script, lengths, Pauses()).segments]
+    return spoken_segments(text, lengths, language if front_end is TextFrontEnd.WORDS else "")
 
 
 def _rounds(wanted: int, info: EngineInfo) -> int:
