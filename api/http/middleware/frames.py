@@ -20,7 +20,6 @@ MAX_FRAGMENTS = 256
 """Of one message."""
 
 _FIN = 0x80
-_OPCODE = 0x0F
 _CONTROL = 0x08
 _MASKED = 0x80
 _LENGTH = 0x7F
