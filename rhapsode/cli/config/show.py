@@ -149,6 +149,8 @@ class _Decision:
 def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
     """What `rhapsode.stack.processes` gives its processes."""
     from rhapsode.stack.commands import DEFAULT_SLOTS
+    from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS
+    from worker.engine.settings import LIVE_SLOTS
 
     objects = folder.objects.as_uri()
     drawn = f"(drawn into {folder.root})"
@@ -165,6 +167,7 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
         lane = process.removesuffix("-worker")
         decided["lane"] = _Decision(lane, lane)
         decided["worker_name"] = _Decision("", "a name for each")
+        decided["live_slots"] = _Decision(str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")
     if process == "gpu-worker":
         decided["device"] = _Decision("cpu", "each GPU, else cpu")
     return decided
