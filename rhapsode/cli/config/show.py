@@ -105,12 +105,13 @@ def _merged(read: list[_Read]) -> Iterator[_Row]:
 
 def _read(process: ProcessName, folder: DataDir) -> _Read:
     from rhapsode.cli.local.requirements import require_packages
-    from storage.runtime.config.settings import SettingsError, load_settings
     from storage.runtime.config.sources import settings_in_effect
 
     if process == "command-line":
         return _Read(process, tuple(settings_in_effect(read_settings(), os.environ, {}, UP)))
     require_packages("worker" if process in ("gpu-worker", "cpu-worker") else "api")
+    from storage.runtime.config.settings import SettingsError, load_settings
+
     settings_class = _settings_class(process)
     supplied = {name: said for name, said in _decided_by_up(process, folder).items() if not _is_given(name)}
     if "redis_url" not in supplied:
@@ -175,7 +176,7 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
 
 def _is_given(field: str) -> bool:
     from storage.runtime.config.setting_files import SUFFIX
-    from storage.runtime.config.settings import ENV_PREFIX
+    from storage.runtime.config.sources import ENV_PREFIX
 
     names = {name.upper() for name, value in os.environ.items() if value}
     name = f"{ENV_PREFIX}{field.upper()}"

@@ -1,14 +1,19 @@
-"""Where each setting of a process has its value from: for who wonders why it does not do what was set."""
+"""Where each setting of a process has its value from: for who wonders why it does not do what was set.
+
+Needs pydantic alone: a client shows its settings, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from storage.runtime.config.setting_files import SUFFIX
-from storage.runtime.config.settings import ENV_PREFIX, shown_value
+
+ENV_PREFIX = "RHAPSODE_"
 
 DEFAULT = "default"
 ENVIRONMENT = "environment"
@@ -42,3 +47,22 @@ def settings_in_effect(
             yield SettingInEffect(name, supplied[field], supplier)
         else:
             yield SettingInEffect(name, value, DEFAULT)
+
+
+def shown_value(settings: BaseModel, field: str) -> str:
+    """Without what is a secret of it."""
+    value = getattr(settings, field)
+    if type(settings).model_fields[field].repr:
+        return _shown(value)
+    return "(hidden)" if value else "(not set)"
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, SecretStr):
+        return str(value)
+    secret = value.get_secret_value()
+    parts = urlsplit(secret)
+    if parts.scheme and parts.scheme.startswith(("redis", "unix")):
+        _, at, host = parts.netloc.rpartition("@")
+        return f"{parts.scheme}://{'***@' if at else ''}{host}{parts.path}{'?' + parts.query if parts.query else ''}"
+    return "(set)" if secret else "(not set)"
