@@ -16,6 +16,7 @@ from worker.engine.kokoro.files import is_kokoro, obstacle, unnamed_checkpoint
 from worker.engine.model.pulled import PACKAGED
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
+    LIVE_SLOTS,
     EngineSettings,
     FakeEngineSettings,
     KokoroEngineSettings,
@@ -58,6 +59,7 @@ class WorkerSettings(ItemSettings):
         serves, before that one is loaded.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
+        Unset, the engine chooses: what a GPU's memory holds beside `slots`, else 4, and no more than Kokoro has cores.
     postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
         enough for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
@@ -92,7 +94,7 @@ class WorkerSettings(ItemSettings):
     swap_idle_s: float = Field(default=15.0, gt=0)
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
-    live_slots: int = Field(default=4, ge=1, le=512)
+    live_slots: int | None = Field(default=None, ge=1, le=512)
     postprocessors: int | None = Field(default=None, ge=0, le=64)
     engine_threads: int = Field(default=0, ge=0, le=1024)
     engine_profile: ServingProfile = ServingProfile.BALANCED
@@ -213,10 +215,11 @@ class WorkerSettings(ItemSettings):
         return speech_queue(self.model_name) if self.lane is Lane.GPU else CPU_QUEUE
 
     def engine_settings(self) -> EngineSettings:
+        few_live_slots = self.live_slots or LIVE_SLOTS
         match self.engine:
             case "native" if is_kokoro(self.checkpoint):
                 cores = usable_cores()
-                return KokoroEngineSettings(self.checkpoint, min(self.slots, cores), min(self.live_slots, cores))
+                return KokoroEngineSettings(self.checkpoint, min(self.slots, cores), min(few_live_slots, cores))
             case "native":
                 return NativeEngineSettings(
                     self.checkpoint,
@@ -234,14 +237,14 @@ class WorkerSettings(ItemSettings):
                 return VllmEngineSettings(
                     self.checkpoint,
                     self.slots,
-                    self.live_slots,
+                    few_live_slots,
                     self.device,
                     self.engine_threads,
                     self.engine_profile,
                     decoder_devices=self.decoder_device,
                 )
             case "fake":
-                return FakeEngineSettings(self.slots, self.live_slots, self.fake_step_s)
+                return FakeEngineSettings(self.slots, few_live_slots, self.fake_step_s)
             case _:
                 assert_never(self.engine)
 

@@ -83,6 +83,8 @@ GROUPS = {
     "Operate": {
         "up": "local.up:up",
         "run": "local.run:run",
+        "backup": "local.backup:backup",
+        "restore": "local.backup:restore",
         "doctor": "local.doctor:doctor",
         "models": "local.models:app",
         "workers": "operators.operations:workers",

@@ -6,6 +6,7 @@ StackError
 ├── DataFolderUnnamable the data folder's name has a line feed, or another control character
 ├── TooFewFiles         a process may not open enough files
 ├── DataFolderOutdated  the data folder was written by a version of another layout
+├── BackupRefused      a folder cannot be backed up or restored
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
 ├── ModelNotPulled      a published checkpoint is named that is not on this machine
@@ -71,6 +72,10 @@ class DataFolderOutdated(StackError):
             f"{data_dir} was written by {age} version of Rhapsode (layout {found}, this one has {own}): {remedy}, "
             "or choose another --data-dir, or remove it with all that is in it"
         )
+
+
+class BackupRefused(StackError):
+    """A folder cannot be backed up or restored."""
 
 
 class AddressRefused(StackError):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from rhapsode.stack.errors import ModelNotPulled
 from rhapsode.stack.layout import DataDir
+from worker.engine.cuda.memory_plan import share_slots
+from worker.engine.errors import CheckpointError
 
 CHECKPOINT, CHECKPOINTS = "RHAPSODE_CHECKPOINT", "RHAPSODE_CHECKPOINTS"
 
@@ -24,8 +26,10 @@ PUBLISHED = {
 BYTES_OF_SIZE = {"0.6b": 2_520_000_000, "1.7b": 4_530_000_000}
 """On the disk, and about as much on a GPU."""
 
-BYTES_OF_SLOT = 1024 * 114_692
-"""Keys and values of 82 s of speech: both sizes have 28 layers of 8 heads."""
+POSITIONS, BYTES_OF_POSITION = 2048, 114_692
+"""Of a slot at most, and keys and values of one: both sizes have 28 layers of 8 heads."""
+
+MOST_SLOTS = 1024
 
 
 def num_bytes(name: str) -> int:
@@ -33,11 +37,18 @@ def num_bytes(name: str) -> int:
 
 
 def slots_on(memory_bytes: int, size: str) -> int:
-    """About how many segments such a GPU speaks at the same time. A worker plans with what is really free, as
-    `worker.engine.cuda.memory_plan` says; 0: not one.
-    """
-    free = memory_bytes * 7 / 8 - BYTES_OF_SIZE[size] - 1e9  # the codec's part, the weights, CUDA's own
-    return max(0, int(free * 0.7 / BYTES_OF_SLOT))
+    """About how many segments such a GPU speaks at the same time; 0: not one."""
+    return sum(slots_beside_live(memory_bytes, size, MOST_SLOTS, 0))
+
+
+def slots_beside_live(memory_bytes: int, size: str, slots: int, live_slots: int | None) -> tuple[int, int]:
+    """What a worker plans of so many slots, those of live speech second. It knows better what is really free."""
+    free = memory_bytes * 7 // 8 - BYTES_OF_SIZE[size] - 10**9  # the codec's part, the weights, CUDA's own
+    try:
+        plan, num_live = share_slots(slots, live_slots, POSITIONS, BYTES_OF_POSITION, free)
+    except CheckpointError:
+        return 0, 0
+    return plan.num_slots - num_live, num_live
 
 
 def checkpoint_named(value: str, data_dir: DataDir) -> str:

@@ -11,6 +11,7 @@ from storage.runtime.config.settings import SETTING_NAMES, SettingsError, load_s
 from worker.engine.cores import usable_cores
 from worker.engine.kokoro import files
 from worker.engine.settings import (
+    LIVE_SLOTS,
     FakeEngineSettings,
     KokoroEngineSettings,
     NativeEngineSettings,
@@ -55,6 +56,22 @@ def test_the_small_voice_speaks_on_a_gpu_and_where_it_is_named(
     assert isinstance(engine, NativeEngineSettings)
     assert (engine.slots, engine.device) == (16, named.get("RHAPSODE_DEVICE", "cpu"))
     assert (settings.model_name, settings.notice) == ("small_voice", "")
+
+
+def test_the_engine_chooses_live_slots_that_are_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "small_voice")
+    on_cpu = load_settings(WorkerSettings).engine_settings()
+    monkeypatch.setenv("RHAPSODE_DEVICE", "cuda:0")
+    on_gpu = load_settings(WorkerSettings).engine_settings()
+    monkeypatch.setenv("RHAPSODE_LIVE_SLOTS", "7")
+    as_set = load_settings(WorkerSettings).engine_settings()
+
+    assert isinstance(on_cpu, NativeEngineSettings)
+    assert isinstance(on_gpu, NativeEngineSettings)
+    assert isinstance(as_set, NativeEngineSettings)
+    assert (on_cpu.live_slots, on_cpu.few_live_slots) == (None, LIVE_SLOTS)
+    assert on_gpu.live_slots is None
+    assert (as_set.live_slots, as_set.few_live_slots) == (7, 7)
 
 
 def test_without_kokoros_packages_the_small_voice_speaks_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,9 +61,9 @@ def _start_talker(
 def _plain_talker(
     path: Path, config: ModelConfig, settings: NativeEngineSettings, capacity: int, device: torch.device
 ) -> StartedTalker:
-    runner = StepRunner.load(path, config, rows_for(settings.slots, settings.live_slots), capacity, device)
-    lane = EagerTalkerLane(runner, settings.slots, settings.live_slots, chunks_on_cpu(settings.profile))
-    return StartedTalker(lane, settings.slots, settings.live_slots, capacity, takes_open_text=True)
+    runner = StepRunner.load(path, config, rows_for(settings.slots, settings.few_live_slots), capacity, device)
+    lane = EagerTalkerLane(runner, settings.slots, settings.few_live_slots, chunks_on_cpu(settings.profile))
+    return StartedTalker(lane, settings.slots, settings.few_live_slots, capacity, takes_open_text=True)
 
 
 def _plain_talker_that_fits(
@@ -71,7 +71,7 @@ def _plain_talker_that_fits(
 ) -> StartedTalker:
     """With slots by the device's memory. Raises CheckpointError when there is not room for one."""
     from worker.engine.cuda.device_memory import total_and_free_bytes
-    from worker.engine.cuda.memory_plan import bytes_per_position, plan_slots
+    from worker.engine.cuda.memory_plan import bytes_per_position, share_slots
 
     total_bytes, free_bytes = total_and_free_bytes(device)
     # The weights are not loaded yet.
@@ -81,9 +81,9 @@ def _plain_talker_that_fits(
         capacity,
         bytes_per_position(config, torch.float32),
     )
-    wanted = settings.slots + settings.live_slots
-    plan = plan_slots(wanted, capacity, memory.bytes_per_position, memory.free_bytes)
-    num_live = min(settings.live_slots, plan.num_slots // 2)
+    plan, num_live = share_slots(
+        settings.slots, settings.few_live_slots, capacity, memory.bytes_per_position, memory.free_bytes
+    )
     fitting = replace(settings, slots=plan.num_slots - num_live, live_slots=num_live)
     started = _plain_talker(path, config, fitting, plan.capacity // LENGTH_STEP * LENGTH_STEP, device)
     return replace(started, slot_memory=memory)

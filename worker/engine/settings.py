@@ -8,6 +8,9 @@ from pathlib import Path
 
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 
+LIVE_SLOTS = 4
+"""Where no plan of a GPU's memory says how many."""
+
 
 class Precision(enum.StrEnum):
     BFLOAT16 = "bfloat16"
@@ -22,7 +25,8 @@ class NativeEngineSettings:
     """The torch engine on one device.
 
     checkpoint: directory in the published Qwen3-TTS 12 Hz layout.
-    slots: requests that run at the same time. live_slots: of live speech, beside them.
+    slots: requests that run at the same time. live_slots: of live speech, beside them; None: on a GPU what
+        its memory allows, else `few_live_slots`.
     num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
         runs beside the talker and more threads than cores cost a multiple of what they bring.
     profile, reproducibility: of an engine on a GPU; on a CPU every frame is read back at once and, with one thread,
@@ -34,7 +38,7 @@ class NativeEngineSettings:
 
     checkpoint: Path
     slots: int = 16
-    live_slots: int = 4
+    live_slots: int | None = LIVE_SLOTS
     device: str = "cpu"
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
@@ -42,6 +46,11 @@ class NativeEngineSettings:
     kv_precision: Precision = Precision.BFLOAT16
     mlp_precision: Precision = Precision.BFLOAT16
     decoder_devices: tuple[str, ...] = ()
+
+    @property
+    def few_live_slots(self) -> int:
+        """Also of a GPU that is `strict`: there every step computes all rows, whether they are taken or not."""
+        return LIVE_SLOTS if self.live_slots is None else self.live_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class FakeEngineSettings:
     """
 
     slots: int = 16
-    live_slots: int = 4
+    live_slots: int = LIVE_SLOTS
     step_s: float = 0.005
 
 
@@ -66,7 +75,7 @@ class VllmEngineSettings:
 
     checkpoint: Path
     slots: int = 16
-    live_slots: int = 4
+    live_slots: int = LIVE_SLOTS
     device: str = "cpu"
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED

@@ -16,10 +16,9 @@ from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from rhapsode.stack.layout import DataDir
     from storage.runtime.config.settings import StorageSettings
+    from storage.runtime.config.sources import SettingInEffect
 
 app = typer.Typer(help="Show all settings with their sources.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -28,7 +27,6 @@ ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "hooks-
 HEADINGS = ("setting", "value", "from", "of")
 UP = "rhapsode up"
 NOTHING = "-"
-DEFAULT = "default"
 
 
 @app.callback()
@@ -54,7 +52,7 @@ def show(
     folder = choose_data_dir(data_dir, settings)
     wanted: tuple[ProcessName, ...] = (process,) if process else get_args(ProcessName)
     read = [_read(name, folder) for name in wanted]
-    rows = [each for each in _merged(read) if not given or each.setting.source != DEFAULT]
+    rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
     if as_json:
         for row in rows:
             echo(json.dumps(row.document()))
@@ -68,29 +66,17 @@ def show(
 
 
 @dataclass(frozen=True, slots=True)
-class _SettingInEffect:
-    """value: without what is a secret of it; empty for none.
-
-    source: `environment`, `file PATH`, `default`, or who supplies it.
-    """
-
-    name: str
-    value: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Read:
     """Settings of a process, or a complaint if it cannot start."""
 
     process: str
-    settings: tuple[_SettingInEffect, ...] = ()
+    settings: tuple[SettingInEffect, ...] = ()
     complaint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    setting: _SettingInEffect
+    setting: SettingInEffect
     processes: tuple[str, ...]
 
     def columns(self) -> tuple[str, ...]:
@@ -109,7 +95,7 @@ class _Row:
 
 def _merged(read: list[_Read]) -> Iterator[_Row]:
     """By name. Equal settings of several processes are one row."""
-    rows: dict[_SettingInEffect, _Row] = {}
+    rows: dict[SettingInEffect, _Row] = {}
     for each in read:
         for setting in each.settings:
             known = rows.get(setting, _Row(setting, ()))
@@ -119,11 +105,13 @@ def _merged(read: list[_Read]) -> Iterator[_Row]:
 
 def _read(process: ProcessName, folder: DataDir) -> _Read:
     from rhapsode.cli.local.requirements import require_packages
-    from storage.runtime.config.settings import SettingsError, load_settings
+    from storage.runtime.config.sources import settings_in_effect
 
     if process == "command-line":
-        return _Read(process, tuple(_settings_in_effect(read_settings(), os.environ, {}, UP)))
+        return _Read(process, tuple(settings_in_effect(read_settings(), os.environ, {}, UP)))
     require_packages("worker" if process in ("gpu-worker", "cpu-worker") else "api")
+    from storage.runtime.config.settings import SettingsError, load_settings
+
     settings_class = _settings_class(process)
     supplied = {name: said for name, said in _decided_by_up(process, folder).items() if not _is_given(name)}
     if "redis_url" not in supplied:
@@ -135,28 +123,7 @@ def _read(process: ProcessName, folder: DataDir) -> _Read:
     except SettingsError as error:
         return _Read(process, complaint=f"{process}: {error}")
     shown = {name: said.shown for name, said in supplied.items()}
-    return _Read(process, tuple(_settings_in_effect(settings, os.environ, shown, UP)))
-
-
-def _settings_in_effect(
-    settings: BaseModel, environ: Mapping[str, str], supplied: Mapping[str, str], supplier: str
-) -> Iterator[_SettingInEffect]:
-    """supplied: field -> what is said of it in place of its value, as the starting program sets it."""
-    from storage.runtime.config.setting_files import SUFFIX
-    from storage.runtime.config.settings import ENV_PREFIX, shown_value
-
-    given = {name.upper(): value for name, value in environ.items()}
-    for field in type(settings).model_fields:
-        name = f"{ENV_PREFIX}{field.upper()}"
-        value = "" if getattr(settings, field) is None else shown_value(settings, field)
-        if path := given.get(f"{name}{SUFFIX}"):
-            yield _SettingInEffect(name, value, f"file {path}")
-        elif name in given:
-            yield _SettingInEffect(name, value, "environment")
-        elif field in supplied:
-            yield _SettingInEffect(name, supplied[field], supplier)
-        else:
-            yield _SettingInEffect(name, value, DEFAULT)
+    return _Read(process, tuple(settings_in_effect(settings, os.environ, shown, UP)))
 
 
 def _settings_class(process: ProcessName) -> type[StorageSettings]:
@@ -183,6 +150,8 @@ class _Decision:
 def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
     """What `rhapsode.stack.processes` gives its processes."""
     from rhapsode.stack.commands import DEFAULT_SLOTS
+    from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS
+    from worker.engine.settings import LIVE_SLOTS
 
     objects = folder.objects.as_uri()
     drawn = f"(drawn into {folder.root})"
@@ -199,6 +168,7 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
         lane = process.removesuffix("-worker")
         decided["lane"] = _Decision(lane, lane)
         decided["worker_name"] = _Decision("", "a name for each")
+        decided["live_slots"] = _Decision(str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")
     if process == "gpu-worker":
         decided["device"] = _Decision("cpu", "each GPU, else cpu")
     return decided
@@ -206,7 +176,7 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
 
 def _is_given(field: str) -> bool:
     from storage.runtime.config.setting_files import SUFFIX
-    from storage.runtime.config.settings import ENV_PREFIX
+    from storage.runtime.config.sources import ENV_PREFIX
 
     names = {name.upper() for name, value in os.environ.items() if value}
     name = f"{ENV_PREFIX}{field.upper()}"

@@ -184,12 +184,15 @@ def _vllm() -> Generator[MachineFinding]:
 
 
 def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
-    from rhapsode.stack.models import BYTES_OF_SIZE, slots_on
+    from rhapsode.stack.commands import DEFAULT_SLOTS
+    from rhapsode.stack.models import BYTES_OF_SIZE, slots_beside_live, slots_on
 
-    rooms = {size: slots_on(gpu.memory_bytes, size) for size in BYTES_OF_SIZE}
-    said = [
-        f"{size} fits with about {slots} slots" if slots else f"{size} does not fit" for size, slots in rooms.items()
-    ]
+    said: list[str] = []
+    for size in BYTES_OF_SIZE:
+        most = slots_on(gpu.memory_bytes, size)
+        slots, live = slots_beside_live(gpu.memory_bytes, size, DEFAULT_SLOTS, None)
+        room = f"fits with about {most} slots (unset: {slots} and {live} live)" if most else "does not fit"
+        said.append(f"{size} {room}")
     yield MachineFinding("ok", "CUDA", f"Qwen3-TTS on {gpu.name}: {', '.join(said)}")
 
 

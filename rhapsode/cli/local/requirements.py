@@ -28,7 +28,7 @@ class Part:
         return tuple(module for module in self.modules if importlib.util.find_spec(module) is None)
 
 
-_STORAGE = ("boto3", "celery", "packaging", "redis", "structlog", "ulid")
+_STORAGE = ("boto3", "celery", "packaging", "pydantic_settings", "redis", "structlog", "ulid")
 
 PARTS = (
     Part("stores and queue", "storage", _STORAGE),

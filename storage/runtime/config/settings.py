@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Literal, Self, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -28,10 +28,9 @@ from pydantic_settings import (
 from storage.runtime.config.complaints import complaints
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url, sentinel_url_with
 from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
+from storage.runtime.config.sources import ENV_PREFIX, shown_value
 from storage.runtime.config.tls import TlsFiles, check_verified
 from storage.runtime.config.webhook_options import parse_networks, split_keys
-
-ENV_PREFIX = "RHAPSODE_"
 
 TEST_PREFIX = "RHAPSODE_TEST_"
 """Variables of the test suite; never a setting of a process."""
@@ -373,14 +372,6 @@ def describe(settings: BaseSettings) -> tuple[str, ...]:
     return tuple(f"{ENV_PREFIX}{name.upper()}={shown_value(settings, name)}" for name in type(settings).model_fields)
 
 
-def shown_value(settings: BaseModel, field: str) -> str:
-    """Without what is a secret of it."""
-    value = getattr(settings, field)
-    if type(settings).model_fields[field].repr:
-        return _shown(value)
-    return "(hidden)" if value else "(not set)"
-
-
 def check_address(url: str) -> str:
     """Raises `ValueError` for what is not the address of a server by HTTP."""
     parts = urlsplit(url)
@@ -421,14 +412,3 @@ def broker_url_of(redis_url: str) -> str:
 def unix_redis_url(socket: Path, password: str, database: int) -> str:
     """A Redis URL for a server behind a Unix socket."""
     return f"unix://:{quote(password, safe='')}@{quote(str(socket))}?db={database}"
-
-
-def _shown(value: object) -> str:
-    if not isinstance(value, SecretStr):
-        return str(value)
-    secret = value.get_secret_value()
-    parts = urlsplit(secret)
-    if parts.scheme and parts.scheme.startswith(("redis", "unix")):
-        _, at, host = parts.netloc.rpartition("@")
-        return f"{parts.scheme}://{'***@' if at else ''}{host}{parts.path}{'?' + parts.query if parts.query else ''}"
-    return "(set)" if secret else "(not set)"

@@ -21,7 +21,7 @@ WITHOUT_JSON = {
     **dict.fromkeys(["up", "run"], "become processes"),
     "jobs listen": "writes audio",
     **dict.fromkeys(["batches results", "dictionaries export"], "print a document as it is"),
-    **dict.fromkeys(["calibrate", "distil-draft"], "write a file"),
+    **dict.fromkeys(["calibrate", "distil-draft", "backup", "restore"], "write files"),
 }
 
 

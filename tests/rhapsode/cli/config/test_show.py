@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 from tests.rhapsode.conftest import RunCli
+from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS
+from worker.engine.settings import LIVE_SLOTS
 
 SECRET = "only-the-server-knows-this"
 
@@ -27,6 +29,7 @@ def test_each_setting_is_shown_with_its_source(run_cli: RunCli, tmp_path: Path) 
     assert "a" * 64 not in run.stdout
     assert (shown["RHAPSODE_SLOTS"]["value"], shown["RHAPSODE_SLOTS"]["source"]) == ("3", "environment")
     assert shown["RHAPSODE_SLOTS"]["processes"] == ["gpu-worker", "cpu-worker"]
+    assert shown["RHAPSODE_LIVE_SLOTS"]["value"] == f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}"
     assert shown["RHAPSODE_WEBHOOK_KEY"]["source"] == f"file {tmp_path / 'key'}"
     assert shown["RHAPSODE_WEBHOOK_KEY"]["value"] == "(set)"
     assert shown["RHAPSODE_REDIS_URL"]["value"] == "redis://***@state.example:6379/0"

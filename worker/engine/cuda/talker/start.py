@@ -13,7 +13,7 @@ import torch
 from worker.engine.cuda.capability import cuda_device, require_precisions
 from worker.engine.cuda.device_memory import total_and_free_bytes
 from worker.engine.cuda.float8 import FLOAT8
-from worker.engine.cuda.memory_plan import MemoryPlan, bytes_per_position, plan_slots
+from worker.engine.cuda.memory_plan import MemoryPlan, bytes_per_position, share_slots
 from worker.engine.cuda.talker.capture_plan import CapturePlan, capture_plan, opening_plan
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import operations_kind
@@ -67,8 +67,8 @@ def start_slot_lane(
     torch.cuda.empty_cache()
     cache_bytes = bytes_per_position(config, CACHE_DTYPES[settings.kv_precision])
     memory = SlotMemory(*total_and_free_bytes(device), capacity, cache_bytes)
-    plan = _planned(settings.slots + settings.live_slots, memory)
-    num_live = min(settings.live_slots, plan.num_slots // 2)
+    is_strict = settings.reproducibility is EngineReproducibility.STRICT
+    plan, num_live = _planned(settings.slots, settings.few_live_slots if is_strict else settings.live_slots, memory)
     lane = slot_lane(weights, plan.num_slots - num_live, num_live, plan.capacity, config.text_control.tts_pad, settings)
     logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     return StartedTalker(
@@ -76,19 +76,20 @@ def start_slot_lane(
     )
 
 
-def _planned(wanted: int, memory: SlotMemory) -> MemoryPlan:
-    plan = plan_slots(wanted, memory.capacity, memory.bytes_per_position, memory.free_bytes)
+def _planned(slots: int, live_slots: int | None, memory: SlotMemory) -> tuple[MemoryPlan, int]:
+    plan, num_live = share_slots(slots, live_slots, memory.capacity, memory.bytes_per_position, memory.free_bytes)
     logger.info(
         "planned the slots",
         extra={
-            "slots": plan.num_slots,
-            "wanted": wanted,
+            "slots": plan.num_slots - num_live,
+            "live_slots": num_live,
+            "wanted": slots,
             "positions": plan.capacity,
             "gib": round(plan.num_slots * plan.capacity * memory.bytes_per_position / _GIB, 2),
             "free_gib": round(memory.free_bytes / _GIB, 2),
         },
     )
-    return plan
+    return plan, num_live
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property_tests import examples
-from worker.engine.cuda.memory_plan import MemoryPlan, plan_slots, plan_slots_of_card
+from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS, MemoryPlan, plan_slots, plan_slots_of_card, share_slots
 from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission, pack_prompts, padded_places
 from worker.engine.errors import CheckpointError
@@ -143,6 +143,37 @@ def test_what_is_planned_for_a_card_fits_beside_the_weights(
     beside_there = beside - eighth(80 * GIB) + eighth(total)
     assert plan.num_slots * plan.capacity * bytes_per_position + beside_there <= total
     assert plan_slots_of_card(total + GIB, wanted, here).num_slots >= plan.num_slots
+
+
+CARDS = {8: (7, 4), 24: (16, 34), 80: (16, 191), 141: (16, MOST_LIVE_SLOTS)}
+"""GiB of a card -> slots of jobs and of live speech that the 1.7B model has there when nobody sets a number."""
+
+
+@pytest.mark.parametrize("gib", CARDS)
+def test_live_slots_are_what_jobs_leave_on_a_card(gib: int) -> None:
+    free = gib * GIB * 7 // 8 - 5_530_000_000
+
+    plan, num_live = share_slots(16, None, CAPACITY, BYTES_OF_17B, free)
+
+    assert (plan.num_slots - num_live, num_live) == CARDS[gib]
+
+
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
+@given(slots=st.integers(1, 1024), room=st.integers(1, 2_000 * CAPACITY))
+def test_live_slots_that_nobody_sets_cost_jobs_no_more_than_four_do(slots: int, room: int) -> None:
+    free_bytes = room * 10 // 7 + CAPACITY
+
+    few, num_few = share_slots(slots, 4, CAPACITY, 1, free_bytes)
+    plan, num_live = share_slots(slots, None, CAPACITY, 1, free_bytes)
+
+    assert (plan.num_slots - num_live, plan.capacity) == (few.num_slots - num_few, few.capacity)
+    assert num_few <= num_live <= MOST_LIVE_SLOTS
+    assert plan.num_slots * plan.capacity <= free_bytes * 0.7
+
+
+def test_live_slots_that_somebody_sets_stay() -> None:
+    assert share_slots(16, 2, CAPACITY, 1, 100 * CAPACITY) == (MemoryPlan(18, CAPACITY), 2)
+    assert share_slots(16, 0, CAPACITY, 1, 100 * CAPACITY) == (MemoryPlan(16, CAPACITY), 0)
 
 
 def test_a_card_of_the_same_size_has_the_plan_of_this_one() -> None:
