@@ -174,7 +174,7 @@ def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem
 
 
 def no_clones(model: str, pointer: str) -> HttpProblem:
-    detail = f"{model} does not clone voices; of the published checkpoints, Qwen3-TTS Base does"
+    detail = f"{model} cannot clone voices; of the published checkpoints, Qwen3-TTS Base can"
     return invalid_field(pointer, "not_supported", detail)
 
 
