@@ -357,8 +357,8 @@ def uncalibrated(headers: Sequence[SegmentHeader]) -> list[TextWarning]:
     if not unknown:
         return []
     detail = (
-        f"{unknown} of {len(judged)} segments were checked without typical durations of this model and language. Cut or "
-        "overlong speech is found only by comparison within the job. `rhapsode calibrate` measures the durations."
+        f"{unknown} of {len(judged)} segments were checked without typical durations of this model and language. Cut "
+        "or overlong speech is found only by comparison within the job. `rhapsode calibrate` measures the durations."
     )
     return [TextWarning(QUALITY_UNCALIBRATED, detail)]
 
