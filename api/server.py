@@ -1,7 +1,7 @@
 """The API as a server: `python -m api.server --port 8765`.
 
-One process, which serves until SIGTERM. Behind it is uvicorn, with connections that end
-(`api.http.middleware.connections`); another server could run `api.app:app_from_environment` as well, without that.
+One process, which serves until SIGTERM. It is uvicorn with a limit on connections (`api.http.middleware.connections`).
+Another server can run `api.app:app_from_environment` without that limit.
 """
 
 from __future__ import annotations

@@ -6,22 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from api.http.problems.codes import CODES, ProblemCode
-from api.http.problems.pages import met
+from api.http.problems.pages import RETRIES, met
 from generators.files import Files
 
 MADE = Path("api/http/problems/ERRORS.md")
 
-_HEAD = """\
+_HEAD = f"""\
 # Errors
 
-Made from `api/http/problems/codes.py` by `make generated`; change that, not this page.
+{RETRIES} The field `retryable` says the same.
+
+Made from `api/http/problems/codes.py` by `make generated`.
 
 An error is `application/problem+json` (RFC 9457) with `code`, `detail`, `errors`, `request_id` and `retryable`.
-`errors` names the fields, parameters or headers. `type` is a path on your server: `/errors/voice_not_found` is a page
-about the code.
+`type` is its page on your server, such as `/errors/voice_not_found`.
 
-Under `/v1/audio/`, errors have OpenAI's shape and the same codes. An accepted job has its failure in `error`. There,
-`retryable` says whether `POST …/retry` may help without changes. The status `job` marks the codes of jobs.
+Under `/v1/audio/`, errors have OpenAI's shape and the same codes. A failed job has its `error`. There,
+`retryable` says whether `POST …/retry` may help. The status `job` marks the codes of jobs.
 
 | code | status | means | do |
 |---|---|---|---|"""

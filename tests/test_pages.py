@@ -20,6 +20,7 @@ MOST_WORDS = 28_000
 
 BANNED = (
     "anew",
+    "behind it",
     "for ever",
     "heard",
     "in vain",
@@ -32,6 +33,7 @@ BANNED = (
     "somebody",
     "stranger",
     "strangers",
+    "who waits",
     "whoever",
 )
 

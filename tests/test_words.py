@@ -10,9 +10,11 @@ import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from tests.api.openapi.contract import document
 from tests.test_pages import BANNED, BREAK, END, MOST_WORDS_OF_A_SENTENCE, without_code, words
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,13 +25,19 @@ ABOUT_OLD_NAMES = {GLOSSARY, Path("docker/UPGRADING.md")}
 SPOKEN = ("training/corpus/sentences.py", "benchmarks/speech/", "tests/listening/")
 """Texts that are spoken and read have the words of their authors."""
 
+NO_PROSE = (
+    *("reading/documents/plain/gutenberg.py", "reading/documents/plain/numbering.py"),
+    *("rhapsode/bench/server/text_report.py", "storage/audio/language_codes.py", "storage/queue/transport.py"),
+)
+"""Their strings are lists of words, heads of columns, or Lua."""
+
 ROOMS = ("api", "benchmarks", "reading", "rhapsode", "storage", "worker")
 BANNED_IN_CODE = (*BANNED, "begins behind", "company", "goes on from", "had in", "spoken for", "told")
-TO_REWRITE = ("worker/engine/native.py", "worker/engine/serving/", "worker/engine/settings.py")
-"""Their docstrings are older than the rules. No other file may join them."""
 
 LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
 TABLE = re.compile(r"^(?: {4}|[├└│]|[-*] |.*\S {2,}\S).*$", re.MULTILINE)
+STRING_OF_SCRIPT = re.compile(r"""/\*.*?\*/|//[^\n]*|("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)""", re.DOTALL)
+FILLED = re.compile(r"\$\{[^{}]*\}")
 PARAMETER = re.compile(r"(?:^|(?<=[.;]) )(?:\w+, )*\w+: ")
 """`name: text` of a docstring; each is a sentence, and its name is no word of it."""
 
@@ -129,11 +137,7 @@ def faults_of(text: str) -> list[str]:
 
 def written_in(root: str) -> list[Path]:
     kinds = {".py", ".lua"}
-    return [
-        path
-        for path in files()
-        if path.parts[0] == root and path.suffix in kinds and not str(path).startswith(TO_REWRITE)
-    ]
+    return [path for path in files() if path.parts[0] == root and path.suffix in kinds]
 
 
 @pytest.mark.parametrize("root", ROOMS)
@@ -141,6 +145,76 @@ def test_comments_are_plain(root: str) -> None:
     found = {str(path): faults for path in written_in(root) if (faults := with_banned_words(all_comments(path)))}
 
     assert found == {}
+
+
+def strings_of(source: str) -> Iterator[str]:
+    """Every string that is no docstring and has a space; what an f-string fills in counts as one word."""
+    tree = ast.parse(source)
+    docstrings = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    parts = {id(part) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values}
+    for each in ast.walk(tree):
+        text = ""
+        if isinstance(each, ast.JoinedStr):
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "filled" for part in each.values)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in docstrings | parts:
+            text = each.value
+        if " " in text:
+            yield text
+
+
+def strings_of_page(script: str) -> Iterator[str]:
+    for text in STRING_OF_SCRIPT.findall(script):
+        if " " in text:
+            yield FILLED.sub("filled", text[1:-1])
+
+
+@pytest.mark.parametrize("root", [root for root in ROOMS if root != "benchmarks"])
+def test_problems_settings_errors_and_other_messages_are_short_and_plain(root: str) -> None:
+    files = [path for path in written_in(root) if path.suffix == ".py" and str(path) not in NO_PROSE]
+    found = {
+        str(path): faults
+        for path in files
+        if (faults := [fault for text in strings_of((ROOT / path).read_text()) for fault in faults_of(text)])
+    }
+
+    assert found == {}
+
+
+def test_the_api_describes_its_operations_and_fields_in_plain_words() -> None:
+    texts = set(described(document()))
+    assert len(texts) > 1_000
+
+    assert [fault for text in texts for fault in faults_of(text)] == []
+
+
+def described(part: Any) -> Iterator[str]:
+    """Titles, summaries and descriptions of an OpenAPI document."""
+    if isinstance(part, dict):
+        for name, value in cast("dict[str, Any]", part).items():
+            if name in {"title", "summary", "description"} and isinstance(value, str):
+                yield value
+            else:
+                yield from described(value)
+    elif isinstance(part, list):
+        for value in cast("list[Any]", part):
+            yield from described(value)
+
+
+def test_the_page_speaks_plainly() -> None:
+    scripts = [path for path in files() if path.suffix == ".js" and str(path).startswith("api/page/")]
+    texts = [text for path in scripts for text in strings_of_page((ROOT / path).read_text())]
+    texts.append((ROOT / "api/page/index.html").read_text())
+    assert len(texts) > 500
+
+    assert [fault for text in texts for fault in faults_of(text)] == []
+
+
+def test_strings_are_told_from_comments_and_docstrings() -> None:
+    python = 'def f(x):\n    """It is told."""\n    return f"who waits {x} s" + "in vain, too" + "heard"  # heard of it'
+    script = '/* "in vain" */ f("who waits", `behind it ${x}`, "heard"); // "is told that"'
+
+    assert list(strings_of(python)) == ["who waits filled s", "in vain, too"]
+    assert list(strings_of_page(script)) == ["who waits", "behind it filled"]
 
 
 @pytest.mark.parametrize("root", ROOMS)

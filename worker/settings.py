@@ -158,7 +158,7 @@ class WorkerSettings(ItemSettings):
     @model_validator(mode="after")
     def _keep_promises(self) -> Self:
         if self.engine == "vllm" and self.engine_reproducibility is EngineReproducibility.STRICT:
-            raise ValueError("engine vllm cannot be strict: how a row is rounded there depends on its company")
+            raise ValueError("engine vllm cannot be strict: its rounding depends on the batch")
         if self.decoder_device and (self.engine == "fake" or self._speaks_kokoro):
             raise ValueError("RHAPSODE_DECODER_DEVICE: this engine has no decoder apart; leave it empty")
         is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")

@@ -22,7 +22,7 @@ def choose_format(accept: str | None) -> AudioFormat:
     best = max(qualities, key=lambda form: qualities[form])
     if qualities[best] <= 0:
         known = ", ".join(names[0] for names in STREAMED.values())
-        raise problem("invalid_request", f"a job can be heard as {known}", status=406, title="Not acceptable")
+        raise problem("invalid_request", f"a job streams as {known}", status=406, title="Not acceptable")
     return best
 
 

@@ -87,7 +87,7 @@ def answer_asset(
     """One of another version is not there any more: the document names this one's. Raises the `Problem` of that."""
     asset = folder.assets.get(name)
     if asset is None or version != folder.version:
-        raise problem("not_found", "the page has no such file; open it anew")
+        raise problem("not_found", "the page has no such file; reload it")
     headers = {"Cache-Control": "public, max-age=31536000, immutable"}
     return answer_file(asset, headers, accept_encoding, if_none_match)
 

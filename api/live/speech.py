@@ -303,7 +303,7 @@ class LiveSpeech:
                 measures.resumed(reason)
                 return None
             if loop.time() > give_up_s:
-                detail = f"no worker could go on with it for {self._patience.resume_s:g} s in which nothing was heard"
+                detail = f"no worker resumed the speech within {self._patience.resume_s:g} s"
                 return stream.fail(WORKER_LOST, detail)
             await asyncio.sleep(RESUME_EVERY_S)
         return None

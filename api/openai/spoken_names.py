@@ -21,7 +21,7 @@ _FITS: dict[TaskType, Callable[[ModelCard], bool]] = {
     TaskType.BASE: lambda card: bool(card.voice_modes),
 }
 _WANTS = {
-    TaskType.CUSTOM_VOICE: "has voices of its own",
+    TaskType.CUSTOM_VOICE: "has built-in voices",
     TaskType.VOICE_DESIGN: "makes its voice from `instructions`",
     TaskType.BASE: "clones voices",
 }

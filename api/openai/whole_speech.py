@@ -1,4 +1,4 @@
-"""Speech that is made whole and checked before it is sent: a job, and a caller who waits for it."""
+"""Speech that a job makes and checks as a whole while the caller waits."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
             "content": _JOB_OR_PLAN,
         }
     },
-    "cancel_job": {"202": {"description": "Workers are still being told", "content": _json(Job)}},
+    "cancel_job": {"202": {"description": "Workers are still being notified", "content": _json(Job)}},
     "get_job": {"304": {"description": "Unchanged since `If-None-Match`"}},
     "speak": {"202": {"description": "With `Prefer: respond-async`: the job", "content": _json(Job)}},
     "post_voice": {"202": {"description": "The voice, which is being prepared, too", "content": _json(Voice)}},

@@ -38,14 +38,13 @@ DESCRIPTION = """\
 Narrations as jobs: a text in, speech out, however long it takes.
 
 **Versions.** This is version 1, in every path. Fields, codes, event types and operations may be added to it at any
-time, so readers ignore what they do not know. Nothing is removed and nothing changes its meaning: what is to go is
-marked `deprecated` here, answers with the fields `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and stays for six
-months at least, or until version 2 has been out for as long.
+time, so ignore what you do not know. Nothing changes its meaning. Before a removal, a part is marked `deprecated`
+here for at least six months, and its answers have the fields `Deprecation` (RFC 9745) and `Sunset` (RFC 8594).
 
-**Errors** are problem documents (RFC 9457); each operation names the codes that it can answer with. A request that is
-not HTTP is answered with 400, one that comes too slowly with 408 (`request_timeout`), one with more than 16 KiB of
-header with 431 (`headers_too_large`), and one too many with 503 (`too_many_connections`), whatever its address; then
-the connection is closed.
+**Errors** are problem documents (RFC 9457); each operation names the codes that it can answer with. Some
+errors can come from any address, and close the connection: 400 for a request that is not HTTP; 408
+(`request_timeout`) for one that is too slow; 431 (`headers_too_large`) for headers above 16 KiB; 503
+(`too_many_connections`).
 """
 
 

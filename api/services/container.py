@@ -19,6 +19,7 @@ from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
 from api.services.intake import JobIntake, Recordings
 from api.services.jobs_together import JobsTogether
+from api.services.outages import Outages
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
 from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
@@ -130,6 +131,7 @@ class OperatorServices:
     dead_letters: DeadLetters
     audit_log: AuditLog
     probes: CapacityLimiter
+    outages: Outages
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,4 +257,5 @@ def _operators(
         dead_letters=DeadLetters(client, prefix),
         audit_log=AuditLog(client, prefix),
         probes=CapacityLimiter(MAX_PROBES),
+        outages=Outages(),
     )

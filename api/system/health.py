@@ -13,7 +13,7 @@ from api.dependencies import Services
 from api.services.container import ApiServices
 from rhapsode.contract import health as schemas
 from storage.database.schema_version import StateUnusable, agree_on_layout
-from storage.errors import StoreUnavailable
+from storage.errors import StoreFull, StoreUnavailable
 from storage.runtime.watched import tasks_down
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,8 @@ do: others should be sent elsewhere. Who asks for readiness waits two seconds an
 
 STORE_WAIT_S = 2.0
 """A store that takes so long to write nothing is not one to accept jobs with."""
+
+_STORE_SILENT = "the object store does not answer"
 
 
 @router.get("/livez", response_model=schemas.Health)
@@ -55,48 +57,49 @@ async def is_ready(services: Services, response: Response) -> schemas.Readiness:
     return readiness
 
 
-async def _threads() -> Literal["ok", "busy"]:
-    """Whether the pool in which requests are worked on takes one more."""
+async def _threads() -> str:
+    """Why requests find no thread; empty if they find one. Reasons have no text of an error: it may have a secret."""
     with move_on_after(POOL_WAIT_S):
         await run_sync(lambda: None)
-        return "ok"
+        return ""
     logger.warning("every thread is taken", extra={"threads": int(current_default_thread_limiter().total_tokens)})
-    return "busy"
+    return "all threads for requests are busy"
 
 
-async def _store(services: ApiServices) -> Literal["ok", "unavailable"]:
+async def _store(services: ApiServices) -> str:
     with move_on_after(STORE_WAIT_S):
         return await run_sync(_checked, services, limiter=services.operators.probes, abandon_on_cancel=True)
     logger.warning("the store is unavailable", extra={"error": f"no answer within {STORE_WAIT_S:.0f} s"})
-    return "unavailable"
+    return _STORE_SILENT
 
 
-def _readiness(
-    services: ApiServices, threads: Literal["ok", "busy"], store: Literal["ok", "unavailable"]
-) -> schemas.Readiness:
-    models = _models(services)
+def _readiness(services: ApiServices, threads: str, store: str) -> schemas.Readiness:
+    models, redis = _models(services)
     down = tasks_down()
-    is_whole = (
-        models is not None and store == "ok" and threads == "ok" and not down and not services.live.speech.is_stopping
-    )
+    tasks = f"background tasks failed and will restart: {', '.join(down)}" if down else ""
+    stop = "the server is shutting down" if services.live.speech.is_stopping else ""
+    reasons = services.operators.outages.seen((redis, store, threads, tasks, stop))
     return schemas.Readiness(
-        status="ready" if is_whole else "unavailable",
-        redis="unavailable" if models is None else "ok",
-        store=store,
-        threads=threads,
-        models=None if models is None else tuple(models),
-        claims=None if models is None else _claims(services),
+        status="unavailable" if reasons else "ready",
+        redis="unavailable" if redis else "ok",
+        store="unavailable" if store else "ok",
+        threads="busy" if threads else "ok",
+        models=models,
+        claims=None if redis else _claims(services),
         tasks_down=down,
+        reasons=reasons,
     )
 
 
-def _models(services: ApiServices) -> list[str] | None:
+def _models(services: ApiServices) -> tuple[tuple[str, ...] | None, str]:
+    """Names of the models, or why Redis cannot be used."""
     try:
         agree_on_layout(services.redis, services.settings.key_prefix)
-        return [card.name for card in services.models.list()]
+        return tuple(card.name for card in services.models.list()), ""
     except (StoreUnavailable, StateUnusable) as error:
         logger.warning("redis is unavailable", extra={"error": str(error)})
-        return None
+        is_silent = isinstance(error, StoreUnavailable)
+        return None, "Redis does not answer" if is_silent else "this release cannot use this Redis or its state"
 
 
 def _claims(services: ApiServices) -> Literal["open", "held"] | None:
@@ -108,10 +111,10 @@ def _claims(services: ApiServices) -> Literal["open", "held"] | None:
         return None
 
 
-def _checked(services: ApiServices) -> Literal["ok", "unavailable"]:
+def _checked(services: ApiServices) -> str:
     try:
         services.artifacts.check()
     except StoreUnavailable as error:
         logger.warning("the store is unavailable", extra={"error": str(error)})
-        return "unavailable"
-    return "ok"
+        return "the object store has too little free space" if isinstance(error, StoreFull) else _STORE_SILENT
+    return ""

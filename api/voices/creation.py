@@ -26,7 +26,7 @@ from api.services.container import ApiServices
 from api.voices.caches.submission import order_caches
 from api.voices.consent import consent_of, stated
 from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
-from api.voices.matching import cloning_models
+from api.voices.matching import cloning_models, require_cloning
 from api.voices.names import built_in_speaker
 from api.voices.upload import UploadForm, parse_fields
 from rhapsode.contract.voices.caches import CacheOrder
@@ -80,6 +80,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadFo
     if SAMPLE_FIELD in upload.files:
         if form.model is not None:
             raise invalid_field("/model", "not_supported", "a recording fits every model that clones")
+        await run_sync(lambda: require_cloning(services.models.list(), f"/{SAMPLE_FIELD}"))
         source = await store_recording(services, _source_key(tenant, voice), upload, form.ref_text)
     else:
         source = await run_sync(_store_embedding, services, tenant, voice, upload, embedding_text, form)

@@ -81,6 +81,12 @@ def cloning_models(names: Sequence[str] | None, cards: Sequence[ModelCard]) -> l
     return [_cloning_model(name, cards, cloning) for name in dict.fromkeys(names)]
 
 
+def require_cloning(cards: Sequence[ModelCard], pointer: str) -> None:
+    """Raises a `HttpProblem` if none of the announced models clones. Without any, one may come."""
+    if cards and not any(card.voice_modes for card in cards):
+        raise no_clones(", ".join(card.name for card in cards), pointer)
+
+
 def unfit(record: VoiceRecord, card: ModelCard) -> HttpProblem:
     if not card.voice_modes:
         return no_clones(card.name, "/voice")

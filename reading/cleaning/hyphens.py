@@ -23,7 +23,7 @@ _COMMON = FUNCTION_WORDS["english"] | {"und", "oder", "bis", "et", "ou", "och", 
 
 
 def find_divided(text: str) -> Iterator[Replacement]:
-    """The hyphen and the gap behind it, for nothing or for the hyphen alone."""
+    """The hyphen and the gap after it, for nothing or for the hyphen alone."""
     found = list(_DIVIDED.finditer(text))
     words = _words_besides(text, found)
     divides = _divides(found, words)

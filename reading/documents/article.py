@@ -159,7 +159,7 @@ def _stands_in_quotation(footer: _Element) -> bool:
 
 
 def _empty(element: _Element) -> None:
-    """Leave nothing of it but the text behind it."""
+    """Leave nothing of it but the text after it."""
     tail = element.tail
     element.clear()
     element.tail = tail

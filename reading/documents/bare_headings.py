@@ -16,7 +16,7 @@ LEAST_MS = 5_000
 
 
 def with_bare_headings_joined(script: Script) -> Script:
-    """Each with the chapter behind it, whose number it gets. Whatever has a title and text stays, however short."""
+    """Each with the chapter after it, whose number it gets. Whatever has a title and text stays, however short."""
     bare = _bare(script)
     chapters: list[ScriptChapter] = []
     parts: list[str] = []

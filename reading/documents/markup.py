@@ -146,5 +146,5 @@ def _without_entities(text: str, name: str) -> str:
     references = Counter(match[1] for match in _REFERENCE.finditer(text))
     grown = sum(len(own.get(each, "")) * count for each, count in references.items())
     if _ENTITY_DECLARATION.search(text) or grown > MOST_ENTITY_CHARS:
-        raise DocumentError(f"{name} declares entities of its own, which are not read")
+        raise DocumentError(f"{name} declares entities, which are not supported")
     return _REFERENCE.sub(lambda match: own.get(match[1], match[0]), text)

@@ -148,7 +148,7 @@ class _Page:
         """Since the last text."""
 
         self._initial = ""
-        """A large first letter, which goes with the letters behind it."""
+        """A large first letter, which goes with the letters after it."""
 
         self._lists: list[int | None] = []
         """The lists that are open: the number of the next item, None where items have none."""
@@ -159,7 +159,7 @@ class _Page:
             if event == "end":
                 self._end(element, is_root=element is root)
             elif is_silent(element):
-                # Its end comes all the same, with the text behind it.
+                # Its end comes all the same, with the text after it.
                 walk.skip_subtree()
                 self._leave_out(element)
             elif initial := _initial_of(element):

@@ -84,7 +84,7 @@ def after(match: re.Match[str]) -> str:
 
 
 def is_adjective(match: re.Match[str]) -> bool:
-    """Whether an amount belongs to a noun behind it: "a ten dollar bill"."""
+    """Whether an amount belongs to a noun after it: "a ten dollar bill"."""
     return after(match).startswith("-") or bool(_DETERMINER.search(before(match)) and _NOUN.match(after(match)))
 
 

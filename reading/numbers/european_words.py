@@ -34,7 +34,7 @@ class NumberLanguage:
     """A language that is written with spaces and decimal commas.
 
     tag: its name in num2words. groups: what may stand between thousands. comma: how the decimal comma is said; the
-    digits behind it are said one by one if `says_digits`, else as one number. per_cent: said behind the number.
+    digits after it are said one by one if `says_digits`, else as one number. per_cent: said behind the number.
     always_agrees: ends of number words that change before any noun. agrees_feminine: words that change before a
     feminine one. cents: between the money and its hundredths. hours: said between hour and minute, where a clock is
     written in the language's own way; hour: the pattern of that writing, of two groups.
@@ -72,7 +72,7 @@ def _words(number: int, tag: str, form: str) -> str:
 
 
 def _nouns(lines: str) -> dict[str, Noun]:
-    """What is written as "km=un kilomètre, kilomètres", with ", feminine" behind it where numbers agree."""
+    """What is written as "km=un kilomètre, kilomètres", with ", feminine" after it where numbers agree."""
     split = {sign: said.split(", ") for sign, said in table(lines).items()}
     return {sign: Noun(one, many, is_feminine=bool(rest)) for sign, (one, many, *rest) in split.items()}
 

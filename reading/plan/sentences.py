@@ -41,7 +41,7 @@ def sentences(
 
 
 def stretches(spoken: str, breaks: Sequence[SentenceBreak]) -> tuple[str, ...]:
-    """What is spoken, sentence by sentence, each with the whitespace behind it."""
+    """What is spoken, sentence by sentence, each with the whitespace after it."""
     bounds = [0, *(at for _, at, _ in _offsets(breaks)), len(spoken)]
     return tuple(spoken[first:last] for first, last in pairwise(bounds))
 

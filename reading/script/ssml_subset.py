@@ -63,8 +63,7 @@ SAY_AS = (
 MAX_MARK_CHARS = 200
 
 _EMPHASIS = (
-    "a stressed word lies in the melody of its sentence, of which no model takes orders, and cut out to be louder it "
-    "would lose that; say how to speak in `instructions`, where the model takes them"
+    "no model takes orders for the stress of a word; if the model accepts `instructions`, say there how to speak"
 )
 _PHONEME = (
     "the models read letters and know no phones: the small voice has learned words by their spelling; use <sub> or a "
@@ -89,8 +88,7 @@ SSML_SUBSET = (
     SsmlElement(
         "mark",
         ("name",),
-        "a name for the next word, or the last one before a pause: when it is heard stands "
-        "in `timestamps.json`, whatever its level",
+        "a name for the next word, or the last one before a pause; `timestamps.json` has its time at each level",
     ),
     SsmlElement("sub", ("alias",), "the alias is spoken in place of the text"),
     SsmlElement(

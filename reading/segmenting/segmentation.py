@@ -289,7 +289,7 @@ _OPENING = "\"'“‘«„(—–_ \t"
 
 
 def verse_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The lines of the paragraph [start, end) if it is a stanza, else the whole; each with the line's end behind it."""
+    """The lines of the paragraph [start, end) if it is a stanza, else the whole; each with the line's end after it."""
     content = start + len(text[start:end].rstrip())
     inner = [match.end() for match in _LINE_END.finditer(text, start, content)]
     bounds = list(pairwise((start, *inner, end)))

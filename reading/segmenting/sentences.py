@@ -98,7 +98,7 @@ def _cjk_ends(paragraph: str) -> Iterator[int]:
 
 
 def _continues(paragraph: str, position: int) -> bool:
-    """Whether the sentence before `position` goes on behind it; it does where no space stands between."""
+    """Whether the sentence before `position` goes on after it; it does where no space stands between."""
     if not paragraph[position - 1].isspace():
         return True
     if _NO_SENTENCE_START.match(paragraph, position):

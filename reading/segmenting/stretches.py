@@ -30,7 +30,7 @@ _JOINED_OVER = frozenset({StretchEnd.LINE, StretchEnd.SENTENCE, StretchEnd.PARAG
 class Stretch:
     """[start, end) of the script's text, spoken as `spoken`.
 
-    breaks: where its second sentence begins, in the script's text and in `spoken`, and so on for those behind it.
+    breaks: where its second sentence begins, in the script's text and in `spoken`, and so on for those after it.
     first: where it began before it took in neighbours that are not spoken. explicit_s: a pause that the input asks for.
     """
 

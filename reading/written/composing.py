@@ -38,7 +38,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class SegmentPiece:
-    """text: what is said next of the segment. pause_s: behind it; None where the segment goes on."""
+    """text: what is said next of the segment. pause_s: after it; None where the segment goes on."""
 
     segment: int
     text: str

@@ -97,7 +97,7 @@ class SentenceReader:
         return True
 
     def _ends(self) -> bool:
-        """Whether the first of those that wait ends a sentence of its paragraph, which goes on behind it."""
+        """Whether the first of those that wait ends a sentence of its paragraph, which goes on after it."""
         upto = f"{self._before}{self._waiting[0].source}".lstrip()
         following: list[str] = []
         for word in list(self._waiting)[1 : LOOK_AHEAD + 1]:

@@ -11,7 +11,7 @@ from rhapsode.contract.words import MAX_WORD_CHARS
 
 _UNSPACED = rf"(?![가-힣])[{SYLLABIC}]"
 _WORD = re.compile(rf"{_UNSPACED}[^\w\s]{{0,16}}|(?:(?!{_UNSPACED})\S){{1,{MAX_WORD_CHARS}}}")
-"""In scripts without spaces a character with the marks behind it."""
+"""In scripts without spaces a character with the marks after it."""
 
 _BLANKS = re.compile(r"\s*")
 _PARAGRAPHS = "\u2029"
@@ -36,7 +36,7 @@ class Word:
 
 
 class WordReader:
-    """A word is known when a character behind it is, or the text's end."""
+    """A word is known when a character after it is, or the text's end."""
 
     def __init__(self) -> None:
         self._text, self._at = "", 0

@@ -72,7 +72,7 @@ def read_time(option: str, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        example = "2026-12-01T08:00, with +01:00 or Z behind it if you like"
+        example = "2026-12-01T08:00, optionally with +01:00 or Z"
         raise Misuse(f"{option}: {text!r} is not a time; write {example}") from error
 
 

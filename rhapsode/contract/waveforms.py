@@ -21,8 +21,8 @@ class SegmentPeaks(Answer):
     index: int
     sha256: str
     peaks: str | None = Field(
-        description="base64: a byte for each of stretches of equal length, over the whole segment: how far its samples "
-        "reach, 255 for full scale; null for a segment that was made by a release before 0.2"
+        description="base64: peak levels of equal parts of the segment, a byte each; 255 is full scale. Null for a "
+        "segment of a release before 0.2."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the processes of a stack are called: one of a kind by its kind, several with their number behind it."""
+"""What the processes of a stack are called: one of a kind by its kind, several with their number after it."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _png_size(data: bytes) -> tuple[int, int]:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
-    """Of a JPEG that has a frame, a scan behind it, and an end."""
+    """Of a JPEG that has a frame, a scan after it, and an end."""
     size: tuple[int, int] | None = None
     at = 2
     for _ in range(MAX_PIECES):

@@ -93,7 +93,7 @@ def decode_recording(data: bytes, decoders: ForkServer = DECODERS) -> DecodedRec
 
 
 def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: ForkServer) -> tuple[RecordingFacts, bytes]:
-    """Run a child on the file; its verdict, and what it wrote behind it."""
+    """Run a child on the file; its verdict, and what it wrote after it."""
     file.seek(0)
     sniff_container(file.read(SNIFF_BYTES))
     ended = _run(decoders, ChildTask((wanted,), file, _MAX_ANSWER_BYTES[wanted], _PATIENCE_S))

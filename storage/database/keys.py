@@ -34,12 +34,12 @@ class RedisKeys:
         "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
         "newcomers": "sorted set per queue and class: tenant -> inf while its turn comes early, or a number of turns",
         "claims": "string per claim call: job|item|fence|wait in ms of each item given, for 20 s, to answer it again",
-        "awake": "hash per queue whose workers claim several items at a time: until when (Unix ms) one "
-        "looks for items by itself (looking, and its name), and one may be woken by the last ticket (rung)",
+        "awake": "hash per queue whose workers claim several items at a time. looking: Unix ms until which one polls, "
+        "with its name. rung: Unix ms until which the last ticket may wake one.",
         "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
         "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
         "quotas": "hash per tenant: its own limits by name, where they are not those for all",
-        "quota_told": "string per tenant, limit and day (UTC, days since 1970): that it refused was told, for a day",
+        "quota_told": "string per tenant, limit and day (UTC, days since 1970): its refusal was reported, for a day",
         "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
         "live_streams": "sorted set per tenant: stream of live speech that is open -> when that is over, in Unix ms",
         "live_streams_told": "string per API process: the number of its last report on its streams",

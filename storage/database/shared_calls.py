@@ -2,7 +2,7 @@
 
 So a worker with hundreds of items settles several in one call when many end together. An item that ends alone is
 settled at once. The thread that finds the line idle sends for itself; when it has its answers, the first that waits
-sends next, for itself and those behind it.
+sends next, for itself and those after it.
 """
 
 from __future__ import annotations

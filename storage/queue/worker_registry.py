@@ -157,7 +157,7 @@ class WorkerRegistry:
         kept_ms = round(DRAIN_KEPT_S * 1000)
         reply = self._functions.call("drain_worker", worker=name, drains=drains, kept_ms=kept_ms)
         if reply.status == "unknown":
-            raise WorkerUnknown(f"no worker {name!r} was heard of in the last {FORGOTTEN_AFTER_S:.0f} s")
+            raise WorkerUnknown(f"no worker {name!r} reported in the last {FORGOTTEN_AFTER_S:.0f} s")
 
 
 def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, *, is_draining: bool) -> ListedWorker:

@@ -89,8 +89,8 @@ class StateGuard:
         self.release()
 
     def counted_at_s(self) -> float:
-        """Unix time of the store's count, 0 without one. A Redis that is not behind it knows what was accepted well
-        before.
+        """Unix time of the store's count, 0 without one. A Redis with this count or a newer one knows each job that
+        was accepted well before.
         """
         return max((entry.modified_at_s for entry in self._entries()), default=0.0)
 

@@ -165,7 +165,7 @@ def _entry(shape: tuple[int, ...], start: int, end: int) -> dict[str, object]:
 
 
 def _split(data: bytes) -> tuple[dict[str, object], memoryview]:
-    """The table of a file and what stands behind it. The table's length is checked before it is parsed."""
+    """The table of a file and what stands after it. The table's length is checked before it is parsed."""
     end = LENGTH_BYTES + table_bytes(data)
     if end > len(data):
         raise SegmentFormatError(f"a header of {end - LENGTH_BYTES} bytes")

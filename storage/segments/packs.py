@@ -1,4 +1,4 @@
-"""Segments of one job that were finished together, as one object: an index, and behind it their files. Pure.
+"""Segments of one job that were finished together, as one object: an index, and after it their files. Pure.
 
     4096 bytes   the index as JSON, filled up with spaces: what is where, read without knowing how long it is
     the rest     the files of the segments, in the order of the index

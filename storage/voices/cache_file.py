@@ -121,7 +121,7 @@ class VoiceArtifact:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The header as it stands in the file: with the digest of the bytes behind it."""
+    """The header as it stands in the file: with the digest of the bytes after it."""
 
     voice: ArtifactHeader
     data_sha256: str
@@ -216,7 +216,7 @@ def _require_header(header: ArtifactHeader) -> None:
 
 
 def _split(data: bytes) -> tuple[dict[str, object], bytes]:
-    """The table of a file and what stands behind it. The table's length is checked before it is read."""
+    """The table of a file and what stands after it. The table's length is checked before it is read."""
     if len(data) < _LENGTH.size:
         raise ArtifactDamaged("shorter than its own length field")
     (length,) = _LENGTH.unpack_from(data)

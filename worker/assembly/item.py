@@ -351,15 +351,14 @@ def _only(values: Iterable[str]) -> str | None:
 
 
 def uncalibrated(headers: Sequence[SegmentHeader]) -> list[TextWarning]:
-    """That segments were judged without knowing how long their text takes in that voice. Pure."""
+    """A warning about segments that were checked without typical durations. Pure."""
     judged = [header for header in headers if "speech_s" in header.checks]
     unknown = sum("duration_ratio" not in header.checks for header in judged)
     if not unknown:
         return []
     detail = (
-        f"{unknown} of {len(judged)} segments were judged without knowing how long their text takes in this model and "
-        "language: what was cut short or ran on is found only by comparison within the job; `rhapsode calibrate` "
-        "measures it"
+        f"{unknown} of {len(judged)} segments were checked without typical durations of this model and language. Cut "
+        "or overlong speech is found only by comparison within the job. `rhapsode calibrate` measures the durations."
     )
     return [TextWarning(QUALITY_UNCALIBRATED, detail)]
 
@@ -375,7 +374,7 @@ def speech_digest(placed: Iterable[Placed]) -> str:
 
 
 def with_kept_files(made: Sequence[ArtifactRecord], earlier: Sequence[ArtifactRecord]) -> list[ArtifactRecord]:
-    """What was made now, and behind it what was made of the same speech under names that are not made again. Pure.
+    """What was made now, and after it what was made of the same speech under names that are not made again. Pure.
 
     A file of another speech (a segment was edited, or spoken again) goes: beside the new ones it would say what is
     not so any more.

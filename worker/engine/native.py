@@ -1,4 +1,4 @@
-"""The native engine: a talker of our own, in torch on one device, between the stages of every engine."""
+"""The native engine runs its talker in torch on one device. All engines share the other stages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLAIN_BYTES_OF_A_BYTE = 2
 class NativeEngine(LaneEngine):
     """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used.
 
-    memory: what its slots and the codec's passes were planned from; None on a CPU.
+    memory: the plan's input for slots and codec passes; None on a CPU.
     """
 
     def __init__(self, settings: NativeEngineSettings) -> None:
@@ -42,7 +42,7 @@ class NativeEngine(LaneEngine):
 def _start_talker(
     settings: NativeEngineSettings, config: ModelConfig, capacity: int, device: torch.device
 ) -> StartedTalker:
-    """The lane that the device can run."""
+    """The device decides the kind of lane."""
     capacity = capacity // LENGTH_STEP * LENGTH_STEP
     path = settings.checkpoint / "model.safetensors"
     if device.type != "cuda":
@@ -69,7 +69,7 @@ def _plain_talker(
 def _plain_talker_that_fits(
     path: Path, config: ModelConfig, settings: NativeEngineSettings, capacity: int, device: torch.device
 ) -> StartedTalker:
-    """With slots by the device's memory. Raises CheckpointError when there is not room for one."""
+    """The device's memory limits its slots. Raises CheckpointError when no slot fits."""
     from worker.engine.cuda.device_memory import total_and_free_bytes
     from worker.engine.cuda.memory_plan import bytes_per_position, share_slots
 

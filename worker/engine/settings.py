@@ -14,7 +14,7 @@ LIVE_SLOTS = 4
 
 class Precision(enum.StrEnum):
     BFLOAT16 = "bfloat16"
-    """As checkpoints are published."""
+    """The precision of published checkpoints."""
 
     FLOAT8 = "float8"
     """Half the bytes: four bits of exponent, three of fraction (e4m3)."""
@@ -25,15 +25,13 @@ class NativeEngineSettings:
     """The torch engine on one device.
 
     checkpoint: directory in the published Qwen3-TTS 12 Hz layout.
-    slots: requests that run at the same time. live_slots: of live speech, beside them; None: on a GPU what
-        its memory allows, else `few_live_slots`.
-    num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
-        runs beside the talker and more threads than cores cost a multiple of what they bring.
-    profile, reproducibility: of an engine on a GPU; on a CPU every frame is read back at once and, with one thread,
-        rows round alike anyway (with more, torch's attention rounds by the number of rows), so that of the profile
-        only the length of a stream's first chunk is left.
-    kv_precision, mlp_precision: of the talker's cache and of its MLPs where many rows go through them; on a GPU.
-    decoder_devices: a process with the codec's decoder on each; without any, the decoder is in the engine's process.
+    slots: requests that run at the same time. live_slots: extra slots for live speech; None: on a GPU
+        what its memory allows, else `few_live_slots`.
+    num_threads: torch intra-op threads on the CPU; 0 takes half of the usable cores. The codec needs the others.
+    profile: trade-off between latency and throughput. On a CPU it sets only the length of a stream's first chunk.
+    reproducibility: for a GPU. On a CPU, one thread rounds each row alike; with more, rounding depends on the batch.
+    kv_precision, mlp_precision: of the talker's cache, and of its MLPs in large batches; for a GPU.
+    decoder_devices: each runs a decoder process of the codec; if empty, the decoder runs in the engine's process.
     """
 
     checkpoint: Path
@@ -55,9 +53,9 @@ class NativeEngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class FakeEngineSettings:
-    """Deterministic tones without torch, for tests of everything around the engine.
+    """Deterministic tones without torch, to test the code around the engine.
 
-    step_s: wall seconds per codec frame step, so that faults can strike in the middle.
+    step_s: wall seconds per codec frame step. Tests inject faults during a step.
     """
 
     slots: int = 16
@@ -67,10 +65,10 @@ class FakeEngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class VllmEngineSettings:
-    """The talker in a stock vLLM, the other stages as in the native engine.
+    """The talker runs in a stock vLLM; the other stages are those of the native engine.
 
-    checkpoint, slots, live_slots, num_threads, profile, decoder_devices: as `NativeEngineSettings` has them.
-    max_step_tokens: rows of prompts and frames in one pass of the talker; prompts that are longer are divided.
+    checkpoint, slots, live_slots, num_threads, profile, decoder_devices: as in `NativeEngineSettings`.
+    max_step_tokens: rows of prompts and frames in one pass of the talker; longer prompts are split.
     """
 
     checkpoint: Path
@@ -87,7 +85,7 @@ class VllmEngineSettings:
 class KokoroEngineSettings:
     """Kokoro-82M on CPU cores.
 
-    checkpoint: folder of its voices. slots, live_slots: calls at the same time, each of which keeps a core busy.
+    checkpoint: folder of its voices. slots, live_slots: concurrent calls; each uses one core.
     """
 
     checkpoint: Path

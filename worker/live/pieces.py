@@ -11,7 +11,7 @@ from typing import Protocol
 class TextPiece:
     """What is spoken next. All pieces of a segment joined are its text.
 
-    is_last: of its segment. pause_s: silence behind it, if another segment follows; known with the last piece.
+    is_last: of its segment. pause_s: silence after it, if another segment follows; known with the last piece.
     """
 
     segment: int

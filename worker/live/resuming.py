@@ -48,8 +48,8 @@ def start_of(order: LiveOrder, resume: Resume | None, codes: bytes, info: Engine
 
 def _frames(codes: bytes, info: EngineInfo) -> CodecFrames:
     if len(codes) % (2 * info.num_codebooks):
-        raise StreamRefused("invalid_request", "the codes of what was heard are no whole number of frames")
+        raise StreamRefused("invalid_request", "the codes of the played audio are no whole number of frames")
     frames = np.frombuffer(codes, "<i2").astype(np.int16).reshape(-1, info.num_codebooks)
     if frames.size and not 0 <= int(frames.min()) <= int(frames.max()) < info.codebook_size:
-        raise StreamRefused("invalid_request", "the codes of what was heard are not of this model")
+        raise StreamRefused("invalid_request", "the codes of the played audio are not of this model")
     return frames

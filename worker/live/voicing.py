@@ -40,7 +40,7 @@ def refuse_impossible(order: LiveOrder, model: str, info: EngineInfo) -> None:
     if order.text_is_open and order.text_mode is not LiveTextMode.PER_FRAME:
         raise StreamRefused("invalid_request", "text that is still being written needs the text mode `per_frame`")
     if order.text_is_open and not info.takes_open_text:
-        raise StreamRefused("not_supported", f"the engine of {model} speaks a text when all of it is there")
+        raise StreamRefused("not_supported", f"the engine of {model} needs the whole text at once")
     if order.narration.language not in ("auto", *info.languages):
         raise StreamRefused("unsupported_language", f"{model} does not speak {order.narration.language!r}")
     is_blend = info.blends_speakers and "+" in order.narration.voice

@@ -60,7 +60,7 @@ def built_in_conditioning(voice: str, instructions: str, model: str, info: Engin
         case ModelTask.VOICE_DESIGN:
             return DesignedVoice(instructions)
         case ModelTask.BASE:
-            raise unusable("voice_not_found", f"{model} has no voices of its own; name one that was uploaded")
+            raise unusable("voice_not_found", f"{model} has no built-in voices; name an uploaded one")
 
 
 def frame_limit(text: str, most: int) -> int:

@@ -39,6 +39,12 @@ POLICY = (
 
 FIELDS = {"Cache-Control": "public, max-age=3600", "Content-Security-Policy": POLICY}
 
+RETRIES = (
+    "After a 4xx, change the request. Repeat it only after 408, 429, or 409 with `Retry-After`. "
+    "After 503, wait `Retry-After`, then repeat. Report a 500."
+)
+"""What a client does, by the class of the status."""
+
 _CODE = re.compile("`([^`]*)`")
 
 
@@ -81,7 +87,7 @@ def _list_of_pages() -> str:
         f"""\
 <nav><a href="./">Rhapsode</a> · <a href="docs">API</a></nav>
 <h1>Errors</h1>
-<p>Every <code>code</code> that a refusal, or the <code>error</code> of a job, can have.</p>
+<p>{_sentence(RETRIES)}</p>
 <dl>
 {entries}</dl>
 """,
@@ -105,7 +111,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    marked = _CODE.sub(r"<code>\1</code>", escape(text))
+    marked = _CODE.sub(r"<code>\1</code>", escape(text.removesuffix(".")))
     return f"{marked[0].upper()}{marked[1:]}."
 
 

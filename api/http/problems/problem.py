@@ -174,7 +174,7 @@ def voice_not_found(voice: str, model: str, known: Sequence[str]) -> HttpProblem
 
 
 def no_clones(model: str, pointer: str) -> HttpProblem:
-    detail = f"{model} does not clone voices; of the published checkpoints, Qwen3-TTS Base does"
+    detail = f"{model} cannot clone voices; of the published checkpoints, Qwen3-TTS Base can"
     return invalid_field(pointer, "not_supported", detail)
 
 
@@ -282,7 +282,7 @@ def idempotency_mismatch() -> HttpProblem:
 
 
 def idempotency_in_progress() -> HttpProblem:
-    detail = "the first request with this Idempotency-Key is still being carried out; its answer can be had in a moment"
+    detail = "the first request with this Idempotency-Key is still running; retry in a second"
     found = problem("idempotency_in_progress", detail, retry_after_s=1)
     return found.at(_at_header("Idempotency-Key", "in_progress", detail))
 

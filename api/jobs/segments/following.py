@@ -1,6 +1,6 @@
 """A job's segments in the order of the text, each as soon as it is finished.
 
-It waits for the next one however many behind it are done already, and for as long as the job may still make it. A job
+It waits for the next one however many after it are done already, and for as long as the job may still make it. A job
 that has ended has no more to come: what is there is played, over the holes. A segment is taken as it is in place when
 its turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for the next listener.
 """

@@ -176,7 +176,7 @@ def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, at
     rejection = viewer.states.rejections.get(index)
     take = rejection.take(attempt) if rejection else None
     if rejection is None or take is None or not take.sha256:
-        raise problem("not_found", f"segment {index} has no rejected attempt {attempt} that can be heard")
+        raise problem("not_found", f"segment {index} has no audio of a rejected attempt {attempt}")
     record = viewer.record
     key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
     stored = _decoded(

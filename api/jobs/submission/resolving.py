@@ -43,7 +43,7 @@ def resolve_narration(
     if request.reproducibility is Reproducibility.STRICT and not card.runs_strict:
         # It is not replaced by less.
         detail = (
-            f"no worker of {card.name} speaks a request alike in any company; start one with "
+            f"no worker of {card.name} is strict; start one with "
             "RHAPSODE_ENGINE_REPRODUCIBILITY=strict, or ask for best_effort"
         )
         raise invalid_field("/reproducibility", "not_supported", detail)

@@ -8,7 +8,7 @@ const KEYS = [
   ["↑ ↓", "in the list, which is one thing, too: the narration above or below"],
   ["← → ↑ ↓", "in a text: the passage before or after"],
   ["Enter, Space", "in a text: how the passage was spoken, to hear it from there, to have it spoken again"],
-  ["Space", "anywhere else: plays and pauses what is heard; so do the keys of a media row"],
+  ["Space", "anywhere else: plays and pauses; media keys do the same"],
   ["← →", "on the player's line of time: five seconds back or ahead"],
   ["Page ↑, Page ↓", "there: the passage before or after"],
   ["Esc", "closes what was opened: a passage, this dialog; live, stops the speech"],

@@ -95,7 +95,7 @@ def _unheaded(paragraphs: Sequence[TextParagraph], lasts: Mapping[str, int]) -> 
 
 
 def _run(paragraphs: Sequence[TextParagraph], first: int, end: int, lasts: Mapping[str, int]) -> Contents | None:
-    """Of paragraphs of numbered lines, those up to the last that comes again: behind it may be the first chapter."""
+    """Of paragraphs of numbered lines, those up to the last that comes again: after it may be the first chapter."""
     entries = [(index, keys_of(line.text)) for index in range(first, end) for line in paragraphs[index].lines]
     borne_out = [(index, keys) for index, keys in entries if _comes_from(keys, index + 1, lasts)]
     if len(entries) < LEAST_ENTRIES or len(borne_out) * 2 < len(entries) or len(borne_out) < LEAST_ENTRIES:

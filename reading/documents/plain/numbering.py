@@ -65,7 +65,7 @@ _ROMAN = re.compile(r"(?:(?P<c>C{0,3}))(?P<x>XC|XL|L?X{0,4})(?P<i>IX|IV|V?I{0,4}
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """kind: its keyword in lower case, "roman" or "digit" where there is none. title: what the line says behind it."""
+    """kind: its keyword in lower case, "roman" or "digit" where there is none. title: what the line says after it."""
 
     kind: str
     number: int

@@ -415,7 +415,7 @@ def _version(distribution: str) -> str | None:
 
 
 def one_line(error: BaseException) -> str:
-    """With what is behind it: an engine that died says in its cause what of."""
+    """The error and its causes, which say why an engine died."""
     lines = [_first_line(error)]
     while (cause := error.__cause__) is not None:
         lines.append(_first_line(cause))

@@ -221,7 +221,7 @@ def _model_lines(model: ModelReport, price: float | None) -> Iterator[str]:
         yield ""
         yield from plot(model.closed_loop)
     for row in sorted(model.first_audio, key=lambda row: row.running):
-        beside = f"beside {row.running} that are heard" if row.running else "alone"
+        beside = f"beside {row.running} streams" if row.running else "alone"
         p50, p95 = (percentile(row.waits_ms, share) for share in (0.5, 0.95))
         yield f"first audio {beside}: {p50:.1f} ms, p95 {p95:.1f} ms ({len(row.waits_ms)} samples)"
     yield from _cards(model)

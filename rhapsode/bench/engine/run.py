@@ -52,7 +52,7 @@ class BenchModel:
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """weight: its part of the time that is left for it and for those behind it."""
+    """weight: its part of the time that is left for it and for those after it."""
 
     model: BenchModel
     device: str
@@ -110,7 +110,7 @@ def run_all(
     try:
         for number, run in enumerate(runs):
             left_s = seconds - (time.monotonic() - began_s)
-            weights = [each.weight for each in runs[number:]]  # what one leaves, those behind it have
+            weights = [each.weight for each in runs[number:]]  # what one leaves, those after it have
             _Collector(report, _model_of(report, run), run, tell, command).collect(left_s * weights[0] / sum(weights))
         report.ended = "complete"
     except KeyboardInterrupt:
@@ -132,7 +132,7 @@ def _model_of(report: BenchReport, run: EngineRun) -> ModelReport:
 
 @dataclass
 class _Collector:
-    """One run of the plan. An engine that goes with a stage is started again for those behind it.
+    """One run of the plan. An engine that goes with a stage is started again for those after it.
 
     _stage: where the process is. _slots: of its engine. _settled: stages that were measured, failed or left out.
     _has_refused: what was asked for can never work. _has_not_started: but with fewer slots it may.

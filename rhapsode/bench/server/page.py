@@ -148,7 +148,7 @@ def _waits(title: str, x_label: str, stages: Sequence[tuple[float, StageReport]]
 def _throughput(stages: Sequence[tuple[float, StageReport]]) -> Iterator[Plot]:
     if any(stage.summary.audio_s_per_s for _, stage in stages):
         spoken = Series("spoken", [(x, stage.summary.audio_s_per_s) for x, stage in stages])
-        needed = Series("as fast as they are heard", [(0.0, 0.0), *((x, x) for x, _ in stages)], has_marks=False)
+        needed = Series("as fast as they play", [(0.0, 0.0), *((x, x) for x, _ in stages)], has_marks=False)
         yield Plot("Speech by streams", "requests in flight", "seconds of audio a second", [spoken, needed])
 
 

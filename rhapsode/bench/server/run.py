@@ -85,7 +85,7 @@ def _run_stages(
         if not _has_time(plan, until_s):
             report.left_out.append(Skipped(stage=load.name, why="the time was over"))
         elif not _run_stage(report, plan, load, tell, command, until_s):
-            why = f"nothing was heard at {load.name}"
+            why = f"no audio came at {load.name}"
             report.left_out += [Skipped(stage=left.name, why=why) for left in loads[number + 1 :]]
             return
         keep()

@@ -86,17 +86,26 @@ class EditGroup:
 
 
 def edit_segment(
-    common: CommonOptions, job: JobArgument, place: EditedArgument, edit: EditGroup, wait: WaitOption = False
+    common: CommonOptions,
+    job: JobArgument,
+    place: EditedArgument,
+    edit: EditGroup,
+    words: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new text, as with --text.")] = None,
+    wait: WaitOption = False,
 ) -> None:
     """Change the words of a sentence, or a whole segment.
 
-    A sentence takes only --text. Rhapsode generates its segment again and joins the files again. Several edits in a
+    A sentence takes only a text. Rhapsode generates its segment again and joins the files again. Several edits in a
     row cause one join. A failed or cancelled job keeps the edit for `jobs retry`.
     """
     from rhapsode.cli.failures import Misuse
     from rhapsode.contract.segments import SegmentChange
 
     changes = cast("SegmentChanges", given_fields(edit))
+    if words is not None:
+        if "text" in changes:
+            raise Misuse("TEXT and --text exclude each other")
+        changes["text"] = words
     if not changes:
         names = ", ".join(f"--{each.name}" for each in fields(edit))
         raise Misuse(f"nothing to change; give at least one of {names}; `jobs takes --new` says the same words again")

@@ -89,11 +89,7 @@ def add(
             made = client.voices.add(
                 name, recording, consent=consent, ref_text=ref_text, language=language, description=description
             )
-        known = () if made.models else client.models()
     common.echo(made, f"{made.id} {made.name}")
-    if known:
-        names = ", ".join(model.name for model in known)
-        echo(f"warning: {names} cannot speak with it; of the published checkpoints, Qwen3-TTS Base clones", err=True)
     for repair in made.sample.repairs if made.sample else ():
         echo(f"warning: {repair}", err=True)
 

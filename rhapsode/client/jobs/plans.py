@@ -40,7 +40,7 @@ class PlanOrder:
 
 @dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """The plan, or the job while it is being made. job_id: of the job behind it."""
+    """The plan, or the job while it is being made. job_id: of the job after it."""
 
     job_id: str
     found: PlanDocument | Job

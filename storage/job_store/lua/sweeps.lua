@@ -9,7 +9,7 @@ register('reap', function(call)
     return redis.call('ZRANGEBYSCORE', key, '-inf', text(now), 'LIMIT', 0, limit)
   end
 
-  -- Every entry met is gone afterwards, also one whose job has vanished: nothing may block the ones behind it.
+  -- Every entry met is gone afterwards, also one whose job has vanished: nothing may block the ones after it.
 
   local overdue = due(K.deadlines)
   for _, id in ipairs(overdue) do

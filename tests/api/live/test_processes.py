@@ -195,6 +195,7 @@ def test_streams_are_heard_to_their_ends_where_processes_are_told_to_stop(
         # An API process lets its streams end, and begins no others.
         last = threads.submit(patient.hear, patient.stop)
         eventually(lambda: patient.http.get("/readyz").status_code == 503)
+        assert "the server is shutting down (since " in patient.http.get("/readyz").text
         refused = patient.http.post("/v1/audio/speech", json=ORDER)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_stopping")
         assert int(refused.headers["Retry-After"]) >= 1

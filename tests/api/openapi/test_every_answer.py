@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,7 @@ def test_ready_names_the_models(api: ServedApi) -> None:
         "models": ["small"],
         "claims": "open",
         "tasks_down": [],
+        "reasons": [],
     }
 
 
@@ -105,12 +107,21 @@ def test_a_system_without_a_model_is_ready_and_says_so(api_settings: ApiSettings
 
 
 def test_a_system_without_redis_is_alive_and_not_ready(api_settings: ApiSettings) -> None:
-    nowhere = api_settings_of(api_settings, redis_url="redis://127.0.0.1:1/0", broker_url="redis://127.0.0.1:1/1")
+    url = "redis://user:s3cret@127.0.0.1:1"
+    nowhere = api_settings_of(api_settings, redis_url=f"{url}/0", broker_url=f"{url}/1")
+    before = datetime.now(UTC).replace(microsecond=0)
     with serve(nowhere) as api:
+        first = api.http.get("/readyz").json()
         answer = api.http.get("/readyz")
         alive = api.http.get("/livez")
 
     assert (answer.status_code, answer.json()["redis"], answer.json()["store"]) == (503, "unavailable", "ok")
+    assert first["reasons"] == answer.json()["reasons"]
+    (reason,) = answer.json()["reasons"]
+    found = re.fullmatch(r"Redis does not answer \(since (.*)\)", reason)
+    assert found
+    assert before <= datetime.fromisoformat(found[1]) <= datetime.now(UTC)
+    assert not re.search(r"s3cret|127\.0\.0\.1|://", answer.text)
     assert (alive.status_code, alive.json()) == (200, {"status": "alive"})
 
 
@@ -120,6 +131,7 @@ def test_a_system_on_state_of_another_version_is_not_ready(api: ServedApi, api_s
     answer = api.http.get("/readyz")
 
     assert (answer.status_code, answer.json()["redis"]) == (503, "unavailable")
+    assert answer.json()["reasons"][0].startswith("this release cannot use this Redis or its state (since ")
 
 
 def test_a_system_that_cannot_store_is_not_ready(api_settings: ApiSettings) -> None:
@@ -127,6 +139,7 @@ def test_a_system_that_cannot_store_is_not_ready(api_settings: ApiSettings) -> N
         answer = api.http.get("/readyz")
 
     assert (answer.status_code, answer.json()["store"]) == (503, "unavailable")
+    assert answer.json()["reasons"][0].startswith("the object store has too little free space (since ")
 
 
 def test_the_description_names_the_request_the_job_and_the_problems(api: ServedApi) -> None:

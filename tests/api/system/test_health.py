@@ -37,6 +37,7 @@ def test_a_server_whose_threads_are_all_stuck_is_not_ready_and_says_why(api_sett
     before, during, after = asyncio.run(asked_thrice())
 
     assert (during.status_code, during.json()["status"], during.json()["threads"]) == (503, "unavailable", "busy")
+    assert during.json()["reasons"][0].startswith("all threads for requests are busy (since ")
     # It needs none of those threads itself.
     assert (during.json()["redis"], during.json()["store"]) == ("ok", "ok")
     assert before.status_code == after.status_code == 200

@@ -100,6 +100,7 @@ def test_who_needs_the_store_is_told_to_come_again(on_s3: OnS3, mode: Mode) -> N
         check_refused(answer, proxy)
     readiness = api.http.get("/readyz")
     assert (readiness.status_code, readiness.json()["store"]) == (503, "unavailable")
+    assert readiness.json()["reasons"][0].startswith("the object store does not answer (since ")
 
     proxy.become(Mode.WELL)
     until_accepted(api)

@@ -47,6 +47,10 @@ def readiness(api: ServedApi) -> tuple[int, str, list[str]]:
     return answer.status_code, answer.json()["status"], answer.json()["tasks_down"]
 
 
+def reasons_of(api: ServedApi) -> list[str]:
+    return [reason.partition(" (since ")[0] for reason in api.http.get("/readyz").json()["reasons"]]
+
+
 def metric(api: ServedApi, name: str, task: str) -> float:
     (line,) = (
         each for each in api.http.get("/metrics").text.splitlines() if each.startswith(f'{name}{{task="{task}"}}')
@@ -61,6 +65,7 @@ def die_and_come_back(
     with monkeypatch.context() as broken:
         broken.setattr(*step, killed)
         until(lambda: readiness(api) == (503, "unavailable", [task]))
+        until(lambda: reasons_of(api)[:1] == [f"background tasks failed and will restart: {task}"])
         until(lambda: metric(api, "rhapsode_background_tasks_down", task) == 1)
     until(lambda: readiness(api) == (200, "ready", []))
     until(lambda: metric(api, "rhapsode_background_tasks_down", task) == 0)

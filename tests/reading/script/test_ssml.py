@@ -69,7 +69,7 @@ def test_what_is_written_and_what_is_said_may_differ() -> None:
         ("<speak><prosody rate='9'>a</prosody></speak>", (1, 8), "between half and twice"),
         ("<speak><prosody volume='+13dB'>a</prosody></speak>", (1, 8), "between -40 and +12 dB"),
         ("<speak><prosody>a</prosody></speak>", (1, 8), "needs the attribute rate or volume"),
-        ("<speak><emphasis>a</emphasis></speak>", (1, 8), "melody of its sentence"),
+        ("<speak><emphasis>a</emphasis></speak>", (1, 8), "stress of a word"),
         ("<speak><mark/></speak>", (1, 8), "<mark> needs the attribute name"),
         (f"<speak><mark name='{'x' * 201}'/></speak>", (1, 8), "at most 200 characters"),
         ("<speak><phoneme ph='x'>a</phoneme></speak>", (1, 8), "read letters"),

@@ -84,20 +84,14 @@ def test_what_it_cannot_is_refused_before_a_job_is_there(http: httpx.Client, wro
     assert (refused.status_code // 100, refused.json()["code"]) == (4, code)
 
 
-def test_a_recording_is_added_with_a_warning_and_refused_with_the_reason(
-    http: httpx.Client, tmp_path: Path, run_cli: RunCli
-) -> None:
+def test_a_recording_is_refused_with_the_reason(http: httpx.Client, tmp_path: Path, run_cli: RunCli) -> None:
     recording = tmp_path / "voice.wav"
     recording.write_bytes(http.post("/v1/audio/speech", json={"input": TEXT, "response_format": "wav"}).content)
 
-    added = run_cli(
+    refused = run_cli(
         *("voices", "add", str(recording), "--name", "Me", "--consent", "I agree.", "--server", str(http.base_url))
     )
-    refused = http.post("/v1/jobs", json={"input": {"text": TEXT}, "voice": "Me"})
 
-    assert added.returncode == 0, added.stderr
-    assert added.stderr == "warning: kokoro cannot speak with it; of the published checkpoints, Qwen3-TTS Base clones\n"
-    assert refused.status_code == 422
-    assert refused.json()["detail"] == (
-        "/voice: kokoro does not clone voices; of the published checkpoints, Qwen3-TTS Base does"
-    )
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "kokoro cannot clone voices; of the published checkpoints, Qwen3-TTS Base can" in refused.stderr
+    assert http.get("/v1/voices", params={"kind": "own"}).json()["data"] == []

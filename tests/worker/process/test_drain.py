@@ -82,4 +82,4 @@ def test_a_worker_that_was_never_heard_of_is_named(
     outcome = drain(storage_settings, wait_s=2, name="pod-8")
 
     assert outcome.returncode == 1
-    assert "no worker 'pod-8' was heard of" in outcome.stderr
+    assert "no worker 'pod-8' reported" in outcome.stderr

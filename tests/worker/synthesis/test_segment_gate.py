@@ -197,7 +197,7 @@ def test_what_cannot_be_heard_at_all_fails_the_job_and_is_there_to_listen_to(
     assert record.state is JobState.FAILED
     assert record.error is not None
     assert (record.error.code, record.error.segment) == ("segment_quality", 1)
-    assert "nothing is to be heard" in record.error.detail
+    assert "it is silent" in record.error.detail
     assert list(states.results) == [0]
     assert [(take.tried.number, take.tried.parts, take.tried.findings) for take in rejection.takes] == [
         (1, 1, ("silent",)),

@@ -273,7 +273,7 @@ def _last_cues(ruler: _Ruler, last: int, even: float) -> Iterator[tuple[int, flo
 
 
 def _shown_long_enough(cue: Cue, next_start_s: float) -> Cue:
-    """The cue, shown on into the silence behind it until it can have been read."""
+    """The cue, shown on into the silence after it until it can have been read."""
     shown_columns = sum(columns(word.space + word.text) for line in cue.lines for word in line) + columns(cue.label)
     needed_s = min(MAX_CUE_S, max(LEAST_CUE_S, shown_columns / COLUMNS_PER_S))
     wanted = max(cue.span.end_s, cue.span.start_s + needed_s)

@@ -96,7 +96,7 @@ def heard_sentences(placed: Sequence[Placed], timed: Iterable[TimedSegment], lan
 
 
 def _heard(timed: TimedSentence) -> list[TimedStretch]:
-    """Its words, or the whole of it if it has none. A quotation mark or bracket is shown with the word behind it."""
+    """Its words, or the whole of it if it has none. A quotation mark or bracket is shown with the word after it."""
     text = timed.sentence.written
     if not timed.words:
         return [TimedStretch(0, len(text), timed.span)]

@@ -102,7 +102,7 @@ class StepRunner:
 
     @torch.inference_mode()
     def extend(self, row: int, request: RequestState, start: int) -> None:
-        """The request has got more text, beside frame `start` and those behind it."""
+        """The request has got more text, beside frame `start` and those after it."""
         self._rows.extend(row, start, self.ends.trailing_rows(request.prompt)[start:], request.max_frames)
 
     def _admit(self, admission: Admission) -> None:

@@ -102,7 +102,7 @@ def require_plain(settings: NativeEngineSettings) -> None:
     if _asks_for_float8(settings):
         raise StartError(f"the plain path has no eight bits; set the engine's precisions to {Precision.BFLOAT16}")
     if settings.reproducibility is EngineReproducibility.STRICT:
-        raise StartError("the plain path on a GPU rounds a request as its company has it; strict is not offered there")
+        raise StartError("on the plain path of a GPU, rounding depends on the batch; strict is not supported")
 
 
 def _asks_for_float8(settings: NativeEngineSettings) -> bool:

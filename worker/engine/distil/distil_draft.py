@@ -94,7 +94,7 @@ def _said(settings: NativeEngineSettings, texts: Sequence[str], temperature: flo
     engine = NativeEngine(settings)
     try:
         if not engine.info.speakers:
-            raise DraftUntrainable("the checkpoint has no voices of its own to speak with")
+            raise DraftUntrainable("the checkpoint has no built-in voices")
         rounds = [engine.info.default_sampling]
         if temperature is not None:
             rounds.append(_drawn(rounds[0], temperature))

@@ -1,7 +1,7 @@
 """A text's sound in growing pieces, so that its beginning is ready soon. Pure.
 
 Length and pitch of the whole text are known before there is sound, so that all pieces speak one sentence. Each is made
-with some frames before and behind it, ends where it is quiet, and begins at the level of the piece before.
+with some frames before and after it, ends where it is quiet, and begins at the level of the piece before.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class FrameRows:
         self.predictor_sampling.set(row, request.sampling.predictor)
 
     def extend(self, row: int, start: int, trailing: Tensor, max_frames: int) -> None:
-        """More text: trailing (n + 1, hidden) stands beside frame `start` and those behind it, the last row is PAD."""
+        """More text: trailing (n + 1, hidden) stands beside frame `start` and those after it, the last row is PAD."""
         self.trailing[row, start : start + trailing.shape[0]] = trailing
         self.trailing_length[row] = start + trailing.shape[0] - 1
         self.max_frames[row] = max_frames

@@ -1,8 +1,8 @@
-"""Who is admitted next: the one policy of every lane. Pure: knows no threads and no clock.
+"""Order of admission for each lane. Pure: no threads, no clock.
 
-Live requests go before all others; their slots are their own, so they are few. Of the others, interactive requests go
-first, and bulk has one turn in five while both wait. Within an urgency the same holds of the
-openings of jobs and the others; openings go in the order of arrival, the others by a rank, which is a key function.
+Live requests go first; they have separate slots. Then interactive requests go before bulk, but bulk has one turn in
+five while both wait. Within an urgency, openings of jobs go before other requests by the same rule. Openings go in
+order of arrival, the others by rank.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Generic, TypeVar
 from worker.engine.interface import Urgency
 
 MOST_OVERTAKINGS = 4
-"""As the job queue, which gives every fifth of its claims to bulk: so neither piles up what the other keeps waiting."""
+"""The same as in the job queue, which gives every fifth claim to bulk."""
 
 T = TypeVar("T")
 
 
 class Turns:
-    """Of two classes the first goes first; but where both wait, one of the second after four that have overtaken it."""
+    """The first of two classes goes first. While both wait, every fifth turn is for the second."""
 
     def __init__(self) -> None:
         self._overtakings = 0
 
     def is_of_first(self, *, first_waits: bool, second_waits: bool) -> bool:
-        """Whose turn it is, where at least one of them waits."""
+        """Whether the first class has the turn. At least one class must wait."""
         return not second_waits or (first_waits and self._overtakings < MOST_OVERTAKINGS)
 
     def taken(self, *, of_first: bool, second_waits: bool) -> None:
-        """One has been admitted; `second_waits`: whether one of the second class stays behind."""
+        """Record an admission. second_waits: whether one of the second class still waits."""
         self._overtakings = self._overtakings + 1 if of_first and second_waits else 0
 
 
 @dataclass(slots=True, eq=False)
 class _Entry(Generic[T]):
-    """`turn`: how many had been admitted when it came."""
+    """turn: number of admissions at its arrival."""
 
     item: T
     turn: int
@@ -46,7 +46,7 @@ class _Entry(Generic[T]):
 
 
 class _Ranked(Generic[T]):
-    """The lowest rank first, of equals the oldest; but the oldest of all once it has seen `most_admitted` others."""
+    """The lowest rank first, then the oldest. After `most_admitted` admissions, the oldest goes before all."""
 
     def __init__(self, rank: Callable[[T], int], most_admitted: int) -> None:
         self._rank = rank
@@ -144,9 +144,9 @@ def _alike(_: object) -> int:
 
 
 class AdmissionQueue(Generic[T]):
-    """rank: of requests that open no job, the lowest goes first; without one, the order of arrival.
+    """rank: among requests that open no job, the lowest goes first; by default, the order of arrival.
 
-    most_admitted: who has seen so many others admitted goes before lower ranks, so that none waits without end.
+    most_admitted: after so many admissions a request goes before lower ranks, which bounds its wait.
     """
 
     def __init__(self, rank: Callable[[T], int] = _alike, most_admitted: int = 0) -> None:
@@ -165,15 +165,15 @@ class AdmissionQueue(Generic[T]):
         self._lines[urgency].part(is_opening=is_opening).append(_Entry(item, self._num_admitted))
 
     def put_back(self, item: T, urgency: Urgency, *, is_opening: bool = False) -> None:
-        """In front of its like: it has begun, and goes on unless others have their turn."""
+        """Add a started request before the others of its kind."""
         self._lines[urgency].part(is_opening=is_opening).append_left(_Entry(item, self._num_admitted))
 
     def peek(self) -> T:
-        """The next one, of a queue that is not empty."""
+        """The next one. The queue must not be empty."""
         return self._lines[self._next()].first(self._num_admitted)
 
     def pop(self) -> T:
-        """The one that `peek` shows; it is in the queue no more."""
+        """Remove and return the one that `peek` returns."""
         urgency = self._next()
         item = self._pop_of(urgency)
         if urgency is Urgency.LIVE:
@@ -183,22 +183,22 @@ class AdmissionQueue(Generic[T]):
         return item
 
     def peek_interactive(self) -> T | None:
-        """The first interactive one, whose turn it need not be."""
+        """The first interactive one, out of turn."""
         return self._lines[Urgency.INTERACTIVE].first(self._num_admitted) if self.has_interactive else None
 
     def pop_interactive(self) -> T:
-        """The one that `peek_interactive` shows. It goes where bulk may not, and so overtakes none."""
+        """Remove the one that `peek_interactive` returns. It gets a slot that bulk cannot use, so no turn counts."""
         return self._pop_of(Urgency.INTERACTIVE)
 
     def take(self, matches: Callable[[T], bool]) -> T | None:
-        """The first one that matches, out of turn."""
+        """Remove and return the first match, out of turn."""
         for line in self._lines.values():
             if (found := line.take(matches)) is not None:
                 return found
         return None
 
     def drain(self) -> list[T]:
-        """All of them; the queue is empty then."""
+        """Remove and return all."""
         return [item for line in self._lines.values() for item in line.drain()]
 
     def _next(self) -> Urgency:

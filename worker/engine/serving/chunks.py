@@ -1,4 +1,4 @@
-"""How the samples of one utterance are divided while it is made. Pure."""
+"""Lengths of a stream's chunks. Pure."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from worker.engine.profiles import FRAMES_PER_PASS_CPU, PROFILES, ServingProfile
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
-    """A short chunk first, so that it can be heard soon; then each as long as all before it, up to `most` frames.
+    """The first chunk is short for low latency. Each later one is as long as all before it, up to `most` frames.
 
-    A listener who plays at the speed of speech has as much to hear as the next chunk is long, while that one is made.
+    So the buffered audio covers the playing time until the next chunk arrives.
     """
 
     first: int
     most: int
 
     def length_behind(self, num_frames: int) -> int:
-        """Frames of the chunk that begins behind so many frames."""
+        """Frames of the chunk that follows the first `num_frames`."""
         return min(max(self.first, num_frames), self.most)
 
 
 def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:
-    """Of streams, and of the codec's passes, which are divided as streams are."""
+    """For streams, and for the codec's passes, which have the same lengths."""
     return ChunkPlan(PROFILES[profile].first_chunk_frames, FRAMES_PER_PASS_CPU)

@@ -1,6 +1,6 @@
-"""Frames to samples, beside the talker: what every codec lane is.
+"""Protocol of codec lanes, which decode frames to samples in parallel with the talker.
 
-A lane knows frames and samples. Futures and what a request may still want are the engine's.
+The engine owns the futures and knows which requests were cancelled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from worker.engine.serving.talker_lane import SpeechPart
 
 @dataclass(frozen=True, slots=True)
 class EndedFrames:
-    """The frames (T, Q) of a request whose speech has ended, without those of its prefix."""
+    """The frames (T, Q) of a finished request, without its prefix."""
 
     request: RequestState
     frames: CodecFrames
@@ -24,41 +24,41 @@ class EndedFrames:
 
     @property
     def reference(self) -> CodecFrames | None:
-        """Frames (R, Q) that the utterance goes on from: the codec hears them first, their samples are dropped."""
+        """Frames (R, Q) before the utterance. The codec decodes them first, and their samples are dropped."""
         placed = self.request.prompt.reference
         return None if placed is None else placed.codes
 
 
 class CodecClient(Protocol):
-    """The engine as a lane sees it. Any thread may call any method."""
+    """The engine's callbacks for a lane. Any thread may call any method."""
 
     def is_wanted(self, request: RequestState) -> bool:
-        """False once the request was cancelled: no need to decode."""
+        """False once the request was cancelled."""
         ...
 
     def deliver_part(self, request: RequestState, part: SpeechChunk) -> None:
-        """The next chunk of a streamed request, one call at a time, all of them before `deliver`."""
+        """The next chunk of a streamed request: one call at a time, and each before `deliver`."""
         ...
 
     def deliver(self, utterance: EndedFrames, pcm: Pcm) -> None:
-        """The samples (T · samples_per_frame,) of the utterance, without those of its reference and its prefix."""
+        """The samples (T · samples_per_frame,) of the utterance, without its reference and its prefix."""
         ...
 
     @property
     def num_in_flight(self) -> int:
-        """Requests that wait, speak or are being decoded."""
+        """Requests that wait, run or are being decoded."""
         ...
 
     def run_guarded(self, work: Callable[[], None]) -> None:
-        """The outermost frame of a thread of the lane: an unforeseen error ends the engine."""
+        """Runs a lane's thread. An unexpected error ends the engine."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class LaneCounters:
-    """Passes since start that replayed a captured graph, and passes that a plan of graphs did not foresee.
+    """graph_passes: passes since the start that replayed a captured graph. fallbacks: passes without a fitting graph.
 
-    start_beats: heartbeats of decoder processes while they loaded.
+    start_beats: heartbeats of decoder processes during loading.
     """
 
     graph_passes: int = 0
@@ -74,22 +74,22 @@ class LaneCounters:
 
 
 class CodecLane(Protocol):
-    """Decodes beside the talker, in any order; every utterance that is still wanted is delivered once.
+    """Decodes in parallel with the talker, in any order. It delivers each utterance once, unless it was cancelled.
 
-    Parts, utterances and drops come from one thread, which never waits for audio. `close` lets the lane's threads end
-    after what they are decoding and may be called from any thread, several times; `join` waits for them.
+    One thread sends parts, utterances and drops; it never waits for audio. After `close`, the lane's threads finish
+    their current pass and end; `join` waits for them. Any thread may call `close`, also repeatedly.
     """
 
     def start(self, client: CodecClient) -> None: ...
 
     def put_part(self, part: SpeechPart) -> None:
-        """Frames of a streamed request that will have more; its `put` brings all of them."""
+        """The next frames of a streamed request; its later `put` has all of them."""
         ...
 
     def put(self, utterance: EndedFrames) -> None: ...
 
     def drop(self, request: RequestState) -> None:
-        """A streamed request that will not be `put`. Others are ignored."""
+        """Forgets a streamed request. Others are ignored."""
         ...
 
     @property

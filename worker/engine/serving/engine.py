@@ -1,11 +1,9 @@
-"""Lanes behind futures: what every engine of this model family is, whatever runs its talker.
+"""The engine of this model family, for any talker.
 
-The loop, a thread, runs the talker's lane: take in, step, commit, once per step. A codec lane turns finished frames
-into samples on threads of its own, so that the loop never waits for audio. A voice lane turns recordings into voice
-prompts.
+The loop thread takes requests in, runs one step of the talker's lane, and commits the result. A codec lane decodes
+finished frames on other threads, so the loop never waits for audio. A voice lane turns recordings into voice prompts.
 
-Each future is pending in one place, and the thread that takes it from there resolves it; so each is resolved exactly
-once.
+Each future is pending in one place. The thread that removes it there resolves it, so each is resolved exactly once.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ from worker.engine.serving.talker_lane import LaneStep, MoreText
 
 logger = logging.getLogger(__name__)
 
-# Beyond these, numbers leave fp32 before they make a difference that a listener could hear.
+# Values outside these ranges overflow fp32 and make no audible difference.
 _TEMPERATURES = (1e-3, 100.0)
 _PENALTIES = (0.01, 100.0)
 _SEED_RANGE = range(-(1 << 63), 1 << 63)
@@ -57,8 +55,8 @@ _SEED_RANGE = range(-(1 << 63), 1 << 63)
 class _Pending:
     """Guarded by the engine's lock. `admitted_s` is on the monotonic clock.
 
-    state: None while a text that is still being written is too short for its prompt. writing: of such a text.
-    handed, decoded: frames that the codec's lane has got, and those whose samples were delivered.
+    state: None while an open text is too short for its prompt. writing: None unless the text is open.
+    handed, decoded: frames that the codec lane received, and frames with delivered samples.
     """
 
     future: Future[Speech]
@@ -72,7 +70,7 @@ class _Pending:
 
 
 class LaneEngine:
-    """`Engine` over the loaded parts, whose threads begin here."""
+    """An `Engine` of loaded parts. The constructor starts its threads."""
 
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
@@ -80,7 +78,7 @@ class LaneEngine:
         self._wake = threading.Condition()
         self._pending: dict[str, _Pending] = {}
         self._arrivals: list[RequestState] = []
-        # Of the loop: those that wait until the codec has caught up.
+        # For the loop thread only: requests that wait for the codec.
         self._held: list[RequestState] = []
         self._more_text: list[MoreText] = []
         self._cancelled: list[RequestState] = []
@@ -99,7 +97,7 @@ class LaneEngine:
 
     def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         future: Future[Speech] = Future()
-        future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
+        future.set_running_or_notify_cancel()  # callers use `cancel`, not Future.cancel
         try:
             pending = self._accept(_Pending(future, request, on_audio))
             with self._wake:
@@ -153,7 +151,7 @@ class LaneEngine:
             unwritten = sum(pending.state is None for pending in self._pending.values())
             codec = self._codec_lane.counters
             return EngineStats(
-                # A decoder process that loads is progress: the watchdog must not end the engine meanwhile.
+                # Loading a decoder process is progress: the watchdog must not end the engine.
                 steps=self._steps + codec.start_beats,
                 frames=self._frames,
                 active=active,
@@ -174,14 +172,14 @@ class LaneEngine:
     # ------------------------------------------------------------------------------------------ any thread
 
     def _accept(self, pending: _Pending) -> _Pending:
-        """What can be known of it at once. Raises RequestRejected when the request cannot work here."""
+        """Checks the request and builds its state. Raises RequestRejected for an unsupported request."""
         request, prompts = pending.request, self._parts.prompts
         _require_sampling(request.sampling)
         if request.seed not in _SEED_RANGE:
             raise RequestRejected(f"the seed {request.seed} does not fit into 64 bits")
         if request.text_is_open:
             if not self.info.takes_open_text:
-                raise RequestRejected("this engine speaks a text when all of it is there")
+                raise RequestRejected("this engine needs the whole text at once")
             pending.writing = Writing(prompts, request, self._parts.capacity)
             self._write_on(pending, pending.writing, request.text, is_last=False)
             return pending
@@ -212,13 +210,13 @@ class LaneEngine:
         )
 
     def _arrive(self, pending: _Pending) -> None:
-        """To the loop, if its prompt is known. The lock is held."""
+        """Pass it to the loop if its prompt is known. The lock is held."""
         if pending.state is not None:
             self._arrivals.append(pending.state)
             self._wake.notify_all()
 
     def _write_on(self, pending: _Pending, writing: Writing, text: str, *, is_last: bool) -> None:
-        """One piece more. The lock is held, or no other thread knows of the request yet. Raises RequestRejected."""
+        """Append text. The lock is held, or the request is still private to this thread. Raises RequestRejected."""
         written = writing.push(text, is_last=is_last)
         if written is None:
             return
@@ -232,7 +230,7 @@ class LaneEngine:
             self._arrive(pending)
 
     def _forget(self, pending: _Pending) -> None:
-        """It is pending no more. The lock is held."""
+        """Cancel it in the loop. The lock is held."""
         if pending.state is not None:
             self._cancelled.append(pending.state)
             self._wake.notify_all()
@@ -242,12 +240,12 @@ class LaneEngine:
             raise EngineDied(str(self._stopped))
 
     def _pending_of(self, state: RequestState) -> _Pending | None:
-        """The pending submission, unless it was taken. The lock is held."""
+        """The pending submission, or None if it is finished. The lock is held."""
         pending = self._pending.get(state.request_id)
         return pending if pending is not None and pending.state is state else None
 
     def _stop(self, reason: EngineDied) -> None:
-        """Fail everything in flight and let the threads run out. The first reason stays."""
+        """Fail all pending requests and end the threads. The first reason is kept."""
         with self._wake:
             if self._stopped is None:
                 self._stopped = reason
@@ -262,7 +260,7 @@ class LaneEngine:
             future.set_exception(reason)
 
     def run_guarded(self, work: Callable[[], None]) -> None:
-        """The outermost frame of each thread: an unforeseen error ends the engine, not only the thread."""
+        """Runs each thread. An unexpected error ends the engine, not only the thread."""
         try:
             with torch.inference_mode():
                 work()
@@ -287,12 +285,12 @@ class LaneEngine:
         return bool(self._stopped or self._arrivals or self._more_text or self._cancelled)
 
     def _take_in(self) -> bool:
-        """Hand arrivals and cancellations to the talker, asleep while there is nothing to do. False: stop."""
+        """Pass arrivals and cancellations to the talker. It sleeps while there is no work. False: stop."""
         with self._wake:
             self._standing = self._talker.num_standing
             while not (self._has_news() or self._talker.has_work or (self._held and not self._codec_is_late)):
                 self._wake.wait()
-            # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
+            # Add arrivals first, because one of them may be cancelled already.
             self._held += self._arrivals
             if self._held and not self._codec_is_late:
                 for state in self._held:
@@ -316,7 +314,7 @@ class LaneEngine:
 
     @property
     def _codec_is_late(self) -> bool:
-        """Then requests wait, live ones too, until it has caught up. The lock is held."""
+        """Whether new requests, also live ones, wait for the codec. The lock is held."""
         most = self._parts.most_waiting_frames
         return most is not None and self._codec_waiting_frames > most
 
@@ -336,7 +334,7 @@ class LaneEngine:
         for one in step.ended:
             if one.end is RowEnd.NON_FINITE:
                 self._codec_lane.drop(one.request)
-                self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
+                self._reject(one.request, f"the model produced NaN or infinity after {len(one.frames)} frames")
                 continue
             self._note_handed(one.request, len(one.frames), is_all=True)
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
@@ -344,7 +342,7 @@ class LaneEngine:
 
     def _note_progress(self, step: LaneStep, began_s: float) -> None:
         with self._wake:
-            # Not for a step that was cut short: with arrivals all the time, a device that hangs would show progress.
+            # A step that was cut short is no progress: else constant arrivals would hide a hung device.
             self._steps += not step.was_cut_short
             self._frames += step.num_frames
             for request in step.admitted:
@@ -412,7 +410,7 @@ class LaneEngine:
     def _settle_voice(self, future: Future[VoicePrompt], outcome: VoicePrompt | RequestRejected) -> None:
         with self._wake:
             if future not in self._voices:
-                return  # the engine has stopped, and the future has been told
+                return  # the engine stopped, and the future has its error
             self._voices.remove(future)
         if isinstance(outcome, RequestRejected):
             future.set_exception(outcome)
@@ -421,7 +419,7 @@ class LaneEngine:
 
 
 def use_threads(num_threads: int) -> None:
-    """torch's intra-op threads of this process, before anything is loaded; 0 takes half of the usable cores."""
+    """Set torch's intra-op threads of this process before loading; 0 takes half of the usable cores."""
     round_rows_alike()
     torch.set_num_threads(num_threads or max(1, usable_cores() // 2))
 

@@ -1,4 +1,4 @@
-"""What an engine is put together from."""
+"""The parts of an engine."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from worker.engine.serving.voice_lane import VoiceLane
 
 @dataclass(frozen=True, slots=True)
 class SlotMemory:
-    """What slots were planned from, on a device with memory of its own.
+    """The input for planning slots on a GPU.
 
-    total_bytes, free_bytes: of the device, before the slots were allocated and after the weights were. capacity:
-    positions that a slot was to have. bytes_per_position: of one position of one slot.
+    total_bytes, free_bytes: of the device, after loading the weights and before allocating the slots. capacity:
+    wanted positions of a slot. bytes_per_position: of one position of one slot.
     """
 
     total_bytes: int
@@ -28,16 +28,16 @@ class SlotMemory:
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """codec_bytes_on: what the codec takes on a device with so many bytes in all; weights apart."""
+    """codec_bytes_on: from the total bytes of a device to the codec's bytes there, without weights."""
 
     slots: SlotMemory
     codec_bytes_on: Callable[[int], int]
 
     def beside_slots(self, total_bytes: int) -> int:
-        """Bytes that lie beside the slots on a device with so many in all, which has what this one has.
+        """Bytes that are not for slots on a device with `total_bytes`.
 
-        Weights, the codec with its graphs, CUDA's own, and what others have here. Only the codec's part is another on
-        a device of another size.
+        These are weights, the codec with its graphs, CUDA, and other processes. Only the codec's part depends on the
+        size of the device.
         """
         here = self.slots.total_bytes
         beside_here = here - self.slots.free_bytes
@@ -46,8 +46,8 @@ class DeviceMemory:
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """`capacity`: positions of one slot. most_waiting_frames: when more wait for the codec, no request is admitted;
-    None: there is no such limit."""
+    """capacity: positions of one slot. most_waiting_frames: if more wait for the codec, the engine admits no request;
+    None for no limit."""
 
     info: EngineInfo
     prompts: PromptBuilder
@@ -61,7 +61,7 @@ class EngineParts:
 
 @dataclass(frozen=True, slots=True)
 class StartedCodec:
-    """bytes_on: as in `DeviceMemory`; 0 of a lane that takes the same on every device."""
+    """bytes_on: `codec_bytes_on` of `DeviceMemory`; 0 for a lane with the same size on each device."""
 
     lane: CodecLane
     bytes_on: Callable[[int], int]
@@ -69,7 +69,7 @@ class StartedCodec:
 
 @dataclass(frozen=True, slots=True)
 class StartedTalker:
-    """A talker's lane, how many slots it has, those for live speech apart, and how many positions each of them."""
+    """A talker's lane. num_slots: without the num_live slots for live speech. capacity: positions of each slot."""
 
     lane: TalkerLane
     num_slots: int

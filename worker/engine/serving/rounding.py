@@ -1,11 +1,12 @@
-"""Matrix products on a CPU whose rows do not depend on how many there are.
+"""Matrix products on a CPU with results that do not depend on the batch size.
 
-The library behind torch's products on x86 (oneMKL) picks a kernel by the number of rows. On some processors (seen on
-one with AVX-512 and AMX) those for up to eight rows add in another order than those for more: a request then has other
-scores alone than in company, and once in a while another code. Its strict mode keeps one order for any number of rows;
-there the small voice alone pays a tenth of its speed, and from sixteen rows on a product costs what it did.
-Source: "Conditional Numerical Reproducibility" in the developer guide of oneMKL. Where torch has another library the
-name is not read, and the engine's padding to four rows has to do (`cpu/runner.py`).
+On x86, torch multiplies with oneMKL, which picks a kernel by the number of rows. On some processors, kernels for up to
+eight rows add in another order than the others. This was measured on one with AVX-512 and AMX. Scores of a request
+then depend on the batch, and rarely a code differs.
+
+The strict mode of oneMKL keeps one order. It slows the small voice by a tenth when one request runs. From sixteen rows
+on it costs nothing. Source: "Conditional Numerical Reproducibility" in the developer guide of oneMKL. Other libraries
+ignore the variable; there, only the padding to four rows helps (`cpu/runner.py`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ _MODE = "MKL_CBWR"
 
 
 def round_rows_alike() -> None:
-    """For this process and those it starts. Before its first product: the library reads the mode once.
+    """Set the strict mode for this process and its children, unless the operator set one.
 
-    A mode that the operator has set stays.
+    Call it before the first product, because the library reads the mode once.
     """
     os.environ.setdefault(_MODE, "AUTO,STRICT")

@@ -1,4 +1,4 @@
-"""Which requests have a slot, in lanes that only count slots. Pure: knows no tensors and no threads."""
+"""Assigns slots to requests, for lanes that only count slots. Pure: no tensors, no threads."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from worker.engine.interface import Urgency
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.admission_queue import AdmissionQueue
 
-# On a CPU a slot falls free every second or so, too long for an interactive request. On a GPU, with hundreds of slots,
-# one does every few milliseconds.
+# On a CPU, a slot becomes free about once a second, too slow for an interactive request. On a GPU, with hundreds of
+# slots, one becomes free every few milliseconds.
 _SLOTS_PER_SPARE = 8
 
 
 class SlotQueue:
-    """Single-threaded: belongs to the engine's loop.
+    """Only the engine's loop thread uses it.
 
-    num_spare: slots beyond `num_slots`, for interactive requests that find these taken: bulk can keep a slot for as
-    long as its speech takes. A request that was admitted there counts as there to its end, so that the turns of the
-    others stay as they are.
+    num_spare: slots beyond `num_slots`, for interactive requests while all of these are taken. A request keeps its kind
+    of slot to its end.
 
-    num_live: slots of live speech, which takes no others.
+    num_live: slots for live speech only.
     """
 
     def __init__(self, num_slots: int, num_spare: int, num_live: int) -> None:
@@ -37,7 +36,7 @@ class SlotQueue:
 
     @property
     def num_live(self) -> int:
-        """Of live speech, those that run."""
+        """Running requests of live speech."""
         return len(self._in_live)
 
     @property
@@ -49,7 +48,7 @@ class SlotQueue:
         waiting.add(request, request.urgency, is_opening=request.is_opening)
 
     def peek(self) -> RequestState | None:
-        """The request that may have a slot next; None where none waits, or none that waits may have one."""
+        """The request that gets the next slot, or None if none waits or no slot fits."""
         if self._live_is_next:
             return self._waiting_live.peek()
         if self._has_room:
@@ -58,7 +57,7 @@ class SlotQueue:
         return self._waiting.peek_interactive() if has_spare else None
 
     def take(self) -> None:
-        """The one that `peek` shows has a slot from now on."""
+        """Give a slot to the request that `peek` returns."""
         if self._live_is_next:
             request = self._waiting_live.pop()
             self._in_live.add(request)
@@ -70,7 +69,7 @@ class SlotQueue:
         self._running.add(request)
 
     def leave(self, request: RequestState) -> None:
-        """It neither waits nor has a slot any more. Others are ignored."""
+        """Forget the request and free its slot. Unknown requests are ignored."""
         for waiting in (self._waiting_live, self._waiting):
             waiting.take(lambda other: other is request)
         for taken in (self._running, self._in_spare, self._in_live):
@@ -82,10 +81,10 @@ class SlotQueue:
 
     @property
     def _has_room(self) -> bool:
-        """For a request of any urgency."""
+        """Whether a slot for any urgency is free."""
         return len(self._running) - len(self._in_spare) - len(self._in_live) < self._num_slots
 
 
 def num_spare_slots(num_slots: int) -> int:
-    """On a CPU."""
+    """Number of spare slots on a CPU."""
     return max(1, num_slots // _SLOTS_PER_SPARE)

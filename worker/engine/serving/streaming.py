@@ -1,4 +1,4 @@
-"""The samples of one request as they are made, for one reader in a thread of its own."""
+"""Iterate over the samples of one request while the engine makes them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from worker.engine.interface import Engine, Pcm, Speech, SpeechRequest
 
 
 class SpeechStream:
-    """Iterating waits for the samples of each chunk and ends with the utterance; joined, they are `speech`'s samples.
+    """An iterator that waits for each chunk and ends with the utterance. Joined chunks are the samples of `speech`.
 
-    No engine waits for a reader: what is not yet read is kept, which is at most the utterance itself. A reader that has
-    heard enough cancels the request. Iteration raises what `speech` fails with, after the chunks that were made before.
+    The engine never waits for the reader, because unread chunks are buffered. To stop early, cancel the request. If
+    `speech` fails, iteration raises its error after the finished chunks.
     """
 
     def __init__(self, engine: Engine, request: SpeechRequest) -> None:

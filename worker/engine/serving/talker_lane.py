@@ -1,4 +1,4 @@
-"""Requests to frames, one step after the other: what the engine's loop drives."""
+"""Protocol of talker lanes, which turn requests into frames step by step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.engine.serving.chunks import ChunkPlan
 
 @dataclass(frozen=True, slots=True)
 class EndedSpeech:
-    """`request` has left the batch with these frames (T, Q), which those of its prefix are not among."""
+    """`request` left the batch with these frames (T, Q), without its prefix."""
 
     request: RequestState
     end: RowEnd
@@ -22,7 +22,7 @@ class EndedSpeech:
 
 @dataclass(frozen=True, slots=True)
 class SpeechPart:
-    """The next frames (n, Q) of a streamed `request` that speaks on. When it ends, `EndedSpeech` brings all of them."""
+    """The next frames (n, Q) of a streamed `request` that still runs. At its end, `EndedSpeech` has all of them."""
 
     request: RequestState
     frames: CodecFrames
@@ -30,8 +30,8 @@ class SpeechPart:
 
 @dataclass(frozen=True, slots=True)
 class LaneStep:
-    """admitted: who joined the batch; parts: what streamed requests have said; ended: who left the batch;
-    num_frames: how many frames were made for those who run; was_cut_short: nothing was done, for there was news."""
+    """admitted: requests that joined the batch; parts: new frames of streamed requests; ended: requests that left the
+    batch; num_frames: number of new frames; was_cut_short: true if news interrupted the step before any work."""
 
     admitted: Sequence[RequestState]
     parts: Sequence[SpeechPart]
@@ -42,7 +42,7 @@ class LaneStep:
 
 @dataclass(frozen=True, slots=True)
 class MoreText:
-    """ids: of an open request's text, beside later frames than those it has text for. max_frames: from now on."""
+    """ids: the next text tokens of an open request. max_frames: its new limit."""
 
     request: RequestState
     ids: Sequence[int]
@@ -51,11 +51,11 @@ class MoreText:
 
 
 class TalkerLane(Protocol):
-    """Single-threaded: belongs to the engine's loop."""
+    """Only the engine's loop thread uses it."""
 
     @property
     def has_work(self) -> bool:
-        """Whether a step would do anything: requests that stand still, and those that wait for their slots, do not."""
+        """Whether a step would make frames. Requests that wait for text or for a slot do not count."""
         ...
 
     @property
@@ -66,22 +66,22 @@ class TalkerLane(Protocol):
     def add(self, request: RequestState) -> None: ...
 
     def extend(self, more: MoreText) -> None:
-        """To a request that was added. Those that have ended are ignored."""
+        """Append text to a request. Finished requests are ignored."""
         ...
 
     def cancel(self, request: RequestState) -> None:
-        """The request is in no later step's results. Requests that have ended are ignored."""
+        """Remove the request from the results of later steps. Finished requests are ignored."""
         ...
 
     def step(self, has_news: Callable[[], bool]) -> LaneStep:
-        """Moves on by one step. There is work.
+        """Run one step. `has_work` must be true.
 
-        has_news: whether there is a request to add, extend or cancel. A lane that would only wait for its device may
-        return for that with nothing done.
+        has_news: whether there is a request to add, extend or cancel. If so, a lane that waits for its device may
+        return early.
         """
         ...
 
 
 def is_part_due(request: RequestState, chunks: ChunkPlan) -> bool:
-    """Whether a streamed request has spoken a whole chunk since the last one."""
+    """Whether a streamed request has a complete new chunk."""
     return request.is_streamed and request.frames - request.handed_on >= chunks.length_behind(request.handed_on)

@@ -1,4 +1,4 @@
-"""Recordings to the prompts that a checkpoint speaks with, several in one pass."""
+"""Encode recordings to a checkpoint's voice prompts, several in one pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worker.engine.stages.speaker import SpeakerStage
 
 @dataclass(frozen=True, slots=True)
 class KnownWords:
-    """What a recording says, the checkpoint's ids of that, and the recording as the codec takes it."""
+    """The text of a recording, its token ids, and its samples in the codec's format."""
 
     text: str
     ids: tuple[int, ...]
@@ -24,7 +24,7 @@ class KnownWords:
 
 @dataclass(frozen=True, slots=True)
 class PreparedVoice:
-    """A recording as the speaker encoder takes it, and its words where they are known."""
+    """Samples in the speaker encoder's format, and the words if they are known."""
 
     samples: Pcm
     words: KnownWords | None
@@ -40,14 +40,14 @@ class VoiceEncoder:
     def __init__(
         self, task: ModelTask, speaker: SpeakerStage | None, codec: CodecStage, prompts: PromptBuilder
     ) -> None:
-        """speaker: None in checkpoints that do not clone."""
+        """speaker: None for checkpoints that cannot clone."""
         self._task = task
         self._speaker = speaker
         self._codec = codec
         self._prompts = prompts
 
     def prepare(self, reference: ReferenceAudio) -> PreparedVoice:
-        """Raises RequestRejected for what this checkpoint cannot clone from."""
+        """Raises RequestRejected if this checkpoint cannot clone the recording."""
         speaker = self._required_speaker()
         if reference.ref_text is not None and not reference.ref_text.strip():
             raise RequestRejected("the reference text is empty; leave it out to clone from the sound alone")
@@ -59,7 +59,7 @@ class VoiceEncoder:
         return PreparedVoice(samples, KnownWords(reference.ref_text, ids, clip))
 
     def encode(self, voices: Sequence[PreparedVoice]) -> list[VoicePrompt]:
-        """The prompt of each, in their order; how exact in company, `SpeakerStage` and `CodecStage` say."""
+        """One prompt for each voice, in order. `SpeakerStage` and `CodecStage` give the rounding of a batch."""
         embeddings = self._required_speaker().embed([voice.samples for voice in voices])
         clips = [voice.words.samples for voice in voices if voice.words is not None]
         frames = iter(self._codec.encode(clips) if clips else ())

@@ -1,4 +1,4 @@
-"""Recordings to voice prompts beside the talker: those that wait at the same time go through the encoders together."""
+"""Encode recordings in parallel with the talker. Those that wait at the same time form one batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.engine.interface import ReferenceAudio, VoicePrompt
 from worker.engine.serving.voice_encoder import PreparedVoice, VoiceEncoder
 
 Settle = Callable[[Future[VoicePrompt], "VoicePrompt | RequestRejected"], None]
-"""What became of a recording; called once for each."""
+"""Takes the result or the error of a recording; called once for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +29,9 @@ class _Ready:
 
 
 class VoiceLane:
-    """One thread. No recording waits for others: company is what came while the pass before was under way.
+    """One thread. A recording waits only for the current pass; those that arrive meanwhile form the next batch.
 
-    max_together_s: seconds of audio in one pass, every recording counted as long as the longest; one goes in whatever
-    its length.
+    max_together_s: padded seconds of audio in one pass. A single recording may be longer.
     """
 
     def __init__(self, encoder: VoiceEncoder, max_together_s: float) -> None:
@@ -42,11 +41,11 @@ class VoiceLane:
         self._waiting: deque[_Waiting] = deque()
         self._closed = False
         self._thread: threading.Thread | None = None
-        # Of the lane's thread alone: prepared, and too long for the pass before.
+        # For the lane's thread only: prepared, but too long for the last pass.
         self._left_over: _Ready | None = None
 
     def start(self, run_guarded: Callable[[Callable[[], None]], None], settle: Settle) -> None:
-        """run_guarded: the outermost frame of the lane's thread, as in `CodecClient`."""
+        """run_guarded: runs the lane's thread, as in `CodecClient`."""
 
         def encode() -> None:
             run_guarded(lambda: self._run(settle))
@@ -60,7 +59,7 @@ class VoiceLane:
             self._changed.notify()
 
     def close(self) -> None:
-        """The pass under way is the last one. Any thread, several times."""
+        """End after the current pass. Any thread may call this, also repeatedly."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -76,7 +75,7 @@ class VoiceLane:
                 settle(ready.future, prompt)
 
     def _gather(self, settle: Settle) -> list[_Ready]:
-        """The next pass, at least one recording; empty once the lane is closed."""
+        """The next batch: at least one recording, or none once the lane is closed."""
         batch: list[_Ready] = []
         longest_s = 0.0
         while (ready := self._next(settle, may_wait=not batch)) is not None:

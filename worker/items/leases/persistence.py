@@ -1,4 +1,4 @@
-"""Not giving up at once: a finished piece of work outlives a short silence of a store."""
+"""Retries, so that finished work survives a short outage of a store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_PAUSE_S = 3.0
 
 
 class StorePatience(Protocol):
-    """Who waits for a store, and how long: a lease, or a live stream."""
+    """A caller of a store, and its time limit: a lease, or a live stream."""
 
     @property
     def patience_s(self) -> float: ...

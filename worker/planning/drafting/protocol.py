@@ -1,6 +1,6 @@
-"""What a worker and the process that drafts a plan say to each other: a line of JSON, and behind it bytes as they are.
+"""What a worker and the process that drafts a plan say to each other: a line of JSON, and after it bytes as they are.
 
-The line tells how long each piece behind it is.
+The line tells how long each piece after it is.
 """
 
 from __future__ import annotations

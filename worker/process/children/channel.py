@@ -1,6 +1,6 @@
 """Values between a worker and its own child processes, over a socket pair that no other process holds an end of.
 
-A value travels as a pickle, its arrays behind it as they lie in memory, so that neither end copies samples. Both ends
+A value travels as a pickle, its arrays after it as they lie in memory, so that neither end copies samples. Both ends
 are of one release on one machine, which the greeting proves. The child belongs to the worker, so its messages are
 trusted. A message of any length is read in two system calls. Each call gives up the interpreter, which a busy process's
 other threads return late, and one thread reads for hundreds of slots.

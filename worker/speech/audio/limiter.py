@@ -6,7 +6,7 @@
             a corner, so that what it does to a voice is no distortion
 
 Speech comes by segments that begin and end in silence, so each is limited alone: equal speech stays equal whatever is
-spoken before and behind it. The time is linear in the samples, and little where nothing comes near the ceiling.
+spoken before and after it. The time is linear in the samples, and little where nothing comes near the ceiling.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _demand(signal: Signal, ceiling: float, step: int) -> NDArray[np.float64] | 
 
 
 def _beyond(signal: Signal, ceiling: float) -> tuple[np.float32, np.float32]:
-    """The highest in the silence before the signal and behind it, which interpolation fills from its samples."""
+    """The highest in the silence before the signal and after it, which interpolation fills from its samples."""
     before = magnitudes(np.pad(signal[: 2 * TAPS], (TAPS, 0)), ceiling)
     behind = magnitudes(np.pad(signal[-2 * TAPS :], (0, TAPS)), ceiling)
     return before[:TAPS].max(), behind[-TAPS:].max()

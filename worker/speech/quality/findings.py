@@ -99,7 +99,7 @@ class SpeechFinding:
 _PLAIN = {
     Defect.REFUSED: "the engine does not take this text",
     Defect.NOT_FINITE: "its samples are no numbers",
-    Defect.SILENT: "nothing is to be heard",
+    Defect.SILENT: "it is silent",
     Defect.UNFINISHED: "it does not come to an end and was stopped after {measured:.1f} s",
     Defect.WRONG_WORDS: "read back, {measured:.0f} words in a row are others than the text's",
     Defect.MISSING_WORD: "read back, a word is missing or another",

@@ -3,7 +3,7 @@ output.
 
     python -m worker.voices.reference_audio    (started by `storage.audio.recordings`)
 
-A child has one argument, `facts` or `pcm`. Its verdict is one line of JSON; behind it, for `pcm`, float32 samples of
+A child has one argument, `facts` or `pcm`. Its verdict is one line of JSON; after it, for `pcm`, float32 samples of
 the channels' mean.
 """
 

@@ -8,7 +8,7 @@ const STATES = { loading: "Loading", ready: "Ready", draining: "Draining", drain
 const BADGES = { loading: "processing", ready: "ready", draining: "processing", drained: "none", unresponsive: "failed" };
 const ROLES = { gpu: "speaks", cpu: "reads and puts together", hooks: "sends webhooks", janitor: "keeps house" };
 
-export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last heard", "Action"];
+export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last report", "Action"];
 
 /** A row; `show(worker)` brings it up to date. `onTrouble(problem)` is told what was refused. */
 export function workerRow(onTrouble) {

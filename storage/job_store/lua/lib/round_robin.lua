@@ -88,7 +88,7 @@ local function leave_ring(job, queue)
   tally(job, 'line:' .. line, -1)
 end
 
--- Nothing goes before the first segment of a job: what comes back to the front stands behind it. Returns the length.
+-- Nothing goes before the first segment of a job: what comes back to the front stands after it. Returns the length.
 local function put_in_line(key, items, push)
   local opens = push == 'LPUSH' and redis.call('LINDEX', key, 0) == '0'
   if opens then redis.call('LPOP', key) end

@@ -150,7 +150,7 @@ def test_a_segment_that_failed_names_what_was_tried_and_lets_it_be_heard(api: Se
     header = SegmentHeader(lease.job, index, lease.fence, "", 7, "eos", "small", "r1", RATE_HZ)
     data = encode_segment(StoredSegment(header, b"\1\0" * 2_400, b"\0\0" * 16, 16))
     api.objects.put(rejected_take(lease.tenant, lease.job, index, lease.fence, 1), data)
-    heard = StoredAttempt(1, 7, 0.0, 1, ("silent",), ("nothing is to be heard",), {"speech_s": 0.0})
+    heard = StoredAttempt(1, 7, 0.0, 1, ("silent",), ("it is silent",), {"speech_s": 0.0})
     unheard = StoredAttempt(2, 8, 0.6, 2, ("not_finite",), ("its samples are no numbers",))
     takes = (RejectedTake(heard, 2_400, hashlib.sha256(data).hexdigest()), RejectedTake(unheard))
     rejection = Rejection(lease.fence, takes, least_bad=1)

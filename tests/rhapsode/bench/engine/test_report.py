@@ -42,7 +42,7 @@ def test_the_text_has_each_row_in_order_with_its_cost_and_what_failed() -> None:
         ["256", "1,400.4", "5.47", "20.0", "0.0014"]
     )
     assert "first audio alone: 9.0 ms, p95 9.9 ms (3 samples)" in lines
-    assert "first audio beside 32 that are heard: 16.0 ms, p95 16.9 ms (3 samples)" in lines
+    assert "first audio beside 32 streams: 16.0 ms, p95 16.9 ms (3 samples)" in lines
     assert "      8 GiB  12 slots of 1,024 positions" in lines
     assert "      4 GiB  does not fit" in lines
     assert "FAILED  512 streams: OutOfMemoryError: CUDA out of memory" in lines

@@ -115,7 +115,7 @@ def test_a_load_at_which_nothing_is_heard_is_the_last() -> None:
         found = run(plan(url, ClosedLoad(1), ClosedLoad(2), OpenLoad(1.0)))
 
     assert [stage.summary.whole for stage in found.stages] == [0]
-    assert [left.why for left in found.left_out] == ["nothing was heard at 1 stream"] * 2
+    assert [left.why for left in found.left_out] == ["no audio came at 1 stream"] * 2
     assert len(found.stages[0].requests) < 10, "a server that refuses at once is not asked in a busy loop"
 
 

@@ -88,7 +88,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
 
     listed = run("segments", told.id, "--state", "done").splitlines()
     sentences = run("sentences", told.id).splitlines()
-    edited = run("edit", told.id, "seg_000000.1", "--text", "The wind was mild.", "--wait")
+    edited = run("edit", told.id, "seg_000000.1", "The wind was mild.", "--wait")
     takes = run("takes", told.id, "seg_000000", "--save", "new/takes").splitlines()
     run("takes", told.id, "0", "--select", "1", "--wait")
     flac = ("--format", "flac", "--tag", "title=Weather", "--subtitles", "srt")
@@ -211,6 +211,7 @@ def test_a_terminal_sees_jobs_under_a_heading(
         (("retry", "job_x", "--attempts", "11"), "--attempts: 11 is not between 1 and 10"),
         (("retry", "job_x", "--temperature", "nan"), "--temperature: nan is not between 0 and 2"),
         (("edit", "job_x", "0", "--voice", "ada", "--speaker", "Ann"), "`voice` and `speaker` say the same; give one"),
+        (("edit", "job_x", "0", "a", "--text", "b"), "TEXT and --text exclude each other"),
         (("edit", "job_x", "0", "--text", "..."), "--text: "),
         (("edit", "job_x", "0.1", "--text", "x", "--seed", "3"), "takes only --text"),
         (("lost", "job_x"), "No such command 'lost'"),

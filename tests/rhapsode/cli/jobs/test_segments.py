@@ -15,7 +15,7 @@ REJECTED = {
     "temperature": 0.0,
     "parts": 1,
     "findings": ["silent"],
-    "reasons": ["nothing is to be heard"],
+    "reasons": ["it is silent"],
     "checks": {},
     "audio": "/v1/jobs/job_1/segments/seg_000002/audio?attempt=1",
 }
@@ -35,7 +35,7 @@ def test_the_attempts_at_a_segment_that_failed_are_listed_and_saved(
 
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.splitlines() == [
-        "x 1\tseed 7\t\tnothing is to be heard",
+        "x 1\tseed 7\t\tit is silent",
         "x 2\tseed 8\tin two parts\tunknown language",
     ]
     assert (tmp_path / "job_1-2-rejected-1.wav").read_bytes() == WAV

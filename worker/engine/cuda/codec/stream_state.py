@@ -5,7 +5,7 @@ workspace. A stream's state is one row of the arena: the pasts of all layers, on
 the pasts of all streams in place before a pass, and one takes the new ones out after it.
 
 Streams of one pass may have different numbers of new frames. The past that is taken out ends at the stream's own last
-frame, so that what stands in the buffers behind it is never seen again.
+frame, so that what stands in the buffers after it is never seen again.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.

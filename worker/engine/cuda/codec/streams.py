@@ -92,7 +92,7 @@ class ReferencePass(_Frames):
 
     @property
     def is_unheard(self) -> bool:
-        """A stream that has made no sound yet may begin behind it."""
+        """A stream that has made no sound yet may begin after it."""
         return self.is_awaited
 
     @property

@@ -1,6 +1,6 @@
 """Matrix products of a few rows, each with what stands before or after it in a transformer layer.
 
-With so few rows a product is the reading of its weights, and the multiply-adds hide behind it on the plain cores. A
+With so few rows a product is the reading of its weights, and the plain cores do the multiply-adds meanwhile. A
 program holds its weights in registers, complete and requested before its inputs exist (`programmatic_launch`), and
 then meets every row with them. Weights lie in a program chunk by chunk of 256 lanes, outputs side by side: a warp owns
 outputs, so that a sum ends inside the warp. The sums are fp32; how they are cut depends on the widths alone, never on

@@ -2,7 +2,7 @@
 
 A request that has ended goes on as a row that stands still until its end is noticed, which costs at most as many rows
 as steps are in flight. The slot is given away only after that. Prompts run beside the frames in flight; those of slots
-that a frame in flight may still have go behind it, so none can meet the slot's next owner.
+that a frame in flight may still have go after it, so none can meet the slot's next owner.
 
 A new stream waits for no frame in flight. Its first frame is a separate step after its prompt. It joins the others when
 that frame is read back.
@@ -48,7 +48,7 @@ class Prefill(Protocol):
         ...
 
     def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
-        """Text beside frame `start` of a slot and those behind it, behind the frames in flight."""
+        """Text beside frame `start` of a slot and those after it, behind the frames in flight."""
         ...
 
 

@@ -75,5 +75,5 @@ class SlotTalker:
 
     @torch.inference_mode()
     def extend(self, slot: int, start: int, ids: Sequence[int], max_frames: int) -> None:
-        """Text beside frame `start` of the slot and those behind it; the slot makes none of these before."""
+        """Text beside frame `start` of the slot and those after it; the slot makes none of these before."""
         self._prompts.extend_text(slot, TextUpdate(start, np.array([*ids, self._pad_id], dtype=np.int32), max_frames))

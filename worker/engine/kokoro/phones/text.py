@@ -90,7 +90,7 @@ def _sign(written: str, *, is_opening: bool) -> str:
 
 
 def _said(tokens: Sequence[_Token], accent: Accent) -> list[str]:
-    """From the last to the first: how a word is said depends on the sound behind it."""
+    """From the last to the first: how a word is said depends on the sound after it."""
     words = [token.written.lower().rstrip("'") if token.is_word else token.written for token in tokens]
     capitals = [token.is_word and len(token.written) > 1 and token.written.isupper() for token in tokens]
     said: list[str] = []

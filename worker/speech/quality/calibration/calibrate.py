@@ -143,7 +143,7 @@ def _speakers(engine: Engine, references: Sequence[Path]) -> dict[str, Condition
     if not references:
         if not engine.info.speakers:
             raise CheckpointUnmeasurable(
-                "the checkpoint has no voices of its own; --reference names a recording to clone"
+                "the checkpoint has no built-in voices; --reference names a recording to clone"
             )
         return {name: BuiltInSpeaker(name) for name in engine.info.speakers}
     return {path.stem: engine.encode_voice(_recording(path)).result() for path in references}

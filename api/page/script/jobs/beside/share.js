@@ -22,7 +22,7 @@ export function shareFile(jobId, files) {
     h("div", { class: "inline-field" }, link, navigator.clipboard ? copy : null), note);
   const trouble = h("div", { class: "notices", role: "alert" });
   const form = h("form", { class: "stack", on: { submit: make } },
-    h("p", {}, "Whoever has the link can fetch this file, without a key."),
+    h("p", {}, "Everyone with the link can fetch this file, without a key."),
     h("div", { class: "grid" },
       h("div", { class: "field" }, h("label", { for: "share-file" }, "File"), file),
       h("div", { class: "field" }, h("label", { for: "share-term" }, "For"), term)),

@@ -2,11 +2,11 @@
 
 const WORDS = {
   not_finite: "it was no sound at all",
-  silent: "nothing is heard",
+  silent: "it is silent",
   unfinished: "it was broken off at its longest",
-  wrong_words: "other words are heard than the text has",
+  wrong_words: "its words differ from the text",
   unheard: "nobody could read it back",
-  missing_word: "a word is missing, or another is heard",
+  missing_word: "a word is missing or differs",
   too_short: "shorter than its text",
   early_end: "it ends before its text",
   too_fast: "faster than the rest",

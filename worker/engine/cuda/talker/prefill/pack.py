@@ -81,7 +81,7 @@ class PackedSlots:
 
 @dataclass(frozen=True, slots=True)
 class TextUpdate:
-    """ids: (n,), beside frame `start` and those behind it, with PAD as the last one."""
+    """ids: (n,), beside frame `start` and those after it, with PAD as the last one."""
 
     start: int
     ids: Integers
