@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import TracebackType
 
+from reading.dialogue.lines import LinesDamaged, decode_lines
 from reading.documents.by_format import read_document
 from reading.documents.errors import DocumentError
 from reading.drafting.draft import Draft, draft_script, plain_text_script
@@ -23,11 +24,15 @@ from worker.errors import PermanentItemError, unusable
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """data: the job's input as it is stored. dictionaries: the spec's, in their order."""
+    """data: the job's input as it is stored. dictionaries: the spec's, in their order.
+
+    lines: who says a quotation, as the job keeps it; empty if nobody is named.
+    """
 
     spec: NarrationSpec
     data: bytes
     dictionaries: tuple[bytes, ...] = ()
+    lines: bytes = b""
 
 
 def draft_plan(request: DraftRequest) -> Draft:
@@ -53,10 +58,10 @@ def _place(traceback: TracebackType | None) -> str:
 def _drafted(request: DraftRequest) -> Draft:
     script = read_script(request.data, request.spec)
     try:
-        return draft_script(script, request.spec, request.dictionaries)
+        return draft_script(script, request.spec, request.dictionaries, decode_lines(request.lines))
     except Unplannable as error:
         raise unusable(error.code, error.detail) from error
-    except DictionaryDamaged as error:
+    except (DictionaryDamaged, LinesDamaged) as error:
         raise unusable("internal", str(error)) from error
 
 
