@@ -120,6 +120,8 @@ def _resolved_line(
     request = JobRequest.model_validate(fields)
     if request.input.document is not None:
         raise invalid_field("/input/document", "not_supported", "is not taken in a batch")
+    if request.input.lines:
+        raise invalid_field("/input/lines", "not_supported", "is not taken in a batch")
     if request.output.cover is not None:
         raise invalid_field("/output/cover", "not_supported", "is not taken in a batch")
     if CUSTOM_ID in request.metadata:

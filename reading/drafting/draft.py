@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reading.cleaning.cleaning import without_litter
 from reading.cleaning.letters import find_odd_letters
+from reading.dialogue.proposal import Dialogue
 from reading.drafting.languages import language_warnings, refuse_foreign_text
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
-from reading.drafting.warnings import DOCUMENT_REPAIRED, SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
+from reading.drafting.warnings import DOCUMENT_REPAIRED, LINES_NOT_FOUND, SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.plan.plan import Plan, PlanSegment
 from reading.plan.sentences import sentence_break
@@ -36,7 +37,7 @@ class Draft:
     """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
 
     cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
-    left_out: as of the script.
+    left_out: as of the script. dialogue: who speaks, where the request asks for it.
     """
 
     plan: Plan
@@ -46,6 +47,7 @@ class Draft:
     has_chapters: bool = False
     cover: bytes | None = None
     left_out: tuple[LeftOutText, ...] = ()
+    dialogue: Dialogue | None = None
 
 
 def plain_text_script(text: str, spec: ReadingSpec) -> Script:
@@ -53,9 +55,15 @@ def plain_text_script(text: str, spec: ReadingSpec) -> Script:
     return without_litter(dialogue_script(text, [member.name for member in spec.cast]), is_book=False)
 
 
-def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes] = ()) -> Draft:
-    """dictionaries: the spec's, in their order. Raises `Unplannable`, or `DictionaryDamaged` for one of these."""
+def draft_script(
+    script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes] = (), lines: Mapping[str, str] | None = None
+) -> Draft:
+    """dictionaries: the spec's, in their order. lines: who says a quotation.
+
+    Raises `Unplannable`, or `DictionaryDamaged` for a dictionary.
+    """
     script = _with_unheard_marks(script, spec)
+    script, num_missing = _voiced(script, lines, spec.request.pauses.cut_s)
     _refuse_long_words(script.text)
     letters = SpokenText(script.text, list(find_odd_letters(script.text)))
     typed = as_typed(script, letters)
@@ -70,11 +78,32 @@ def draft_script(script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes
         _plan(script, segmented),
         script.text,
         speech_ms,
-        (*_shortened(spec), *language_warnings(segmented.segments, spec), *_not_done(script, spec)),
+        (
+            *_shortened(spec),
+            *language_warnings(segmented.segments, spec),
+            *_not_done(script, spec),
+            *_lines_not_found(num_missing),
+        ),
         bool(script.chapters),
         script.cover,
         script.left_out,
+        _dialogue(script) if spec.request.input.find_speakers else None,
     )
+
+
+def _voiced(script: Script, lines: Mapping[str, str] | None, tag_pause_s: float) -> tuple[Script, int]:
+    if not lines:
+        return script, 0
+    # Its tables take 2 MB and 40 ms, which a job without a cast does not pay for.
+    from reading.dialogue.voicing import voiced_script
+
+    return voiced_script(script, lines, tag_pause_s)
+
+
+def _dialogue(script: Script) -> Dialogue:
+    from reading.dialogue.attribution import propose_speakers
+
+    return propose_speakers(script)
 
 
 def _plan(script: Script, segmented: SegmentedScript) -> Plan:
@@ -130,6 +159,12 @@ def _not_done(script: Script, spec: ReadingSpec) -> Iterator[TextWarning]:
         yield TextWarning(DOCUMENT_REPAIRED, f"read with repairs and guesses: {_kinds(script.repairs)}")
     if spec.request.input.type is SourceType.SSML and script.left_out:
         yield TextWarning(SSML_LEFT_OUT, f"read without what these would change: {_kinds(script.left_out)}")
+
+
+def _lines_not_found(number: int) -> Iterator[TextWarning]:
+    if number:
+        detail = f"{number:,} lines of the cast are not in this text; their words are spoken by the job's voice"
+        yield TextWarning(LINES_NOT_FOUND, detail)
 
 
 def _kinds(left_out: Sequence[LeftOutText]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reading.dialogue.lines import LinesDamaged, decode_lines
 from reading.documents.by_format import read_document
 from reading.documents.errors import DocumentError
 from reading.drafting.draft import Draft, draft_script, plain_text_script
@@ -19,11 +20,14 @@ from reading.spelling.say_as import Speller
 from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, Normalization, SourceType, SsmlMode
 
 
-def draft_input(data: bytes, spec: ReadingSpec, dictionaries: Sequence[bytes] = ()) -> Draft:
-    """data: as it is stored. dictionaries: the spec's, in their order. Raises `Unplannable`."""
+def draft_input(data: bytes, spec: ReadingSpec, dictionaries: Sequence[bytes] = (), lines: bytes = b"") -> Draft:
+    """data: as it is stored. dictionaries: the spec's, in their order. lines: who says a quotation, as it is stored.
+
+    Raises `Unplannable`.
+    """
     try:
-        return draft_script(read_input(data, spec), spec, dictionaries)
-    except DictionaryDamaged as error:
+        return draft_script(read_input(data, spec), spec, dictionaries, decode_lines(lines))
+    except (DictionaryDamaged, LinesDamaged) as error:
         raise Unplannable("internal", str(error)) from error
 
 

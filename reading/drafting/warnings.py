@@ -23,5 +23,8 @@ SEGMENTS_SHORTENED = "segments_shortened"
 DOCUMENT_REPAIRED = "document_repaired"
 """Of a document that is broken: what was skipped, mended or guessed."""
 
+LINES_NOT_FOUND = "lines_not_found"
+"""Of a cast: ids of lines that the text does not have."""
+
 SSML_LEFT_OUT = "ssml_left_out"
 """Of SSML that is read leniently: the elements that were not done as they say."""

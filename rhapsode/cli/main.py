@@ -69,6 +69,7 @@ GROUPS = {
         "narrate": "narrate.narrate:narrate",
         "say": "live.say:say",
         "plan": "narrate.plan:plan",
+        "cast": "narrate.cast:cast",
         "voices": "voices.voices:app",
         "dictionaries": "voices.dictionaries:app",
         "check": "local.check:check",
@@ -106,7 +107,19 @@ COMMANDS = {name: (group, place) for group, places in GROUPS.items() for name, p
 
 COMMON = {
     "narrate": (
-        *("file", "output", "voice", "speaker", "language", "preset", "speed", "seed", "chapter_files", "subtitles"),
+        *(
+            "file",
+            "output",
+            "voice",
+            "speaker",
+            "cast",
+            "language",
+            "preset",
+            "speed",
+            "seed",
+            "chapter_files",
+            "subtitles",
+        ),
         *("include", "title", "force", "detach", "server", "as_json", "help_all"),
     ),
     "bench": (

@@ -72,8 +72,38 @@ class PlanWarning(Answer):
     detail: str
 
 
+class ProposedCharacter(Answer):
+    """`names`: every form in the text. `sex`: "" where the text does not tell it. `I` is who tells the story."""
+
+    name: str
+    names: tuple[str, ...]
+    sex: Literal["male", "female", ""]
+    num_lines: int
+
+
+class ProposedLine(Answer):
+    """A quotation. `speaker`: "" where nobody is known. `probability`: of the speaker. `text`: its beginning."""
+
+    id: str
+    start: int
+    end: int
+    speaker: str
+    probability: float
+    text: str
+
+
+class ProposedCast(Answer):
+    """A guess for people to check. `input.lines` of a job takes it, line by line."""
+
+    characters: tuple[ProposedCharacter, ...]
+    lines: tuple[ProposedLine, ...]
+
+
 class PlanDocument(Answer):
-    """`estimated_render_s`: at the measured pace of the model's workers; null before anything was measured."""
+    """`estimated_render_s`: at the measured pace of the model's workers; null before anything was measured.
+
+    `cast`: with `find_speakers`.
+    """
 
     format: Literal[1]
     title: str
@@ -89,3 +119,4 @@ class PlanDocument(Answer):
     speakers: tuple[PlannedSpeaker, ...]
     chapters: tuple[PlannedChapter, ...]
     segments: tuple[PlannedSegment, ...]
+    cast: ProposedCast | None = None

@@ -42,6 +42,7 @@ def may_be_whole(num_bytes: int, spec: NarrationSpec) -> bool:
         request.input.type is SourceType.TEXT
         and num_bytes <= MOST_BYTES
         and not request.pronunciation_dictionaries
+        and not request.input.has_lines
         and not request.validate_only
         and not _waits_for_voice(spec)
         and is_made_at_once(request.output)

@@ -43,6 +43,11 @@ def job_dictionary(tenant: TenantId, job: JobId, index: int) -> str:
     return f"{job_prefix(tenant, job)}dictionaries/{index}.jsonl"
 
 
+def cast_lines(tenant: TenantId, job: JobId) -> str:
+    """Who says which quotation, as `reading.dialogue.lines.encode_lines` writes it."""
+    return f"{job_prefix(tenant, job)}lines.json"
+
+
 def batch_shard(tenant: TenantId, batch: JobId, index: int) -> str:
     """Lines of a batch, as `encode_shard` writes them."""
     return f"{job_prefix(tenant, batch)}shards/{index:06d}.jsonl"

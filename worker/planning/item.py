@@ -68,7 +68,11 @@ def _drafted(item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Dr
             for index in range(len(spec.request.pronunciation_dictionaries))
         )
     )
-    return draft_bounded(DraftRequest(spec, data, dictionaries), held.check)
+    lines = b""
+    if spec.request.input.has_lines:
+        key = keys.cast_lines(lease.tenant, lease.job)
+        lines = until_available(lambda: _stored(key, "the cast of the job", artifacts), held)
+    return draft_bounded(DraftRequest(spec, data, dictionaries, lines), held.check)
 
 
 def _stored(key: str, name: str, artifacts: ArtifactStore) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import asdict
 
 from reading.drafting.draft import Draft
 from reading.estimates import expected_audio_ms
@@ -61,6 +62,7 @@ def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, 
         "segments": [
             _segment(segment, draft, length_s) for segment, length_s in zip(plan.segments, lengths_s, strict=True)
         ],
+        **({} if draft.dialogue is None else {"cast": asdict(draft.dialogue)}),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from api.http.problems.problem import HttpProblem, invalid_field, voice_not_found
-from api.jobs.submission.input import PreparedInput, unknown_speaker
+from api.jobs.submission.input import LINES_POINTER, PreparedInput, unknown_speaker
 from api.jobs.submission.voice_choice import ChosenVoice, OwnVoices, choose_voice, own_voice_for, refuse_overrides
 from api.voices.speakers import speaker_of
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
@@ -48,7 +48,7 @@ def roles_of(request: JobRequest, prepared: PreparedInput) -> tuple[Role, ...]:
     for use in prepared.voices:
         if use.name in request.speakers:
             continue
-        if use.pointer.endswith("/speaker"):
+        if use.pointer.endswith("/speaker") or use.pointer.startswith(LINES_POINTER):
             raise unknown_speaker(use, list(request.speakers))
         roles.append(Role(use.name, use.name, use.pointer, use.is_wish))
     firm = [role for role in roles if not role.is_wish]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from api.http.problems.problem import invalid_field
 from api.jobs.submission.brought_voice import brought_model, refuse_recording
 from api.jobs.submission.cast import Role, lead_of, roles_of
 from api.jobs.submission.dictionaries import TakenDictionary, find_dictionary
@@ -65,8 +66,11 @@ def look_up(
         upload_bytes = find_named_upload(
             intake.artifacts, tenant, document.upload_id, UPLOAD_POINTER, MAX_DOCUMENT_BYTES
         ).bytes
+    if request.input.find_speakers and not request.validate_only:
+        detail = "proposes speakers for a plan alone; send `validate_only`, then `lines`"
+        raise invalid_field("/input/find_speakers", "not_allowed", detail)
     prepared = prepare_input(request.input, intake.settings.max_text_chars, upload_bytes)
-    if request.speakers and document is not None:
+    if request.speakers and document is not None and not request.input.lines:
         refuse_cast(document)
     roles = roles_of(request, prepared)
     cards = intake.models.list() if cards is None else cards

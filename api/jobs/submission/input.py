@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic_core import PydanticCustomError
 
 from api.http.problems.problem import HttpProblem, invalid_field, speech_too_long, text_too_long
+from reading.dialogue.lines import encode_lines
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.script.entries import ScriptEntry
 from reading.script.lenient_ssml import lenient_script
@@ -24,6 +25,7 @@ from rhapsode.contract.jobs.input import (
 )
 from rhapsode.contract.speakable_text import check_spoken_text
 
+LINES_POINTER = "/input/lines"
 UPLOAD_POINTER = "/input/document/upload_id"
 
 _BYTES_PER_S = 14
@@ -47,6 +49,7 @@ class PreparedInput:
     """num_chars: None is known once a document is read. audio_ms: expected speech; of a document a rough guess.
 
     voices: named in the input, each once. languages: likewise, as the input spells them. entries: of a list.
+    lines: who says a quotation, as the job keeps it; empty if nobody is named.
     """
 
     source: NarrationInput
@@ -56,6 +59,7 @@ class PreparedInput:
     voices: tuple[VoiceUse, ...] = ()
     languages: tuple[VoiceUse, ...] = ()
     entries: tuple[SegmentInput, ...] = ()
+    lines: bytes = b""
 
 
 def prepare_input(given: JobInput, max_text_chars: int, upload_bytes: int) -> PreparedInput:
@@ -71,7 +75,20 @@ def prepare_input(given: JobInput, max_text_chars: int, upload_bytes: int) -> Pr
         prepared = PreparedInput(NarrationInput(), text, len(text), expected_audio_ms(text))
     if prepared.audio_ms > MAX_AUDIO_MS:
         raise speech_too_long(prepared.audio_ms, MAX_AUDIO_MS)
-    return prepared
+    return _with_lines(prepared, given)
+
+
+def _with_lines(prepared: PreparedInput, given: JobInput) -> PreparedInput:
+    if not given.lines and not given.find_speakers:
+        return prepared
+    stored = {"find_speakers": given.find_speakers, "has_lines": bool(given.lines)}
+    named = {name: VoiceUse(name, f"{LINES_POINTER}/{id}") for id, name in given.lines.items()}
+    return replace(
+        prepared,
+        source=prepared.source.model_copy(update=stored),
+        voices=(*prepared.voices, *named.values()),
+        lines=encode_lines(given.lines) if given.lines else b"",
+    )
 
 
 def _ssml(document: str, mode: SsmlMode) -> PreparedInput:

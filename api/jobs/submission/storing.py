@@ -54,6 +54,8 @@ def store(
         elif request.input.document is not None:
             most, upload = intake.settings.max_upload_bytes, request.input.document.upload_id
             take_named_upload(artifacts, tenant, upload, UPLOAD_POINTER, most, submission.input_key)
+        if facts.prepared.lines:
+            artifacts.put(keys.cast_lines(tenant, facts.job), facts.prepared.lines)
         for index, dictionary in enumerate(facts.dictionaries):
             copy_dictionary(artifacts, tenant, facts.job, index, dictionary)
 

@@ -14,6 +14,7 @@ import typer
 from rhapsode.cli.cover_file import readable_cover
 from rhapsode.cli.failures import HungUp, status_of, terminated_like_interrupted
 from rhapsode.cli.job_fields import check_job
+from rhapsode.cli.narrate.cast_file import read_cast
 from rhapsode.cli.narrate.fetching import fetch
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
 from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeechOptions, OrderOptions, SystemOptions
@@ -71,7 +72,10 @@ def narrate(
     a server for this run. Ctrl-C cancels the job. With --detach the job continues without you.
     """
     spoken = with_parts(read_spoken(file, speech.encoding, strict_ssml=speech.strict_ssml), speech.include)
+    cast = None if speech.cast is None else read_cast(speech.cast)
     speakers = choose_speakers(speech.speaker or [])
+    if cast is not None:
+        speakers |= cast.speakers
     targets = choose_targets(file, output, audio.chapter_files, audio.preset, is_forced=audio.force)
     wishes: JobOptions = {
         **speech.wishes(speakers),
@@ -81,6 +85,8 @@ def narrate(
         **order.wishes(),
         "metadata": {"title": book.title} if book.title else title_of(file),
     }
+    if cast is not None:
+        wishes["voice"] = wishes.get("voice") or cast.narrator
     wishes["output"] = {**(wishes.get("output") or {}), **book.wishes(None)}
     check_job(wishes, (speech, drawing, quality, order, audio, book))
     picture = None if book.cover is None else readable_cover(book.cover)
@@ -92,6 +98,8 @@ def narrate(
         try:
             with _server(system, console, is_running=detach) as client:
                 given = sent_input(client, spoken, describe_images=speech.describe_images)
+                if cast is not None:
+                    given["lines"] = cast.lines
                 if picture is not None:
                     wishes["output"] = {**wishes["output"], **book.wishes(client.upload(picture).id)}
                 if detach:

@@ -14,6 +14,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.job_fields import JobField, given_fields
 from rhapsode.cli.narrate.audio_options import LEVELLED, ChapterFilesOption, LoudnessOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import (
+    CastOption,
     DescribeImagesOption,
     EncodingOption,
     IncludeOption,
@@ -37,6 +38,7 @@ class NarrateSpeechOptions:
 
     voice: job_options.Voice = None
     speaker: Annotated[SpeakerOption, JobField("speakers", is_by_hand=True)] = None
+    cast: CastOption = None
     instructions: job_options.Instructions = None
     language: job_options.Language = None
     dictionary: job_options.PronunciationDictionaries = None

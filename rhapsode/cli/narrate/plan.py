@@ -71,16 +71,25 @@ def plan(
     }
     with connected(common) as client, terminated_like_interrupted():
         try:
-            made = _planned(client, spoken, options, describe_images=describe_images)
+            made = planned(client, spoken, options, describe_images=describe_images)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
     lines = [*_lines(made), *(_sentences(made) if sentences else ()), *(_changes(made) if changes else ())]
     echo(made.model_dump_json(indent=1) if common.as_json else "\n".join(lines))
 
 
-def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_images: bool) -> PlanDocument:
+def planned(
+    client: Rhapsode,
+    spoken: Spoken,
+    options: JobOptions,
+    *,
+    describe_images: bool = False,
+    find_speakers: bool = False,
+) -> PlanDocument:
     """The server keeps neither a job nor the document."""
     given = sent_input(client, spoken, describe_images=describe_images)
+    if find_speakers:
+        given["find_speakers"] = True
     try:
         return client.plan(given, **options)
     finally:

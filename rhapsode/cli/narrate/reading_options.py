@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -9,6 +10,10 @@ import typer
 SpeakerOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VOICE", help="The voice for lines that begin with `NAME:`. Repeat it for more names."),
+]
+CastOption = Annotated[
+    Path | None,
+    typer.Option("--cast", metavar="FILE", help="Who says each quotation, from `rhapsode cast`."),
 ]
 WordsOption = Annotated[
     bool | None,

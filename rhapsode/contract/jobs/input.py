@@ -20,6 +20,7 @@ MAX_SEGMENT_CHARS = 1_000
 
 MAX_ENTRIES = 50_000
 MAX_SPEAKERS = 64
+MAX_LINES = 50_000
 MAX_DICTIONARIES = 8
 MAX_PAUSE_S = 10.0
 
@@ -40,6 +41,9 @@ ChapterId = Annotated[
     str,
     *formed(_CHAPTER_ID, "the id of a chapter, as a plan shows it: letters, digits, `.`, `_` and `-`", max_length=64),
 ]
+_LINE_ID = re.compile("[0-9a-f]{8}(-[0-9]{1,6})?")
+
+LineId = Annotated[str, *formed(_LINE_ID, "the id of a line, as a plan with `find_speakers` shows it", max_length=16)]
 DictionaryReference = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
 
 
@@ -172,6 +176,14 @@ class JobInput(RequestBody):
         default=None, min_length=1, max_length=MAX_ENTRIES, fail_fast=FIRST_FAULT_ALONE
     )
     document: DocumentInput | None = None
+    find_speakers: bool = Field(
+        default=False, description="with `validate_only`: the plan proposes who says each quotation of English prose"
+    )
+    lines: dict[LineId, Name] = Field(
+        default={},
+        max_length=MAX_LINES,
+        description="who says a quotation: its id in a plan with `find_speakers`, and a name of `speakers`",
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -182,6 +194,10 @@ class JobInput(RequestBody):
             raise PydanticCustomError("not_allowed", "`ssml_mode` says how `ssml` is read, which is not there")
         if len(given) > 1:
             raise PydanticCustomError("not_allowed", "only one of `text`, `ssml`, `segments` and `document` is allowed")
+        if (self.lines or self.find_speakers) and given[0] in {"ssml", "segments"}:
+            raise PydanticCustomError(
+                "not_allowed", "only `text` and `document` have lines; others name their speakers"
+            )
         return self
 
 
@@ -225,7 +241,8 @@ class NarrationInput(RequestBody):
     """What the stored input is. `format` and `images` are of a document, `ssml_mode` of SSML; null for all else.
     `include`: chapters, empty for all.
 
-    `first_words`: how the text begins, on one line; empty until it is planned.
+    `first_words`: how the text begins, on one line; empty until it is planned. `has_lines`: the request says who says
+    quotations.
     """
 
     type: Choice[SourceType] = SourceType.TEXT
@@ -233,4 +250,6 @@ class NarrationInput(RequestBody):
     include: Listed[ChapterId] = ()
     images: Choice[Images] | None = None
     ssml_mode: Choice[SsmlMode] | None = None
+    find_speakers: bool = False
+    has_lines: bool = False
     first_words: str = ""

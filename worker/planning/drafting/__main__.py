@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from reading.dialogue.lines import encode_lines
 from reading.languages.names import NORMALIZED_LANGUAGES
 from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration
@@ -30,10 +31,11 @@ def main() -> None:
 
 def load_everything() -> None:
     """What is imported or read at first use must have been used by now, as children can open nothing."""
-    document = NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat.MARKDOWN)
+    document = NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat.MARKDOWN, find_speakers=True)
+    lines = encode_lines({"00000000": "somebody"})
     for language in NORMALIZED_LANGUAGES:
         request = Narration(model="", voice="", language=language, normalization=Normalization.BASIC, input=document)
-        draft_plan(DraftRequest(NarrationSpec(request), b"# One\n\nTwo, on the 3rd of 4 days. 5 km!"))
+        draft_plan(DraftRequest(NarrationSpec(request), b'# One\n\n"Two," said Al, on the 3rd. 5 km!', lines=lines))
 
 
 def answer(arguments: Sequence[str]) -> None:

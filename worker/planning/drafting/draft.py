@@ -14,17 +14,21 @@ from worker.errors import unusable
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """data: the job's input as it is stored. dictionaries: the spec's, in their order."""
+    """data: the job's input as it is stored. dictionaries: the spec's, in their order.
+
+    lines: who says a quotation, as the job keeps it; empty if nobody is named.
+    """
 
     spec: NarrationSpec
     data: bytes
     dictionaries: tuple[bytes, ...] = ()
+    lines: bytes = b""
 
 
 def draft_plan(request: DraftRequest) -> Draft:
     """Raises `PermanentItemError` for an input of which no plan can be made, also where the fault is ours."""
     try:
-        return draft_input(request.data, request.spec, request.dictionaries)
+        return draft_input(request.data, request.spec, request.dictionaries, request.lines)
     except Unplannable as error:
         raise unusable(error.code, error.detail) from error
     except (MemoryError, RecursionError):

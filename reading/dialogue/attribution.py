@@ -1,0 +1,103 @@
+"""Who speaks in a novel: its people, and a speaker with a probability for each quotation. English. Pure.
+
+The answer is a proposal for people to check. The same text gives the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+from reading.dialogue.people import People
+from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line
+from reading.dialogue.quotations import Quotation, Span, quotations
+from reading.dialogue.speakers import NARRATOR, Candidate, probabilities, scenes
+from reading.dialogue.turns import read_turns
+from reading.dialogue.weights import WEIGHTS
+from reading.script.script import Script
+
+_MOST_SHOWN = 100
+"""Characters of a line that people see."""
+
+
+def find_lines(script: Script) -> list[tuple[str, Quotation]]:
+    """The quotations of a script with their ids, in order. Headings have none."""
+    found = quotations(script.text, paragraphs(script))
+    seen: Counter[str] = Counter()
+    result: list[tuple[str, Quotation]] = []
+    for quotation in found:
+        words = "".join(filter(str.isalnum, script.text[quotation.start : quotation.end].casefold()))
+        digest = hashlib.blake2s(words.encode(), digest_size=4).hexdigest()
+        seen[digest] += 1
+        result.append((digest if seen[digest] == 1 else f"{digest}-{seen[digest]}", quotation))
+    return result
+
+
+def paragraphs(script: Script) -> list[Span]:
+    """Of the text of a script, by its blocks and its blank lines."""
+    return [
+        (at, at + len(part))
+        for block in script.blocks
+        for at, part in _parts(script.text, block.start, block.end)
+        if part.strip()
+    ]
+
+
+def _parts(text: str, start: int, end: int) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for part in text[start:end].split("\n\n"):
+        blank = len(part) - len(part.lstrip())
+        found.append((start + blank, part.strip()))
+        start += len(part) + 2
+    return found
+
+
+def propose_speakers(script: Script) -> Dialogue:
+    """Who says each quotation of the script. Linear in the length of the text."""
+    found = find_lines(script)
+    quoted = [quotation for _, quotation in found]
+    people = People(script.text, quoted)
+    reading = read_turns(script.text, paragraphs(script), quoted, people)
+    speakers: dict[int, tuple[Candidate, float]] = {}
+    for scene in scenes(reading, people):
+        for turn, candidates, chances in zip(scene.turns, scene.candidates, probabilities(scene, WEIGHTS), strict=True):
+            best = max(range(len(candidates)), key=lambda at: chances[at])
+            for index in turn.quotations:
+                speakers[index] = candidates[best], chances[best]
+    lines = tuple(
+        Line(
+            id,
+            quotation.start,
+            quotation.end,
+            _name(speakers[index][0], people),
+            round(speakers[index][1], 2),
+            _beginning(script.text, quotation),
+        )
+        for index, (id, quotation) in enumerate(found)
+    )
+    return Dialogue(_characters(lines, people), lines)
+
+
+def _beginning(text: str, quotation: Quotation) -> str:
+    return " ".join(text[quotation.start : min(quotation.end, quotation.start + _MOST_SHOWN)].split())
+
+
+def _name(candidate: Candidate, people: People) -> str:
+    if candidate.person >= 0:
+        return people.persons[candidate.person].name
+    return FIRST_PERSON if candidate.noun == NARRATOR else candidate.noun
+
+
+def _characters(lines: Sequence[Line], people: People) -> tuple[Character, ...]:
+    named = {person.name: person for person in people.persons}
+    counts = Counter(line.speaker for line in lines if line.speaker)
+    return tuple(
+        Character(
+            name,
+            tuple(named[name].names) if name in named else (name,),
+            named[name].sex if name in named else "",
+            count,
+        )
+        for name, count in counts.most_common()
+    )

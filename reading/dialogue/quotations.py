@@ -1,0 +1,152 @@
+"""Finds what is said in quotation marks: double, single (British) and dashes. English prose. Pure.
+
+One kind of mark is the book's own: the one that begins most paragraphs. Other marks inside it belong to what is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reading.dialogue.vocabulary import SPEECH_VERBS
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """[start, end) with its marks. paragraph: index of its paragraph.
+
+    continues: it goes on from the paragraph before, whose quotation has no closing mark.
+    """
+
+    start: int
+    end: int
+    paragraph: int
+    continues: bool = False
+
+
+_VERBS = "|".join(sorted(SPEECH_VERBS))
+_BEGINNING = re.compile(r"\s*([\"“«'‘—–―])(?=\S)")
+_STRAIGHT_SINGLE = re.compile(
+    r"(?<![\w.,;:!?])'(?!(?:tis|twas|twere|twill|em|ere|cause|bout|til|im|un|s)\b)(?=[\w—…\"“.])"
+)
+_CURLY_SINGLE = re.compile(r"(?<!\w)‘(?=\S)")
+_CLOSING_SINGLE = re.compile(r"(?<=[.,;:!?…—\-)\"”])['’](?!\w)|['’](?=\s*$)")
+_DASH_TAG = re.compile(rf"(?<=[,.!?…])\s+(?:{_VERBS})\s[^,.;:!?…—]*(?:[,.;:…]|$)")
+_ENDS_AS_SPEECH = re.compile(r"[?!…—\-][_*\s)]*$")
+_ENDS_AS_CLAUSE = re.compile(r"[.,;:][_*\s)]*$")
+_BEFORE_SPEECH = re.compile(r"[.,;:!?…—\-)\]][_*\s]*$")
+_VERB_BEFORE = re.compile(rf"\b(?:{_VERBS})\s*$", re.IGNORECASE)
+_TAG_AFTER = re.compile(rf"\s*(?:--|—|(?:{_VERBS})\b|(?:\w+ ){{1,2}}(?:{_VERBS})\b)")
+
+_MOST_WORDS_OF_A_TERM = 3
+_MARGIN = 24
+"""So many characters around a quotation say whether it is speech."""
+
+
+def quotations(text: str, paragraphs: Sequence[Span]) -> list[Quotation]:
+    """In order. What is only a term in marks (`the "Boots"`) is not among them."""
+    mark = book_mark(text, paragraphs)
+    if not mark:
+        return []
+    found: list[Quotation] = []
+    is_open = False
+    for index, (start, end) in enumerate(paragraphs):
+        spans, is_open_after = _in_paragraph(text, start, end, mark)
+        for number, (first, last) in enumerate(spans):
+            if _is_speech(text, start, first, last):
+                continues = is_open and number == 0 and not text[start:first].strip()
+                found.append(Quotation(first, last, index, continues))
+        if text[start:end].strip():
+            is_open = is_open_after
+    return found
+
+
+def book_mark(text: str, paragraphs: Sequence[Span]) -> str:
+    """The opening mark that the text uses for speech; "" for none."""
+    begins: Counter[str] = Counter()
+    for start, end in paragraphs:
+        if match := _BEGINNING.match(text, start, end):
+            begins["—" if match[1] in "—–―" else match[1]] += 1
+    for mark, least in (("“", 1), ('"', 1), ("«", 1), ("‘", 1), ("'", 1), ("—", 3)):
+        if begins[mark] >= max(least, 0.2 * sum(begins.values())):
+            return mark
+    inside = {mark: text.count(f" {mark}") for mark in '“"«‘'}
+    best = max(inside, key=lambda mark: inside[mark])
+    return best if inside[best] else ""
+
+
+def _in_paragraph(text: str, start: int, end: int, mark: str) -> tuple[list[Span], bool]:
+    """Spans with their marks, and whether the last one lacks its closing mark."""
+    if mark == "—":
+        return list(_after_dash(text, start, end)), False
+    if mark in "'‘":
+        return _single(text, start, end, _CURLY_SINGLE if mark == "‘" else _STRAIGHT_SINGLE)
+    return _double(text, start, end)
+
+
+def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
+    spans: list[Span] = []
+    first = -1
+    for match in _DOUBLE_MARKS.finditer(text, start, end):
+        at, sign = match.start(), match[0]
+        after = text[at + 1 : at + 2]
+        opens = sign in "“«" or (sign == '"' and (at == start or text[at - 1] in " \t\n([—-_*") and after.strip() != "")
+        if first < 0:
+            if sign != "”" and sign != "»":
+                first = at
+        elif (opens and sign != '"') or (opens and at > start and text[at - 1] in " \n" and after.isalpha()):
+            spans.append((first, len(text[first:at].rstrip()) + first))
+            first = at
+        else:
+            spans.append((first, at + 1))
+            first = -1
+    if first >= 0:
+        spans.append((first, start + len(text[start:end].rstrip())))
+    return [span for span in spans if span[1] - span[0] > 1], first >= 0
+
+
+_DOUBLE_MARKS = re.compile('["“”«»]')
+
+
+def _single(text: str, start: int, end: int, opening: re.Pattern[str]) -> tuple[list[Span], bool]:
+    spans: list[Span] = []
+    at = start
+    while match := opening.search(text, at, end):
+        close = _CLOSING_SINGLE.search(text, match.end(), end)
+        if close is None:
+            spans.append((match.start(), start + len(text[start:end].rstrip())))
+            return spans, True
+        spans.append((match.start(), close.end()))
+        at = close.end()
+    return spans, False
+
+
+def _after_dash(text: str, start: int, end: int) -> Iterator[Span]:
+    """A paragraph that begins with a dash is speech, but for its tags (`, said Mary,`)."""
+    match = _BEGINNING.match(text, start, end)
+    if match is None or match[1] not in "—–―":
+        return
+    at = match.start(1)
+    for tag in _DASH_TAG.finditer(text, at, end):
+        yield at, tag.start()
+        at = tag.end()
+    if text[at:end].strip():
+        yield at, start + len(text[start:end].rstrip())
+
+
+def _is_speech(text: str, start: int, first: int, last: int) -> bool:
+    """A short term inside a sentence is not: it has no punctuation inside, and none before it."""
+    inside = text[first + 1 : last].rstrip("\"”»'’")
+    before = text[max(start, first - _MARGIN) : first]
+    if _ENDS_AS_SPEECH.search(inside[-_MARGIN:]) or len(inside.split()) > 2 * _MOST_WORDS_OF_A_TERM:
+        return True
+    if _TAG_AFTER.match(text, last) or _VERB_BEFORE.search(before):
+        return True
+    if first - start < _MARGIN and not before.strip(" _*\n"):
+        return True
+    ends = _ENDS_AS_CLAUSE.search(inside[-_MARGIN:]) is not None
+    return ends and (bool(_BEFORE_SPEECH.search(before)) or len(inside.split()) > _MOST_WORDS_OF_A_TERM)

@@ -1,0 +1,164 @@
+"""The turns of a dialogue: one speaker's words in a paragraph, with what its text says of them. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from reading.dialogue.people import Mention, People
+from reading.dialogue.quotations import Quotation, Span
+from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, after, before, mention_starts, tokens
+
+
+@dataclass(slots=True)
+class Turn:
+    """quotations: indices. hints: the strongest first.
+
+    called, mentioned: people whom the words address, or only name. beside: people whom the narration of the paragraph
+    names. continues: its first quotation goes on from the turn before.
+    """
+
+    paragraph: int
+    quotations: list[int]
+    hint: Hint = NO_HINT
+    second: Hint = NO_HINT
+    called: frozenset[int] = frozenset()
+    mentioned: frozenset[int] = frozenset()
+    beside: frozenset[int] = frozenset()
+    continues: bool = False
+    has_narration: bool = False
+
+
+_MOST_NARRATED = 20
+"""Mentions of a paragraph's narration that count: the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What the turns of a paragraph share. mentions: all of the paragraph. narrated: people of its narration."""
+
+    mentions: Sequence[Mention]
+    narrated: frozenset[int]
+    lead_in: Hint | None
+
+
+@dataclass(slots=True)
+class Reading:
+    """The text as attribution reads it. narrated: for each paragraph the people whom its narration names, in order.
+
+    subjects: who acts in the last sentence of a paragraph's narration.
+    """
+
+    turns: list[Turn]
+    narrated: list[list[int]] = field(default_factory=list[list[int]])
+    subjects: list[Hint | None] = field(default_factory=list["Hint | None"])
+
+
+def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation], people: People) -> Reading:
+    starts = mention_starts(people.mentions)
+    by_paragraph: dict[int, list[int]] = {}
+    for index, quotation in enumerate(found):
+        by_paragraph.setdefault(quotation.paragraph, []).append(index)
+    reading = Reading([])
+    for number, (start, end) in enumerate(paragraphs):
+        quoted = by_paragraph.get(number, [])
+        inside = people.mentions[bisect_left(starts, start) : bisect_left(starts, end)]
+        narrated = [mention.person for mention in inside if not mention.in_quotation][-_MOST_NARRATED:]
+        reading.narrated.append(narrated)
+        gaps = [tokens(text, a, b, people, starts) for a, b in _gaps(start, end, [found[i] for i in quoted])]
+        reading.subjects.append(before(gaps[-1]))
+        if quoted:
+            lead_in = _lead_in(text, paragraphs, number, by_paragraph, reading) if len(gaps[0]) <= 1 else None
+            reading.turns += _turns(number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))
+    return reading
+
+
+def _gaps(start: int, end: int, quoted: Sequence[Quotation]) -> Iterator[Span]:
+    at = start
+    for quotation in quoted:
+        yield at, quotation.start
+        at = quotation.end
+    yield at, end
+
+
+def _lead_in(
+    text: str, paragraphs: Sequence[Span], number: int, by_paragraph: dict[int, list[int]], reading: Reading
+) -> Hint | None:
+    """The paragraph before names the speaker if it ends with a colon or comma, or is only narration."""
+    if number == 0 or ((number - 1) in by_paragraph and text[paragraphs[number - 1][1] - 1] not in ":,"):
+        return None
+    subject = reading.subjects[number - 1]
+    if subject is None:
+        return None
+    ends = text[paragraphs[number - 1][0] : paragraphs[number - 1][1]].rstrip(" _*-—")[-1:]
+    kind = HintKind.TAG if ends in (":", ",") else HintKind.LEAD_IN
+    return Hint(kind, subject.person, subject.pronoun, subject.noun, subject.sex)
+
+
+def _turns(
+    number: int,
+    quoted: Sequence[int],
+    found: Sequence[Quotation],
+    gaps: Sequence[Sequence[Token]],
+    around: _Around,
+) -> Iterator[Turn]:
+    current: Turn | None = None
+    for place, index in enumerate(quoted):
+        hints = list(_hints(place, gaps))
+        tag = next((hint for hint in hints if hint.kind is HintKind.TAG), None)
+        if current is not None and (tag is None or _agrees(tag, current.hint)):
+            current.quotations.append(index)
+            _take(current, hints)
+        else:
+            if current is not None:
+                yield _finished(current, found, around)
+            current = Turn(number, [index], continues=place == 0 and found[index].continues)
+            current.has_narration = any(len(gap) > 1 for gap in gaps)
+            _take(current, hints)
+            if place == 0 and around.lead_in is not None:
+                _take(current, [around.lead_in])
+    if current is not None:
+        yield _finished(current, found, around)
+
+
+def _hints(place: int, gaps: Sequence[Sequence[Token]]) -> Iterator[Hint]:
+    """What the narration behind and before the quotation at `place` says."""
+    behind, ahead = gaps[place + 1], gaps[place]
+    if (hint := after(behind, may_be_action=True)) is not None:
+        yield hint
+    if len(ahead) > 1:
+        if (hint := before(ahead)) is not None:
+            yield hint
+        if (hint := action(ahead)) is not None and place == 0:
+            yield hint
+
+
+def _agrees(tag: Hint, other: Hint) -> bool:
+    """Two tags of one paragraph can be one speaker's."""
+    if other.kind is not HintKind.TAG:
+        return True
+    if tag.person is not None and other.person is not None:
+        return tag.person == other.person
+    if tag.pronoun and other.pronoun:
+        return tag.pronoun == other.pronoun
+    return not (tag.sex and other.sex and tag.sex != other.sex)
+
+
+def _take(turn: Turn, hints: Sequence[Hint]) -> None:
+    for hint in hints:
+        if (hint.kind, hint.person is not None) > (turn.hint.kind, turn.hint.person is not None):
+            turn.second, turn.hint = turn.hint, hint
+        elif (hint.kind, hint.person is not None) > (turn.second.kind, turn.second.person is not None):
+            turn.second = hint
+
+
+def _finished(turn: Turn, found: Sequence[Quotation], around: _Around) -> Turn:
+    first, last = found[turn.quotations[0]].start, found[turn.quotations[-1]].end
+    start = bisect_left(around.mentions, first, key=lambda mention: mention.start)
+    end = bisect_left(around.mentions, last, key=lambda mention: mention.start)
+    words = [mention for mention in around.mentions[start:end] if mention.in_quotation]
+    turn.called = frozenset(mention.person for mention in words if mention.is_called)
+    turn.mentioned = frozenset(mention.person for mention in words) - turn.called
+    turn.beside = around.narrated
+    return turn

@@ -1,0 +1,61 @@
+"""`rhapsode cast`: who speaks in a novel, as a file to check and to narrate with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rhapsode.cli import job_options
+from rhapsode.cli.clients import CommonOptions, connected
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.formatting import counted
+from rhapsode.cli.narrate.cast_file import SURE, written_cast
+from rhapsode.cli.narrate.files import read_spoken, with_parts
+from rhapsode.cli.narrate.plan import planned
+from rhapsode.cli.narrate.reading_options import EncodingOption, IncludeOption
+from rhapsode.cli.narrate.voice_choice import choose_voices
+from rhapsode.cli.options import ForceOption
+from rhapsode.cli.visible import echo
+
+
+def cast(
+    common: CommonOptions,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The novel: .txt, .md, .html, .epub, .docx or .pdf.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The file to write. Default: BOOK.cast.toml.")
+    ] = None,
+    voice: job_options.Voice = None,
+    include: IncludeOption = None,
+    encoding: EncodingOption = None,
+    model: job_options.Model = None,
+    force: ForceOption = False,
+) -> None:
+    """Guess who says each quotation of an English novel, and give each character a voice.
+
+    It writes a file. Check it, the uncertain lines first. Then run `rhapsode narrate FILE --cast CAST`.
+    --voice is the narrator's voice.
+    """
+    spoken = with_parts(read_spoken(file, encoding), include)
+    target = output or Path("cast.toml" if file == "-" else f"{Path(file).stem}.cast.toml")
+    if target.exists() and not force:
+        raise Misuse(f"{target} is there already; --force replaces it")
+    with connected(common) as client, terminated_like_interrupted():
+        try:
+            made = planned(client, spoken, {"voice": voice, "model": model}, find_speakers=True)
+            known = client.models()
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+    narrator = made.speakers[0].voice
+    card = next((each for each in known if narrator in each.speakers and each.name == (model or each.name)), known[0])
+    if made.cast is None or not made.cast.lines:
+        raise Misuse(f"{file} has no quotations; `rhapsode narrate` reads it with one voice")
+    voices = choose_voices(made.cast, card.speakers, narrator)
+    target.write_text(written_cast(made.title or Path(file).name, made.cast, voices, narrator), "utf-8")
+    unsure = sum(line.probability < SURE for line in made.cast.lines)
+    if common.as_json:
+        echo(made.cast.model_dump_json(indent=1))
+        return
+    echo(f"{target}: {counted(len(made.cast.lines), 'line')} of {counted(len(made.cast.characters), 'character')}")
+    echo(f"Check the first {counted(unsure, 'line')}. Then: rhapsode narrate {file} --cast {target}")
