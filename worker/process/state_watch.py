@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 
-import redis
-
+from storage.database.redis_errors import StateRedis
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.recovery.reconcile import Reconciler
@@ -79,7 +78,7 @@ class StateWatch:
         )
 
 
-def hold_what_lost_something(client: redis.Redis, artifacts: ArtifactStore, key_prefix: str) -> None:
+def hold_what_lost_something(client: StateRedis, artifacts: ArtifactStore, key_prefix: str) -> None:
     """For a worker that starts, perhaps before any janitor: it claims nothing from a Redis that lost something.
 
     Raises `StoreUnavailable`, `ArtifactCorrupt` or `JournalUnreadable`.
