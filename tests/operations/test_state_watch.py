@@ -11,6 +11,7 @@ import redis
 
 from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
+from storage.database.redis_errors import StateRedis
 from storage.errors import ArtifactCorrupt, LeaseLost
 from storage.ids import drawn_at_ms
 from storage.job_store.store import JobStore
@@ -44,6 +45,7 @@ class System:
 
     def start_worker(self) -> None:
         """As far as it asks for this state."""
+        assert isinstance(self.client, StateRedis)
         hold_what_lost_something(self.client, self.store, "rhapsode")
 
     def restart_janitor(self) -> None:
