@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 from ulid import ULID
 
-from storage.errors import StoreUnavailable
+from storage.errors import StorageError, StoreUnavailable
 from storage.jobs.record_codec import decode_submission, encode_submission
 from storage.jobs.submissions import Submission
 from storage.objects.store import ArtifactStore
@@ -38,7 +38,7 @@ KEPT_S = 7 * 24 * 3600.0
 _DROPPED = counter("rhapsode_journal_dropped_jobs")
 
 
-class JournalUnreadable(Exception):
+class JournalUnreadable(StorageError):
     """An object of the journal is damaged; the message names it."""
 
 

@@ -11,6 +11,7 @@ import redis
 
 from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
+from storage.database.redis_errors import StateRedis
 from storage.errors import ArtifactCorrupt, LeaseLost
 from storage.ids import drawn_at_ms
 from storage.job_store.store import JobStore
@@ -41,6 +42,11 @@ class System:
         self.guard = StateGuard(client, store, "rhapsode")
         self.tickets = tickets
         self.restart_janitor()
+
+    def start_worker(self) -> None:
+        """As far as it asks for this state."""
+        assert isinstance(self.client, StateRedis)
+        hold_what_lost_something(self.client, self.store, "rhapsode")
 
     def restart_janitor(self) -> None:
         reconciler = Reconciler(self.client, self.store)
@@ -124,7 +130,7 @@ def test_an_older_copy_is_reconciled_by_the_janitor_alone_before_anything_is_cla
     system.watch.watch_state()
 
     system.put_back(backup)
-    hold_what_lost_something(system.guard)
+    system.start_worker()
     assert not system.claims(), "a worker that started first held them"
     system.restart_janitor()
     system.watch.watch_state()
@@ -190,6 +196,43 @@ def test_a_job_of_the_last_moment_comes_back_although_the_count_agrees(system: S
     system.watch.watch_state()
 
     assert system.knows(lost)
+    assert system.claims()
+
+
+@pytest.mark.parametrize("has_looked", [False, True], ids=["janitor started", "janitor that has looked"])
+def test_a_worker_that_starts_first_claims_nothing_while_the_last_moment_is_missing(
+    system: System, has_looked: bool
+) -> None:
+    """The count agrees. What was spoken since the backup lies in the store, and must not be spoken again."""
+    system.accept()
+    system.watch.watch_state()
+    backup = system.dump()
+    system.accept()
+    spoken = system.jobs.claim(CPU_QUEUE, WORKER, 30).item
+    assert spoken is not None
+    if not has_looked:
+        system.restart_janitor()
+
+    system.put_back(backup)
+    assert system.guard.look() is StateFinding.WHOLE
+    system.start_worker()
+    assert not system.claims()
+    system.watch.watch_state()
+
+    item = system.jobs.claim(CPU_QUEUE, WORKER, 30).item
+    assert item is not None
+    assert (item.lease.job, item.recovered) == (spoken.lease.job, True)
+    assert system.guard.held() is None
+
+
+def test_a_worker_that_starts_on_a_whole_state_holds_nothing(system: System) -> None:
+    system.start_worker()
+    system.accept()
+    system.watch.watch_state()
+    system.accept()
+
+    system.start_worker()
+
     assert system.claims()
 
 

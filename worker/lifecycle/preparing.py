@@ -6,8 +6,6 @@ import logging
 
 from storage.database.redis_errors import StateRedis
 from storage.database.schema_version import agree_on_layout
-from storage.objects.store import ArtifactStore
-from storage.recovery.state_guard import StateGuard
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
@@ -15,7 +13,6 @@ from storage.runtime.config.settings import describe
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.tracing import configure_tracing
 from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
-from worker.process.state_watch import hold_what_lost_something
 from worker.settings import WorkerSettings
 
 logger = logging.getLogger(__name__)
@@ -41,8 +38,3 @@ def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) ->
     configure_tracing(settings, lane)
     # A port in use is reported before the model loads, which takes minutes.
     return serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
-
-
-def check_state(settings: WorkerSettings, redis: StateRedis, artifacts: ArtifactStore) -> None:
-    """Let nothing be claimed if Redis lost something. Raises `StorageError`."""
-    hold_what_lost_something(StateGuard(redis, artifacts, settings.key_prefix))

@@ -30,11 +30,12 @@ from worker.items.leases.keeper import DropReason, LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
 from worker.lifecycle.checkpoint_swaps import CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
-from worker.lifecycle.preparing import check_state, prepare_process
+from worker.lifecycle.preparing import prepare_process
 from worker.lifecycle.presence import Presence
 from worker.lifecycle.speech_lane import START_ERRORS, SpeechLane
 from worker.process.metrics_server import MetricsServer
 from worker.process.signals import TicketConsumption
+from worker.process.state_watch import hold_what_lost_something
 from worker.process.successor import SUCCESSION
 from worker.services import WorkerServices
 from worker.settings import WorkerSettings
@@ -83,7 +84,7 @@ class WorkerProcess:
                 self._swaps.begin()
             worker = self._services()
             self._load(worker)
-            check_state(self._settings, self._redis, worker.artifacts)
+            hold_what_lost_something(self._redis, worker.artifacts, self._settings.key_prefix)
             freeze()
             load = WorkerLoad(worker, self._speech)
             export(load.measure)

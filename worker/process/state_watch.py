@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 
+from storage.database.redis_errors import StateRedis
+from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateFinding, StateGuard
@@ -47,13 +49,12 @@ class StateWatch:
                     logger.error("nothing is claimed", extra={"reason": STRANGE})
 
     def _go_on(self) -> None:
-        run_id = self._guard.server_run()
-        if run_id != self._run_id:
-            # Its last writes may be missing in its file; the journal has them.
-            if self._reconciler.misses_a_job():
-                self._bring_back()
-            self._run_id = run_id
-        if self._guard.held() is not None:
+        run_id, is_held = self._guard.server_run(), self._guard.held() is not None
+        # The last writes of a server that was started may be missing in its file; the journal has them.
+        if (is_held or run_id != self._run_id) and self._reconciler.misses_a_job():
+            self._bring_back()
+        self._run_id = run_id
+        if is_held:
             self._guard.release()
         self._guard.count_on()
 
@@ -77,11 +78,14 @@ class StateWatch:
         )
 
 
-def hold_what_lost_something(guard: StateGuard) -> None:
+def hold_what_lost_something(client: StateRedis, artifacts: ArtifactStore, key_prefix: str) -> None:
     """For a worker that starts, perhaps before any janitor: it claims nothing from a Redis that lost something.
 
-    Raises `StoreUnavailable` or `ArtifactCorrupt`.
+    Raises `StoreUnavailable`, `ArtifactCorrupt` or `JournalUnreadable`.
     """
+    guard = StateGuard(client, artifacts, key_prefix)
     why = {StateFinding.BEHIND: BEHIND, StateFinding.STRANGE: STRANGE}.get(guard.look())
+    if why is None and Reconciler(client, artifacts, key_prefix).misses_a_job():
+        why = BEHIND
     if why and guard.hold(why):
         logger.warning("nothing is claimed", extra={"reason": why})

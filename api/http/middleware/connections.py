@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import h11
@@ -49,6 +49,9 @@ MANY_CHUNKS = 16
 CHUNKS_PER_S, CHUNKS_AT_ONCE = 1_000.0, 200
 """Of one body in more than `MANY_CHUNKS`; the rest waits in the connection."""
 
+HANDSHAKES_PER_S = 300.0
+"""WebSockets that one process opens, or refuses, so that other requests have their turns between two of them."""
+
 STOP_WAITING = "stop_waiting"
 """In the application's state: called when the server begins to stop, so that held answers are given."""
 
@@ -73,6 +76,7 @@ class ConnectionLimits:
     request_timeout_s: float
     unread_answer_s: float = 300.0
     public_path: str = ""
+    handshakes: Budget = field(default_factory=lambda: Budget(HANDSHAKES_PER_S, 1))
 
 
 @dataclass(slots=True)
@@ -144,7 +148,11 @@ class HttpProtocol(H11Protocol):
         # An application that did not start has no state.
         if (stop_waiting := self.app_state.get(STOP_WAITING)) is not None:
             stop_waiting()
-        super().shutdown()
+        if self._is_over:
+            # A WebSocket that waits for its turn, or an answer that was given.
+            self.transport.close()
+        else:
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Called where h11 refuses what came."""
@@ -173,9 +181,17 @@ class HttpProtocol(H11Protocol):
             self._write_timer = None
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """In its turn. The connection is not read meanwhile."""
         self._is_over = True
         self._cancel_timers()
-        super().handle_websocket_upgrade(event)
+        self.transport.pause_reading()
+        self.loop.call_later(self._limits.handshakes.wait_s(), self._open_websocket, event)
+        self._limits.handshakes.take(1)
+
+    def _open_websocket(self, event: h11.Request) -> None:
+        if not self.transport.is_closing():
+            super().handle_websocket_upgrade(event)
+            self.transport.resume_reading()
 
     def _should_upgrade(self) -> bool:
         """Elsewhere there is nothing to upgrade to; a server may ignore the wish (RFC 9110, 7.8)."""

@@ -73,7 +73,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.logger = _logger
+        self.logger = self.conn.logger = _logger
         self._unread: asyncio.TimerHandle | None = None
         self._has_received = False
         self._heads = FrameHeads()

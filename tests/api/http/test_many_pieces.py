@@ -5,6 +5,7 @@
 | frames of a WebSocket | a connection, a tenant | 300/s, 1,000/s | they wait |
 | frames that bring no message | a connection | 100/s | closed, 1008 |
 | fragments of a message | a message | 256 | closed, 1008 |
+| handshakes of WebSockets | a process | 300/s | they wait |
 | chunks of a body | a body | 1,000/s; 4,096 and one for each 32 bytes | it waits; 400 |
 | a body that trickles | a body | 500 bytes/s after the first seconds | 408 |
 | fields of a head | a head | 16 KiB | 431 |

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import os
 
 import pytest
 
 from api.http.connection_shares import ConnectionShares
+from api.http.middleware import connections
 from api.http.middleware import websockets as middleware
 from api.http.open_sockets import OpenSockets
 from rhapsode.contract.speech_socket import NARI
@@ -59,6 +61,12 @@ def test_a_client_that_says_nothing_and_answers_no_ping_is_let_go() -> None:
 
 
 async def _connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await _ask(url)
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+    return reader, writer
+
+
+async def _ask(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     address, _, path = url.removeprefix("ws://").partition("/")
     host, _, port = address.partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
@@ -73,7 +81,6 @@ async def _connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
         f"Sec-WebSocket-Protocol: {NARI}",
     ]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
     return reader, writer
 
 
@@ -146,6 +153,49 @@ def test_the_sockets_of_a_tenant_share_one_budget() -> None:
     with sockets.place("a") as first, sockets.place("a") as second, sockets.place("b") as other:
         assert first.frames is second.frames
         assert other.frames is not first.frames
+
+
+def test_many_handshakes_at_once_have_their_turns_and_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other requests have theirs between them. Who hangs up while it waits holds up nobody."""
+    monkeypatch.setattr(connections, "HANDSHAKES_PER_S", 50.0)
+    number = 30
+
+    async def come() -> float:
+        async with asyncio.timeout(60), served(Voices()) as url:
+            began_s = asyncio.get_running_loop().time()
+            coming = [asyncio.create_task(_connect(url)) for _ in range(number)]
+            for _, writer in [await _ask(url) for _ in range(number)]:
+                writer.close()
+                await writer.wait_closed()
+            opened = await asyncio.gather(*coming)
+            took_s = asyncio.get_running_loop().time() - began_s
+            for _, writer in opened:
+                _say(writer, {"type": "request.start"})
+            for reader, writer in opened:
+                assert (await _frame(reader))[0] != 0x88
+                writer.close()
+            return took_s
+
+    # One or two at once, and the others one by one.
+    assert asyncio.run(come()) > (number - 2) / 50.0
+
+
+def test_a_handshake_is_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """A flood of them would fill the disk, and each line takes as long as much of the handshake."""
+
+    async def come() -> None:
+        async with asyncio.timeout(60), served(Voices()) as url:
+            # Uvicorn removes what handled its records before it started.
+            server.addHandler(caplog.handler)
+            server.setLevel(logging.INFO)
+            _, writer = await _connect(url)
+            writer.close()
+
+    server = logging.getLogger("uvicorn.error")
+    asyncio.run(come())
+    server.removeHandler(caplog.handler)
+
+    assert [each for each in caplog.messages if "connection" in each] == []
 
 
 async def _closed(reader: asyncio.StreamReader) -> tuple[int, str]:
