@@ -14,9 +14,9 @@ MADE = Path("api/http/problems/ERRORS.md")
 _HEAD = f"""\
 # Errors
 
-{RETRIES} The field `retryable` says the same.
+Made from `api/http/problems/codes.py` by `make generated`; change that.
 
-Made from `api/http/problems/codes.py` by `make generated`.
+{RETRIES}
 
 An error is `application/problem+json` (RFC 9457) with `code`, `detail`, `errors`, `request_id` and `retryable`.
 `type` is its page on your server, such as `/errors/voice_not_found`.

@@ -18,14 +18,14 @@ SYNC_CLIENT = "rhapsode.client.sync"
 SHARED_NAMES = {"BatchResult", "Job", "JobList"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 111_539
+MOST_LINES = 114_112
 MOST_SETTINGS = 88
-MOST_OPTIONS = 225
-MOST_SMALL_FILES = 19
+MOST_OPTIONS = 227
+MOST_SMALL_FILES = 20
 SMALL_LINES = 45
 MOST_ENTRIES = 15
 MOST_LARGE_FOLDERS = 18
-MOST_NAMES_OF_READING = 64
+MOST_NAMES_OF_READING = 66
 NO_ENTRIES = {"__init__.py", "__pycache__", "README.md"}
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import redis
@@ -19,7 +21,6 @@ from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
 from api.services.intake import JobIntake, Recordings
 from api.services.jobs_together import JobsTogether
-from api.services.outages import Outages
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
 from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
@@ -81,6 +82,21 @@ GOODBYES_S = 1.0
 
 REQUEST_THREADS = 40
 """In which requests are worked on, beside those that wait for the object store."""
+
+
+class Outages:
+    """Remembers the first time of each reason until a probe no longer finds it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since: dict[str, datetime] = {}
+
+    def seen(self, reasons: Iterable[str]) -> tuple[str, ...]:
+        """The reasons that a probe found, each with the time of the first such probe."""
+        with self._lock:
+            now = datetime.now(UTC)
+            self._since = {reason: self._since.get(reason, now) for reason in reasons if reason}
+            return tuple(f"{reason} (since {at:%Y-%m-%dT%H:%M:%SZ})" for reason, at in self._since.items())
 
 
 @dataclass(frozen=True, slots=True)

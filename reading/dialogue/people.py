@@ -1,6 +1,6 @@
 """Who is in a book: names in its text, which of them are one person, and that person's sex. English. Pure.
 
-A name counts as a person's if the text shows it: a title, a verb of speech, or somebody is called by it.
+A name counts as a person's if the text shows it: a title, a verb of speech, or a call ("Oh, Mary!").
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reading.dialogue.vocabulary import (
 class Mention:
     """[start, end) names the person `person`, an index into the people of the text.
 
-    is_called: somebody speaks to this person here ("Oh, Mary!").
+    is_called: the words address this person ("Oh, Mary!").
     """
 
     start: int
@@ -99,7 +99,7 @@ _NAME = re.compile(
 )
 _CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w’'-]*")
 _LOWER = re.compile(r"(?<![\w'’])[a-z][\w’'-]*")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;…\"“”‘*_—\-\[(])\s*['\"“‘(]*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;…\"“”‘*_—\-\[(])\s{0,4}['\"“‘(]{0,4}$")
 _VERB_AFTER = re.compile(rf"(?:,? \w+ly)?,?\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b", re.IGNORECASE)
 _VERB_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPEECH_VERBS))})\s+(?:the\s+)?$", re.IGNORECASE)
 _ACTS = re.compile(

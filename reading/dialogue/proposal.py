@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import astuple, dataclass
+from typing import Any, Literal
 
 Sex = Literal["male", "female", ""]
 
@@ -43,3 +43,13 @@ class Dialogue:
 
     characters: tuple[Character, ...]
     lines: tuple[Line, ...]
+
+    def rows(self) -> list[list[list[Any]]]:
+        """As JSON has it; `of_rows` reads it."""
+        return [[[*astuple(each)] for each in group] for group in (self.characters, self.lines)]
+
+    @classmethod
+    def of_rows(cls, rows: list[list[list[Any]]]) -> Dialogue:
+        characters, lines = rows
+        people = tuple(Character(name, tuple(names), sex, number) for name, names, sex, number in characters)
+        return cls(people, tuple(Line(*line) for line in lines))

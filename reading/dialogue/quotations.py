@@ -19,7 +19,7 @@ Span = tuple[int, int]
 class Quotation:
     """[start, end) with its marks. paragraph: index of its paragraph.
 
-    continues: it goes on from the paragraph before, whose quotation has no closing mark.
+    continues: it continues the quotation of the paragraph before, which has no closing mark.
     """
 
     start: int
@@ -29,7 +29,7 @@ class Quotation:
 
 
 _VERBS = "|".join(sorted(SPEECH_VERBS))
-_BEGINNING = re.compile(r"\s*([\"“«'‘—–―])(?=\S)")
+_BEGINNING = re.compile(r"([\"“«'‘—–―])(?=\S)")
 _STRAIGHT_SINGLE = re.compile(
     r"(?<![\w.,;:!?])'(?!(?:tis|twas|twere|twill|em|ere|cause|bout|til|im|un|s)\b)(?=[\w—…\"“.])"
 )
@@ -133,7 +133,7 @@ def _after_dash(text: str, start: int, end: int) -> Iterator[Span]:
     at = match.start(1)
     for tag in _DASH_TAG.finditer(text, at, end):
         yield at, tag.start()
-        at = tag.end()
+        at = tag.end() + (text[tag.end() : tag.end() + 1] == " ")
     if text[at:end].strip():
         yield at, start + len(text[start:end].rstrip())
 

@@ -88,7 +88,7 @@ class _Context:
         self._narrator_share = narrator / (len(self._turns) or 1)
 
     def candidates(self, index: int) -> list[Candidate]:
-        """Whoever was named or spoke shortly before, or is named here or soon."""
+        """People who were named or spoke shortly before, or are named here or soon."""
         turn = self._turns[index]
         score: dict[Candidate, float] = {}
 

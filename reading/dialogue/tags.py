@@ -60,7 +60,7 @@ _DETERMINERS = words(
 )
 _POSSESSIVES = frozenset(["his", "her", "my", "their", "our", "your"])
 RELATIVE = "relative"
-"""In place of a pronoun: `her aunt` is somebody who has a name elsewhere."""
+"""In place of a pronoun: `her aunt` is a person who has a name elsewhere."""
 _STOPS = frozenset('.!?;:"“”')
 _MOST_TOKENS = 40
 

@@ -16,7 +16,7 @@ class Turn:
     """quotations: indices. hints: the strongest first.
 
     called, mentioned: people whom the words address, or only name. beside: people whom the narration of the paragraph
-    names. continues: its first quotation goes on from the turn before.
+    names. continues: its first quotation continues the turn before.
     """
 
     paragraph: int

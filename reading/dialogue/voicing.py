@@ -11,7 +11,7 @@ from reading.dialogue.attribution import find_lines
 from reading.dialogue.quotations import Span
 from reading.script.script import Block, Script, VoicedSpan
 
-_TAG = re.compile(r"\s*[a-z]")
+_TAG = re.compile(r"\s{0,4}[a-z]")
 
 
 def voiced_script(script: Script, speakers: Mapping[str, str], tag_pause_s: float) -> tuple[Script, int]:
@@ -43,7 +43,7 @@ def _with_tags(text: str, spans: Sequence[VoicedSpan], pause_s: float) -> Iterat
 
 
 def _divided(spans: Sequence[VoicedSpan], spoken: Sequence[tuple[Span, str]]) -> Iterator[VoicedSpan]:
-    """The spans, cut where somebody begins or ends to speak. A pause stays behind the last part of its span."""
+    """The spans, cut where a speaker begins or ends. A pause stays behind the last part of its span."""
     for span in spans:
         at = span.start
         for (start, end), speaker in spoken:

@@ -1,7 +1,7 @@
 """What each sign of a speaker is worth, in logarithms of odds.
 
-Learnt from 18 novels of the Project Dialogism Novel Corpus (`benchmarks/results/dialogue.md` names them): a chain of
-turns as a conditional random field, by L-BFGS with a quadratic penalty. Names are those of `speakers`.
+Learnt from 18 novels of the Project Dialogism Novel Corpus (`benchmarks/speech/speakers.py` names the other ten): a
+chain of turns as a conditional random field, by L-BFGS with a quadratic penalty. Names are those of `speakers`.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from api.openai.orders import parse_wish
 from api.openai.socket.incoming_text import IncomingText
 from reading.cleaning.cleaning import find_litter
 from reading.cleaning.hyphens import find_divided
+from reading.dialogue.attribution import propose_speakers
 from reading.documents.by_format import read_document
 from reading.documents.characters import clean_text, decode_markup, decode_text
 from reading.documents.html_document import html_script
@@ -40,6 +41,7 @@ from reading.script.dialogue import dialogue_script
 from reading.script.entries import decode_entries
 from reading.script.lenient_ssml import Abilities, lenient_script
 from reading.script.prosody import gain_of, rate_of
+from reading.script.script import plain_script
 from reading.script.ssml import parse_ssml
 from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments
@@ -166,6 +168,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "storage.live.messages.decode_to_worker": lambda text: decode_to_worker(as_message(text)),
     "reading.estimates.expected_audio_ms": expected_audio_ms,
     "reading.estimates.speech_units": speech_units,
+    "reading.dialogue.attribution.propose_speakers": lambda text: propose_speakers(plain_script(text)),
     "reading.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
     "reading.script.entries.decode_entries": lambda text: decode_entries(text.encode()),
     "reading.script.lenient_ssml.lenient_script": lambda text: lenient_script(

@@ -141,6 +141,10 @@ def test_a_file_comes_from_an_upload_too(api: ServedApi) -> None:
         (lines(a_line("a"), a_line("a")), ["line 2: /custom_id: line 1 has it already"]),
         (lines(a_line("a", voice="nobody"), a_line("b", tempo=2)), ["line 1: /voice: ", "line 2: /tempo: "]),
         (lines(a_line("a", " ")), ["line 1: /input/text: "]),
+        (
+            lines({"custom_id": "a", "input": {"text": "x y", "lines": {"0a0b0c0d": "A"}}, "speakers": {"A": "alice"}}),
+            ["line 1: /input/lines: is not taken in a batch"],
+        ),
         (lines(a_line("a", validate_only=True)), ["line 1: /validate_only: is not taken in a batch"]),
         (lines(a_line("a", webhook={"url": "https://x.example"})), ["line 1: /webhook: is not taken"]),
         (lines(a_line("a", metadata={"custom_id": "z"})), ["line 1: /metadata/custom_id: "]),

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from typing import IO, Any, cast
 
-from reading.dialogue.proposal import Character, Dialogue, Line
+from reading.dialogue.proposal import Dialogue
 from reading.drafting.draft import Draft
 from reading.drafting.warnings import TextWarning
 from reading.plan.plan import decode_plan, encode_plan
@@ -39,11 +38,7 @@ def encode_draft(draft: Draft) -> bytes:
         "warnings": [[warning.code, warning.detail, warning.segment] for warning in draft.warnings],
         "has_chapters": draft.has_chapters,
         "left_out": [[each.kind, each.count, each.first] for each in draft.left_out],
-        "dialogue": draft.dialogue
-        and {
-            "characters": [[*astuple(each)] for each in draft.dialogue.characters],
-            "lines": [[*astuple(each)] for each in draft.dialogue.lines],
-        },
+        "dialogue": draft.dialogue and draft.dialogue.rows(),
     }
     cover = () if draft.cover is None else (draft.cover,)
     return b"".join(_message(head, (encode_plan(draft.plan), draft.text.encode(), *cover)))
@@ -69,17 +64,10 @@ def decode_answer(answer: bytes) -> Draft:
             has_chapters=head["has_chapters"],
             cover=cover[0] if cover else None,
             left_out=tuple(LeftOutText(*each) for each in head["left_out"]),
-            dialogue=_dialogue(head["dialogue"]),
+            dialogue=head["dialogue"] and Dialogue.of_rows(head["dialogue"]),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not an answer: {error}") from error
-
-
-def _dialogue(held: dict[str, Any] | None) -> Dialogue | None:
-    if held is None:
-        return None
-    characters = (Character(name, tuple(names), sex, number) for name, names, sex, number in held["characters"])
-    return Dialogue(tuple(characters), tuple(Line(*line) for line in held["lines"]))
 
 
 def _message(head: dict[str, object], pieces: Sequence[bytes]) -> Iterator[bytes]:

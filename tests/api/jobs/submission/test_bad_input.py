@@ -48,6 +48,16 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     "bidi override": (text("a\u202eb"), bad("/input/text", "bidi_control")),
     "bidi isolate": (text("a\u2066b"), bad("/input/text", "bidi_control")),
     "noncharacter": (text("a\uffffb"), bad("/input/text", "control_character")),
+    "speakers of a job": (
+        {"input": {**TEXT, "find_speakers": True}},
+        bad("/input/find_speakers", "not_allowed"),
+    ),
+    "lines of SSML": (
+        {"input": {"ssml": "<speak>a</speak>", "lines": {"0a0b0c0d": "Mary"}}},
+        bad("/input", "not_allowed"),
+    ),
+    "a line of nobody": ({"input": {**TEXT, "lines": {"0a0b0c0d": "Mary"}}}, bad("/input/lines/0a0b0c0d", "not_found")),
+    "a line's id": ({"input": {**TEXT, "lines": {"x": "Mary"}}}, bad("/input/lines/x", "string_pattern_mismatch")),
     "no input": ({}, bad("/input", "missing")),
     "no text": ({"input": {}}, bad("/input", "missing")),
     "text is a number": ({"input": {"text": 7}}, bad("/input/text", "wrong_type")),

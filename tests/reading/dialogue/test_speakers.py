@@ -1,0 +1,153 @@
+"""Who says each quotation of a story."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reading.dialogue.attribution import find_lines, propose_speakers
+from reading.dialogue.lines import LinesDamaged, decode_lines, encode_lines
+from reading.dialogue.proposal import Dialogue
+from reading.dialogue.voicing import voiced_script
+from reading.script.script import Block, BlockKind, Script, VoicedSpan, plain_script
+from tests.property_tests import examples
+
+STORY = """Mr. Harding came in from the garden. "Has the post come?" he asked.
+
+"It has," said his daughter Eleanor, "and there is nothing for you but the bill from Puddock."
+
+"Then I shall go back to my bees." He put on his hat again.
+
+"Papa!" cried Eleanor. "You promised to read to Johnny before supper."
+
+"So I did."
+
+Johnny ran in with a book. "The one about the whale!"
+
+"The whale it is," said Mr. Harding.
+"""
+PAUSE_S = 0.12
+
+
+def said(text: str) -> list[str]:
+    return [text[each.start : each.end] for _, each in find_lines(plain_script(text))]
+
+
+def spoken_by(dialogue: Dialogue) -> list[str]:
+    return [line.speaker for line in dialogue.lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('"Yes," she said, "we are."', ['"Yes,"', '"we are."']),
+        ("“Yes,” she said. “We are.”", ["“Yes,”", "“We are.”"]),
+        ("‘Yes,’ she said. ‘It’s Mary’s.’", ["‘Yes,’", "‘It’s Mary’s.’"]),
+        ("'Yes,' she said. 'It's the boys' ball.'", ["'Yes,'", "'It's the boys' ball.'"]),
+        ("—Yes, said Mary, we are.\n\n—No.\n\n—Oh!", ["—Yes,", "we are.", "—No.", "—Oh!"]),
+        ("“He said ‘no’ to me,” she said.", ["“He said ‘no’ to me,”"]),
+        ('He went to the "Boots" again.', []),
+        ("No quotation is here.", []),
+        ('"It goes on.\n\n"And on."', ['"It goes on.', '"And on."']),
+        ('"It never ends, she said.', ['"It never ends, she said.']),
+    ],
+)
+def test_quotations_of_every_kind_of_mark_are_found(text: str, lines: list[str]) -> None:
+    assert said(text) == lines
+
+
+def test_tags_actions_calls_and_turns_name_the_speakers() -> None:
+    dialogue = propose_speakers(plain_script(STORY))
+
+    assert spoken_by(dialogue) == [
+        "Mr. Harding",
+        *("Eleanor", "Eleanor"),
+        "Mr. Harding",
+        *("Eleanor", "Eleanor"),
+        "Mr. Harding",
+        "Johnny",
+        "Mr. Harding",
+    ]
+    assert [(each.name, each.sex, each.num_lines) for each in dialogue.characters] == [
+        ("Mr. Harding", "male", 4),
+        ("Eleanor", "female", 4),
+        ("Johnny", "male", 1),
+    ]
+    assert all(0 < line.probability <= 1 for line in dialogue.lines)
+    assert Dialogue.of_rows(dialogue.rows()) == dialogue
+
+
+def test_forms_of_a_name_are_one_person() -> None:
+    dialogue = propose_speakers(
+        plain_script(
+            '"Good day," said Frank Churchill.\n\n"Is it?" said Mrs. Churchill.\n\n"It is," said Mr. Churchill.\n\n'
+            '"Well, Frank?" said Mrs. Churchill.'
+        )
+    )
+
+    assert spoken_by(dialogue) == ["Frank Churchill", "Mrs. Churchill", "Frank Churchill", "Mrs. Churchill"]
+
+
+def test_who_tells_the_story_is_i() -> None:
+    text = "\n\n".join(f'"Number {number}," I said.\n\n"No," said Brett.' for number in range(4))
+
+    assert set(spoken_by(propose_speakers(plain_script(text)))) == {"I", "Brett"}
+
+
+def test_a_line_has_the_id_of_its_words_wherever_it_stands() -> None:
+    first = [id for id, _ in find_lines(plain_script('"Yes," he said. "No."\n\n"Yes."'))]
+    second = [id for id, _ in find_lines(plain_script('It rained. "No," he said.'))]
+
+    assert first[1] == second[0]
+    assert first[2] == f"{first[0]}-2"
+
+
+def test_a_script_is_spoken_by_the_cast() -> None:
+    text = 'It rained.\n\n"Is it late?" he asked. "Yes," said Mary.'
+    script = plain_script(text)
+    ids = [id for id, _ in find_lines(script)]
+
+    voiced, num_missing = voiced_script(script, {ids[0]: "Tom", ids[1]: "Mary", "00000000": "Bob"}, PAUSE_S)
+
+    spans = [span for block in voiced.blocks for span in block.spans]
+    assert [(text[span.start : span.end], span.voicing.speaker, span.pause_after_s) for span in spans] == [
+        ("It rained.\n\n", "", None),
+        ('"Is it late?"', "Tom", PAUSE_S),
+        (" he asked. ", "", None),
+        ('"Yes,"', "Mary", PAUSE_S),
+        (" said Mary.", "", None),
+    ]
+    assert num_missing == 1
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.text(st.sampled_from("\"“”‘’'—- .,!?\n\nabS"), max_size=200),
+    st.integers(min_value=1, max_value=7),
+)
+def test_all_of_a_text_stays_and_is_spoken_once(text: str, width: int) -> None:
+    """Also if the text is cut into blocks anywhere."""
+    cuts = [*range(0, len(text), width), len(text)]
+    blocks = [Block(BlockKind.PARAGRAPH, (VoicedSpan(start, end),)) for start, end in pairwise(cuts) if start < end]
+    script = Script(text, tuple(blocks))
+    lines = {id: "A" for id, _ in find_lines(script)}
+    voiced, num_missing = voiced_script(script, lines, PAUSE_S)
+
+    ends = [0, *(span.end for block in voiced.blocks for span in block.spans)]
+    assert [span.start for block in voiced.blocks for span in block.spans] == ends[:-1]
+    assert ends[-1] == len(text)
+    assert num_missing == 0
+    assert len(propose_speakers(script).lines) == len(lines)
+
+
+def test_stored_lines_are_read_and_those_of_another_version_are_refused() -> None:
+    assert decode_lines(encode_lines({"0a0b0c0d": "Mary"})) == {"0a0b0c0d": "Mary"}
+    assert decode_lines(b"") == {}
+    with pytest.raises(LinesDamaged, match="version 2, made by another Rhapsode"):
+        decode_lines(b'{"version": 2, "lines": {}}')
+    for damaged in (b"{", b"[]", b"{}", b'{"version": 1, "lines": 3}'):
+        with pytest.raises(LinesDamaged):
+            decode_lines(damaged)
