@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.http.problems.codes import CODES, ProblemCode
-from api.http.problems.pages import RETRIES, met
+from api.http.problems.codes import CODES, RETRIES, ProblemCode, met
 from generators.files import Files
 
 MADE = Path("api/http/problems/ERRORS.md")

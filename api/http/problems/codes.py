@@ -9,6 +9,12 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+RETRIES = (
+    "After a 4xx, change the request. Repeat it only after 408, 429, or 409 with `Retry-After`. "
+    "After 503, wait `Retry-After`, then repeat. Report a 500."
+)
+"""What a client does, by the class of the status."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProblemCode:
@@ -286,3 +292,14 @@ PUBLIC_PATH: ContextVar[str] = ContextVar("public path", default="")
 def problem_type(code: str) -> str:
     """The `type` of a problem document: a reference (RFC 3986) to the page about it, at the server that was asked."""
     return f"{PUBLIC_PATH.get()}{PAGES}/{code}"
+
+
+def met(code: ProblemCode) -> str:
+    """Which responses have the code, and whether a retry helps."""
+    places: list[str] = []
+    if code.statuses:
+        places.append(f"in responses with status {_listed([str(status) for status in code.statuses])}")
+    if code.in_jobs:
+        again = "may help" if code.retry_helps else "does not help"
+        places.append(f"in the `error` of a job, where a retry without changes {again}")
+    return ", and ".join(places)

@@ -11,7 +11,7 @@ from html import escape
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
-from api.http.problems.codes import BY_CODE, CODES, PAGES, ProblemCode
+from api.http.problems.codes import BY_CODE, CODES, PAGES, RETRIES, ProblemCode, met
 from api.http.problems.problem import problem
 
 router = APIRouter(include_in_schema=False)
@@ -38,12 +38,6 @@ POLICY = (
 """The `Content-Security-Policy` of these pages: the style that is in them, and nothing else."""
 
 FIELDS = {"Cache-Control": "public, max-age=3600", "Content-Security-Policy": POLICY}
-
-RETRIES = (
-    "After a 4xx, change the request. Repeat it only after 408, 429, or 409 with `Retry-After`. "
-    "After 503, wait `Retry-After`, then repeat. Report a 500."
-)
-"""What a client does, by the class of the status."""
 
 _CODE = re.compile("`([^`]*)`")
 
@@ -92,17 +86,6 @@ def _list_of_pages() -> str:
 {entries}</dl>
 """,
     )
-
-
-def met(code: ProblemCode) -> str:
-    """Which responses have the code, and whether a retry helps."""
-    places: list[str] = []
-    if code.statuses:
-        places.append(f"in responses with status {_listed([str(status) for status in code.statuses])}")
-    if code.in_jobs:
-        again = "may help" if code.retry_helps else "does not help"
-        places.append(f"in the `error` of a job, where a retry without changes {again}")
-    return ", and ".join(places)
 
 
 def _listed(words: list[str]) -> str:

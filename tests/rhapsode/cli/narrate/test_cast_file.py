@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -29,7 +30,7 @@ def proposed(*speakers: tuple[str, float]) -> ProposedCast:
     )
 
 
-def sex_of(name: str) -> str:
+def sex_of(name: str) -> Literal["male", "female", ""]:
     return "female" if name.startswith("F") else "male" if name.startswith("M") else ""
 
 
