@@ -24,9 +24,8 @@ def _dotted(match: re.Match[str]) -> str | None:
     front, behind = before(match), after(match)
     if _MEASURED.search(f"{front} {behind}") or _CHANGED.search(front):
         return None
-    is_begin = _BEGINS.search(front) and _TO_A_TIME.match(behind)
-    is_train = re.search(r"\b[Tt]he\s\Z", front) and _TRAIN.match(behind)
-    is_time = is_begin or is_train or (_TIME_BEFORE.search(front) and _FREE.match(behind)) or _TIME_BEHIND.match(behind)
+    is_shown = _SHOWN.match(behind) or (_BEGINS.search(front) and _GOES_TO.match(behind))
+    is_time = is_shown or (_BEFORE_A_TIME.search(front) and _FREE.match(behind))
     return _time(match["hour"], match["minute"], None) if is_time else None
 
 
@@ -77,35 +76,33 @@ _NAME_BEFORE = re.compile(r"\b[A-Z][a-z'’]{1,20}\s\Z")
 _RATIO = re.compile(r"\b(?:ratios?|odds|scale|aspect|mix(?:ed)?|dilut(?:ed?|ion))\b[^.;:]{0,24}\Z", re.IGNORECASE)
 
 _DOTTED = r"(?:[01]?\d|2[0-4])\.[0-5]\d"
-_BEGINS = re.compile(r"\b(?:[Ff]rom|[Bb]etween)\s\Z")
-_TIME_BEFORE = re.compile(
+_BEFORE_A_TIME = re.compile(
     r"\b(?:(?:[Aa]t|[Bb]y|[Uu]ntil|[Tt]ill|[Bb]efore|[Aa]fter|[Ss]ince)(?:\s(?:about|around|exactly|nearly|almost|just))?|"
     rf"[Ff]rom\s{_DOTTED}\s(?:to|until|till)|[Bb]etween\s{_DOTTED}\sand|"
     r"(?:catch|caught|miss(?:ed)?|take|took)\sthe|(?:o['’]clock|noon|midnight|[ap]\.?m\.?)\s(?:to|and|or|until|till))\s\Z"
 )
 _FREE = re.compile(
     r"[.,;:!?)\"'”’—–]|\Z|\s(?:[A-Z\"“‘(—–]|(?:I|s?he|it|we|you|they|there|the|his|her|my|our|and|or|but|on|in|this|that|"
-    r"until|till|when|as|with|without|for|from|had|was|were|is|to(?:day|morrow|night)|yesterday|sharp|to\s(?!the\s(?:dollar|pound|euro)))\b)"
+    r"until|till|when|as|with|without|for|from|had|was|were|is|today|tomorrow|yesterday|sharp|to\s(?!the\s[dep]))\b)"
 )
-_TO_A_TIME = re.compile(rf"\s(?:to|until|till|and)\s(?:{_DOTTED}|\d\d?|noon|midnight)(?:\s?[ap]\.?m\b|{_FREE.pattern})")
-_TIME_BEHIND = re.compile(
-    r"\s(?:in\sthe\s(?:morning|afternoon|evening)|(?:this|that|tomorrow|yesterday|on\s[A-Z][a-z]{2,5}day)"
-    r"\s(?:morning|afternoon|evening|night)|at\snight|tonight|o['’]clock)\b"
+_SHOWN = re.compile(
+    r"\s(?:in\sthe\s(?:morning|afternoon|evening)|at\snight|tonight|this\s(?:morning|evening)|o['’]clock|"
+    r"(?:[a-z]{4,8}\s)?(?:train|bus|boat|ferry|tram|coach|express|flight|mail))\b"
 )
-_TRAIN = re.compile(
-    r"\s(?:(?:[a-z]{4,8}\s)?(?:train|bus|boat|ferry|tram|coach|express|flight|mail)\b|(?:to|from|for)\s[A-Z])"
+_BEGINS = re.compile(r"\b(?:[Ff]rom|[Bb]etween|[Tt]he)\s\Z")
+_GOES_TO = re.compile(
+    rf"\s(?:(?:to|from|for)\s[A-Z]|(?:to|until|till|and)\s(?:{_DOTTED}|\d\d?|noon)(?:\s?[ap]\.?m\b|{_FREE.pattern}))"
 )
 _CHANGED = re.compile(
-    r"\b(?:rose|risen|rises?|grew|grown|fell|fallen|falls?|dropped|climbed|(?:in|de)creased?|reduced|widened|narrowed|cut|"
-    r"rang(?:ed?|ing)|multipl(?:y|ied)|divided?|up|down|won|lost|ahead|more|less)\s(?:[a-z]{2,12}\s){0,2}(?:by|from|between)\s"
-    r"(?:[\d.]{1,5}\s(?:to|and)\s)?\Z",
+    r"\b(?:r[oi]se[ns]?|gr[eo]wn?|f[ea]ll(?:en)?|dropped|climbed|(?:in|de)creased?|reduced|cut|rang(?:ed?|ing)|divided?|up|"
+    r"multipl(?:y|ied)|down|won|lost|ahead|more|less)\s(?:\w{2,12}\s){0,2}(?:by|from|between)\s(?:[\d.]{1,5}\s\w{2,3}\s)?\Z",
     re.IGNORECASE,
 )
 _MEASURED = re.compile(
     r"[$£€%]|\b(?:per\s?cent|pounds?|dollars?|euros?|yen|shares?|stocks?|bonds?|prices?|priced|sold|trad(?:ed?|ing)|valued?|"
-    r"rates?|yields?|index|inflation|averages?|averaged|mean|median|scores?|odds|values?|density|pH|magnitude|[Vv]ersion|"
-    r"[Rr]elease|upgraded?|updated?|[Ss]oftware|Python|Linux|Ubuntu|iOS|Android|Windows|[Ss]ections?|[Cc]hapters?|Table|"
-    r"Fig(?:ure|\.)|[Cc]lauses?|[Aa]rticles?|[Pp]aragraphs?|[Vv]erses?|miles|metres|meters|kilometres)\b"
+    r"rates?|yields?|index|inflation|averages?|mean|median|scores?|odds|values?|density|pH|magnitude|version|release|"
+    r"up(?:grade|date)d?|software|Python|Linux|Ubuntu|iOS|Android|Windows|sections?|chapters?|Table|Fig(?:ure|\.)|"
+    r"clauses?|articles?|paragraphs?|verses?|miles|metres|meters|kilometres)\b"
 )
 
 _DIGITS = "0123456789"
