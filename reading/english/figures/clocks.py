@@ -1,4 +1,4 @@
-"""What has a colon: 9:05, 14:30, 06:00 hours, 2:03:59, and ratios. And 5pm, 10.30 a.m., 0600 hours."""
+"""What has a colon: 9:05, 14:30, 06:00 hours, 2:03:59, and ratios. And 5pm, 10.30 a.m., 0600 hours, at 7.15."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ def _clock(match: re.Match[str]) -> str | None:
         return _on_the_hour(match) or first
     last = _time(match["last_hour"], match["last_minute"], match["last_half"])
     return f"{first} to {last}"
+
+
+def _dotted(match: re.Match[str]) -> str | None:
+    """A British time, where the words around it show one and no measure."""
+    front, behind = before(match), after(match)
+    if _MEASURED.search(f"{front} {behind}") or _CHANGED.search(front):
+        return None
+    is_shown = _SHOWN.match(behind) or (_BEGINS.search(front) and _GOES_TO.match(behind))
+    is_time = is_shown or (_BEFORE_A_TIME.search(front) and _FREE.match(behind))
+    return _time(match["hour"], match["minute"], None) if is_time else None
 
 
 def _span(match: re.Match[str]) -> str | None:
@@ -65,6 +75,36 @@ def _duration(match: re.Match[str]) -> str | None:
 _NAME_BEFORE = re.compile(r"\b[A-Z][a-z'’]{1,20}\s\Z")
 _RATIO = re.compile(r"\b(?:ratios?|odds|scale|aspect|mix(?:ed)?|dilut(?:ed?|ion))\b[^.;:]{0,24}\Z", re.IGNORECASE)
 
+_DOTTED = r"(?:[01]?\d|2[0-4])\.[0-5]\d"
+_BEFORE_A_TIME = re.compile(
+    r"\b(?:(?:[Aa]t|[Bb]y|[Uu]ntil|[Tt]ill|[Bb]efore|[Aa]fter|[Ss]ince)(?:\s(?:about|around|exactly|nearly|almost|just))?|"
+    rf"[Ff]rom\s{_DOTTED}\s(?:to|until|till)|[Bb]etween\s{_DOTTED}\sand|"
+    r"(?:catch|caught|miss(?:ed)?|take|took)\sthe|(?:o['’]clock|noon|midnight|[ap]\.?m\.?)\s(?:to|and|or|until|till))\s\Z"
+)
+_FREE = re.compile(
+    r"[.,;:!?)\"'”’—–]|\Z|\s(?:[A-Z\"“‘(—–]|(?:I|s?he|it|we|you|they|there|the|his|her|my|our|and|or|but|on|in|this|that|"
+    r"until|till|when|as|with|without|for|from|had|was|were|is|today|tomorrow|yesterday|sharp|to\s(?!the\s[dep]))\b)"
+)
+_SHOWN = re.compile(
+    r"\s(?:in\sthe\s(?:morning|afternoon|evening)|at\snight|tonight|this\s(?:morning|evening)|o['’]clock|"
+    r"(?:[a-z]{4,8}\s)?(?:train|bus|boat|ferry|tram|coach|express|flight|mail))\b"
+)
+_BEGINS = re.compile(r"\b(?:[Ff]rom|[Bb]etween|[Tt]he)\s\Z")
+_GOES_TO = re.compile(
+    rf"\s(?:(?:to|from|for)\s[A-Z]|(?:to|until|till|and)\s(?:{_DOTTED}|\d\d?|noon)(?:\s?[ap]\.?m\b|{_FREE.pattern}))"
+)
+_CHANGED = re.compile(
+    r"\b(?:r[oi]se[ns]?|gr[eo]wn?|f[ea]ll(?:en)?|dropped|climbed|(?:in|de)creased?|reduced|cut|rang(?:ed?|ing)|divided?|up|"
+    r"multipl(?:y|ied)|down|won|lost|ahead|more|less)\s(?:\w{2,12}\s){0,2}(?:by|from|between)\s(?:[\d.]{1,5}\s\w{2,3}\s)?\Z",
+    re.IGNORECASE,
+)
+_MEASURED = re.compile(
+    r"[$£€%]|\b(?:per\s?cent|pounds?|dollars?|euros?|yen|shares?|stocks?|bonds?|prices?|priced|sold|trad(?:ed?|ing)|valued?|"
+    r"rates?|yields?|index|inflation|averages?|mean|median|scores?|odds|values?|density|pH|magnitude|version|release|"
+    r"up(?:grade|date)d?|software|Python|Linux|Ubuntu|iOS|Android|Windows|sections?|chapters?|Table|Fig(?:ure|\.)|"
+    r"clauses?|articles?|paragraphs?|verses?|miles|metres|meters|kilometres)\b"
+)
+
 _DIGITS = "0123456789"
 _HOUR = r"(?:[01]?\d|2[0-4])"
 _COLON = rf"(?P<hour>{_HOUR}):(?P<minute>[0-5]\d)(?:\s?{_HALF.format('')})?"
@@ -79,4 +119,5 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"{_COLON}(?:{DASH}{_LAST_COLON})?{END}", _clock),
     rule(_DIGITS, rf"{_FIRST_HOUR}{DASH}{_HALVED}{END}", _span),
     rule(_DIGITS, rf"{_HALVED}(?:{DASH}{_LAST_HALVED})?{END}", _clock),
+    rule(_DIGITS, rf"(?P<hour>{_HOUR})\.(?P<minute>[0-5]\d){END}", _dotted),
 )

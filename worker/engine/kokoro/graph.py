@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator
 
 _GRAPH, _NODE, _INITIALIZER, _INPUT, _OUTPUT = 7, 1, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT, _INITIALIZER_NAME, _VALUE_NAME = 1, 2, 8, 1
-_FLOATS = bytes.fromhex("12040a020801")
-"""The type of a value: 32-bit floats of an open shape."""
+_FLOATS, _INTEGERS = bytes.fromhex("12040a020801"), bytes.fromhex("12040a020807")
+"""Types of a value of an open shape: of 32-bit floats, and of 64-bit integers."""
 
 
 def part_of(model: bytes, given: Collection[str], wanted: Collection[str]) -> bytes:
-    """The nodes that make `wanted` from `given`. Values inside the model that become ends of the part are floats."""
+    """The nodes that make `wanted` from `given`. Its ends are floats, but for `tokens`."""
     other = [field for number, field, _ in _fields(model) if number != _GRAPH]
     graph = [*_fields(next(content for number, _, content in _fields(model) if number == _GRAPH))]
     needed, nodes = set(wanted), list[bytes]()
@@ -20,11 +20,8 @@ def part_of(model: bytes, given: Collection[str], wanted: Collection[str]) -> by
             nodes.append(field)
             needed.update(_names(node, _NODE_INPUT))
     weights = [f for number, f, held in graph if number == _INITIALIZER and needed & {*_names(held, _INITIALIZER_NAME)}]
-    known = {
-        name: content for n, _, content in graph if n in {_INPUT, _OUTPUT} for name in _names(content, _VALUE_NAME)
-    }
     ends = [
-        _field(number, known.get(name) or _field(_VALUE_NAME, name.encode()) + _FLOATS)
+        _field(number, _field(_VALUE_NAME, name.encode()) + (_INTEGERS if name == "tokens" else _FLOATS))
         for number, names in ((_INPUT, given), (_OUTPUT, wanted))
         for name in names
     ]

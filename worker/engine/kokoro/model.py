@@ -86,8 +86,8 @@ class KokoroModel:
         """The phones and signs that the model has."""
         return "".join(symbol for symbol in symbols if symbol in self._symbols)
 
-    def plan(self, phones: str, style: _Floats, speed: float, call: ModelCall) -> SoundPlan:
-        """phones: known ones, at most `MOST_PHONES`; style (256,).
+    def plan(self, phones: str, style: _Floats, speed: float, lead_speed: float, call: ModelCall) -> SoundPlan:
+        """phones: known ones, at most `MOST_PHONES`; style (256,); lead_speed: of the silence before the first.
 
         Raises onnxruntime's own error once `call` is stopped.
         """
@@ -95,7 +95,7 @@ class KokoroModel:
         feed = {
             "tokens": np.array([tokens], np.int64),
             "style": style[None],
-            "speed": np.array([speed], np.float32),
+            "speed": np.array([lead_speed, *[speed] * (len(phones) + 1)], np.float32),
         }
         lengths, said, pitch, energy = cast("list[_Floats]", self._planner.run(None, feed, call.options))
         return SoundPlan(int(lengths[0, 0]), said, pitch, energy, style[None])

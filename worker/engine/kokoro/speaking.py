@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -37,12 +38,14 @@ _KEPT_FRAMES = 2
 class Utterance:
     """A request that can be spoken. speed: the model's own. skipped: frames that were played already.
 
+    lead_speed: of the silence before the first phone; stretched, it ends with a sound that is no word.
     is_awaited: a listener waits for its first sound.
     """
 
     phones: str
     pack: VoicePack
     speed: float
+    lead_speed: float
     most_frames: int | None
     skipped: int
     is_awaited: bool
@@ -59,9 +62,12 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
     if len(phones) > MOST_PHONES:
         raise RequestRejected(f"the text has {len(phones)} phones; the model takes {MOST_PHONES}")
     skipped = 0 if request.prefix is None else len(request.prefix)
-    speed = min(max(request.speed * usual_speed(len(phones)) * pace_of(voice), SLOWEST), FASTEST)
+    first = re.split(r"[.!?…]", phones, maxsplit=1)[0]
+    speed, lead_speed = (
+        min(max(request.speed * usual_speed(len(part)) * pace_of(voice), SLOWEST), FASTEST) for part in (phones, first)
+    )
     is_awaited = request.urgency is Urgency.LIVE and request.is_opening
-    return Utterance(phones, pack, speed, request.max_frames, skipped, is_awaited)
+    return Utterance(phones, pack, speed, lead_speed, request.max_frames, skipped, is_awaited)
 
 
 def usual_speed(num_phones: int) -> float:
@@ -83,7 +89,7 @@ def spoken_parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterat
 
 
 def _parts(said: Utterance, model: KokoroModel, call: ModelCall) -> Iterator[Pcm]:
-    plan = model.plan(said.phones, said.pack[len(said.phones) - 1], said.speed, call)
+    plan = model.plan(said.phones, said.pack[len(said.phones) - 1], said.speed, said.lead_speed, call)
     first = plan.lead + FIRST if said.is_awaited else plan.num_frames
     num_made = 0
     for pcm in in_pieces(lambda start, end: model.sound(plan, start, end, call), plan.num_frames, first):

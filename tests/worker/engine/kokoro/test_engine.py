@@ -115,7 +115,7 @@ def test_the_two_parts_of_the_model_make_the_bytes_of_the_whole() -> None:
 
     (expected,) = whole.run(["audio"], {"tokens": tokens, "style": style[None], "speed": np.ones(1, np.float32)})
 
-    plan = cut.plan("jˈɛs.", style, 1.0, call)
+    plan = cut.plan("jˈɛs.", style, 1.0, 1.0, call)
     np.testing.assert_array_equal(cut.sound(plan, 0, plan.num_frames, call), np.ravel(expected))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,11 +14,13 @@ from worker.engine.errors import RequestRejected
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.kokoro.description import describe_kokoro
 from worker.engine.kokoro.files import VOICES_FILE, read_model, read_symbols, read_voices
-from worker.engine.kokoro.model import KokoroModel, ModelCall
+from worker.engine.kokoro.model import SAMPLES_PER_FRAME, KokoroModel, ModelCall
 from worker.engine.kokoro.phones import Accent
-from worker.engine.kokoro.speaking import LONG_PHONES, SHORT_PHONES, USUAL_SPEED, usual_speed, utterance_of
+from worker.engine.kokoro.speaking import LONG_PHONES, SHORT_PHONES, USUAL_SPEED, Utterance, usual_speed, utterance_of
 from worker.engine.kokoro.voices import KokoroVoices, accent_of, pace_of
 from worker.settings import PACKAGED
+
+LONG = "The door of the little house stood open, and nobody who lived there was inside."
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +92,8 @@ def test_slow_and_usual_voices_take_as_long_for_prose(voices: KokoroVoices) -> N
     def num_frames(voice: str) -> int:
         said = [utterance_of(_request(text, voice), info, voices, model) for text in texts]
         return sum(
-            model.plan(one.phones, one.pack[len(one.phones) - 1], one.speed, ModelCall()).num_frames for one in said
+            model.plan(one.phones, one.pack[len(one.phones) - 1], one.speed, one.lead_speed, ModelCall()).num_frames
+            for one in said
         )
 
     info = describe_kokoro(PACKAGED["kokoro"])
@@ -117,3 +121,27 @@ def test_a_short_line_has_the_models_own_speed_and_a_long_one_the_usual() -> Non
     assert set(speeds[:SHORT_PHONES]) == {1.0}
     assert set(speeds[LONG_PHONES - 1 :]) == {USUAL_SPEED}
     assert all(later <= sooner for sooner, later in pairwise(speeds))
+
+
+@pytest.mark.parametrize("opening", ["Help!", "Never! Nobody came.", "Look!"])
+def test_no_sound_is_before_a_short_first_sentence(voices: KokoroVoices, opening: str) -> None:
+    model, info = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"])), describe_kokoro(PACKAGED["kokoro"])
+    said = utterance_of(_request(f"{opening} {LONG}", "af_heart"), info, voices, model)
+
+    assert (said.speed, said.lead_speed) == (USUAL_SPEED, 1.0)
+    assert _frames_before(model, said) <= 4
+    assert _frames_before(model, replace(said, lead_speed=USUAL_SPEED)) > 4
+
+
+def _frames_before(model: KokoroModel, said: Utterance) -> int:
+    """Audible frames before the first phone."""
+    call = ModelCall()
+    plan = model.plan(said.phones, said.pack[len(said.phones) - 1], said.speed, said.lead_speed, call)
+    audible = np.abs(model.sound(plan, 0, plan.lead + 20, call)).reshape(-1, SAMPLES_PER_FRAME).max(axis=1) > 0.01
+    return plan.lead - int(np.argmax(audible))
+
+
+def test_the_silence_before_a_long_first_sentence_has_the_usual_speed(voices: KokoroVoices) -> None:
+    model, info = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"])), describe_kokoro(PACKAGED["kokoro"])
+
+    assert utterance_of(_request(LONG, "af_heart"), info, voices, model).lead_speed == USUAL_SPEED
