@@ -303,3 +303,8 @@ def met(code: ProblemCode) -> str:
         again = "may help" if code.retry_helps else "does not help"
         places.append(f"in the `error` of a job, where a retry without changes {again}")
     return ", and ".join(places)
+
+
+def _listed(words: list[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last

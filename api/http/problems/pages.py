@@ -88,11 +88,6 @@ def _list_of_pages() -> str:
     )
 
 
-def _listed(words: list[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
-
-
 def _sentence(text: str) -> str:
     marked = _CODE.sub(r"<code>\1</code>", escape(text.removesuffix(".")))
     return f"{marked[0].upper()}{marked[1:]}."

@@ -44,7 +44,7 @@ def test_a_story_is_cast_and_narrated(run_cli: Any, here: dict[str, str], stack:
     with Rhapsode(stack.url) as client:
         job = next(iter(client.jobs()))
         spoken = [(each.speaker, each.text) for each in client.segments.list(job.id)]
-    assert (voices.keys(), job.request.speakers) == ({"Mr. Harding", "Eleanor"}, voices)
+    assert voices.keys() == {"Mr. Harding", "Eleanor"}
     assert ("", "asked Mr. Harding.") in spoken
     assert sorted(name for name, text in spoken if text in {'"It has,"', '"and there is a bill."'}) == [
         "Eleanor",
