@@ -26,6 +26,11 @@ SYNC_CLIENT := rhapsode/client/sync/client.py
 VLLM_TESTS := tests/worker/engine/vllm
 VLLM_WANTED_KIB := 6000000
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
+# Makes an environment that sees $(VENV) beneath it, and installs what that lacks: the packages stay apart.
+ABOVE = $(PYTHON) -m venv --without-pip $(1) && \
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> "$$($(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth" && \
+	$(BIN)/python -m pip --python $(1)/bin/python install --quiet --disable-pip-version-check --no-compile $(PIP_ARGS)
 # Tests start hundreds of processes: each would compile all that it imports where Python may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 # What starts no process: pure logic, and model stages on a few tensors.
@@ -118,11 +123,8 @@ vllm-test: ## the tests of the vLLM engine on a CPU, in an environment of its ow
 
 $(DEMO_VENV)/.installed: $(VENV)/.dev-installed
 	@echo "Installing Gradio into $(DEMO_VENV) (once) ..."
-	$(PYTHON) -m venv $(DEMO_VENV)
-	$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -e '.[demo]' $(FFMPEG)
+	@$(call ABOVE,$(DEMO_VENV)) -e '.[demo]' $(FFMPEG)
 	@ln -sf "$$($(DEMO_VENV)/bin/python -c 'import imageio_ffmpeg; print(imageio_ffmpeg.get_ffmpeg_exe())')" $(DEMO_VENV)/bin/ffmpeg
-	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-		> "$$($(DEMO_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
 	@touch $@
 
 # Warnings are not errors here: Gradio leaves sockets open.
@@ -137,11 +139,9 @@ pictures: browser ## take the pictures of the first page again
 	cp build/page/first-page-light.png docs/pictures/page-light.png
 	cp build/page/first-page-dark.png docs/pictures/page-dark.png
 
-$(DOCS_VENV)/.installed: pyproject.toml constraints.txt
+$(DOCS_VENV)/.installed: $(VENV)/.dev-installed
 	@echo "Installing Zensical into $(DOCS_VENV) (once) ..."
-	$(PYTHON) -m venv $(DOCS_VENV)
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --upgrade 'pip>=25.1'
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e . --group docs
+	@$(call ABOVE,$(DOCS_VENV)) -c constraints.txt --group docs
 	@touch $@
 
 docs: $(DOCS_VENV)/.installed ## make the site of documentation in build/docs; a link that leads nowhere is an error
