@@ -100,18 +100,18 @@ _NAME = re.compile(
 _CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w’'-]*")
 _LOWER = re.compile(r"(?<![\w'’])[a-z][\w’'-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…\"“”‘*_—\-\[(])\s{0,4}['\"“‘(]{0,4}$")
-_VERB_AFTER = re.compile(rf"(?:,? \w+ly)?,?\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b", re.IGNORECASE)
-_VERB_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPEECH_VERBS))})\s+(?:the\s+)?$", re.IGNORECASE)
+_VERB_AFTER = re.compile(rf"(?:,? \w{{1,20}}ly)?,?\s{{1,4}}(?:{'|'.join(sorted(SPEECH_VERBS))})\b", re.IGNORECASE)
+_VERB_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPEECH_VERBS))})\s{{1,4}}(?:the\s{{1,4}})?$", re.IGNORECASE)
 _ACTS = re.compile(
-    r"\s+(?:had|was|did|would|could|looked|took|came|turned|got|stood|sat|made|gave|felt|seemed|has|is)\b"
+    r"\s{1,4}(?:had|was|did|would|could|looked|took|came|turned|got|stood|sat|made|gave|felt|seemed|has|is)\b"
 )
-_PLACE_BEFORE = re.compile(r"\b(?:in|at|from|near|towards|into|of|to|through|leave|leaving|reach|reached|left)\s+$")
-_ARTICLE_BEFORE = re.compile(r"\b(?:the|a|an)\s+$", re.IGNORECASE)
+_PLACE_BEFORE = re.compile(r"\b(?:in|at|from|near|towards|into|of|to|through|leave|leaving|reach|reached|left)\s{1,4}$")
+_ARTICLE_BEFORE = re.compile(r"\b(?:the|a|an)\s{1,4}$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CALLED_BEFORE = re.compile(
-    r"(?:^|[,.!?;:—\-]\s*|[\"“‘']|\b(?:dear|oh|my|poor|well|yes|no|thank you),?\s+)$", re.IGNORECASE
+    r"(?:^|[,.!?;:—\-]\s{0,4}|[\"“‘']|\b(?:dear|oh|my|poor|well|yes|no|thank you),?\s{1,4})$", re.IGNORECASE
 )
-_CALLED_AFTER = re.compile(r"\s*[,.!?;—\-\"”’]")
+_CALLED_AFTER = re.compile(r"\s{0,4}[,.!?;—\-\"”’]")
 
 _NEVER_NAMES = words(
     """
@@ -255,7 +255,7 @@ _ALSO_WORDS = words(
     """
 )
 """Names that are words as well: a capital at the beginning of a sentence does not show a name."""
-_QUESTION = re.compile(r"\s+(?:I|you|he|she|it|we|they|the|not|be)\b")
+_QUESTION = re.compile(r"\s{1,4}(?:I|you|he|she|it|we|they|the|not|be)\b")
 _ABBREVIATED = words(
     """
     mr mrs ms dr mme mlle st rev prof esq messrs

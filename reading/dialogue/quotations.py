@@ -34,13 +34,13 @@ _STRAIGHT_SINGLE = re.compile(
     r"(?<![\w.,;:!?])'(?!(?:tis|twas|twere|twill|em|ere|cause|bout|til|im|un|s)\b)(?=[\w—…\"“.])"
 )
 _CURLY_SINGLE = re.compile(r"(?<!\w)‘(?=\S)")
-_CLOSING_SINGLE = re.compile(r"(?<=[.,;:!?…—\-)\"”])['’](?!\w)|['’](?=\s*$)")
-_DASH_TAG = re.compile(rf"(?<=[,.!?…])\s+(?:{_VERBS})\s[^,.;:!?…—]*(?:[,.;:…]|$)")
-_ENDS_AS_SPEECH = re.compile(r"[?!…—\-][_*\s)]*$")
-_ENDS_AS_CLAUSE = re.compile(r"[.,;:][_*\s)]*$")
-_BEFORE_SPEECH = re.compile(r"[.,;:!?…—\-)\]][_*\s]*$")
-_VERB_BEFORE = re.compile(rf"\b(?:{_VERBS})\s*$", re.IGNORECASE)
-_TAG_AFTER = re.compile(rf"\s*(?:--|—|(?:{_VERBS})\b|(?:\w+ ){{1,2}}(?:{_VERBS})\b)")
+_CLOSING_SINGLE = re.compile(r"(?<=[.,;:!?…—\-)\"”])['’](?!\w)|['’](?=\s{0,4}$)")
+_DASH_TAG = re.compile(rf"(?<=[,.!?…])\s{{1,4}}(?:{_VERBS})\s[^,.;:!?…—]{{0,200}}(?:[,.;:…]|$)")
+_ENDS_AS_SPEECH = re.compile(r"[?!…—\-][_*\s)]{0,8}$")
+_ENDS_AS_CLAUSE = re.compile(r"[.,;:][_*\s)]{0,8}$")
+_BEFORE_SPEECH = re.compile(r"[.,;:!?…—\-)\]][_*\s]{0,8}$")
+_VERB_BEFORE = re.compile(rf"\b(?:{_VERBS})\s{{0,4}}$", re.IGNORECASE)
+_TAG_AFTER = re.compile(rf"\s{{0,4}}(?:--|—|(?:{_VERBS})\b|(?:\w{{1,20}} ){{1,2}}(?:{_VERBS})\b)")
 
 _MOST_WORDS_OF_A_TERM = 3
 _MARGIN = 24

@@ -99,6 +99,8 @@ def test_a_document_is_copied_from_its_upload(api: ServedApi) -> None:
         "include": ["1"],
         "images": "skip",
         "ssml_mode": None,
+        "find_speakers": False,
+        "has_lines": False,
         "first_words": "",
     }
     assert job["request"]["input"] == shown
