@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from rhapsode.contract.base import Answer
 
@@ -81,10 +83,13 @@ class ProposedCharacter(Answer):
     num_lines: int
 
 
+_LineId = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9]{1,6})?$")]
+
+
 class ProposedLine(Answer):
     """A quotation. `speaker`: "" where nobody is known. `probability`: of the speaker. `text`: its beginning."""
 
-    id: str
+    id: _LineId
     start: int
     end: int
     speaker: str

@@ -32,10 +32,10 @@ def cast(
     model: job_options.Model = None,
     force: ForceOption = False,
 ) -> None:
-    """Guess who says each quotation of an English novel, and give each character a voice.
+    """Guess who says each quotation of an English novel.
 
-    It writes a file. Check it, the uncertain lines first. Then run `rhapsode narrate FILE --cast CAST`.
-    --voice is the narrator's voice.
+    It writes a file with a voice for each character. Check it, the uncertain lines first. Then run
+    `rhapsode narrate FILE --cast CAST`. --voice is the narrator's voice.
     """
     spoken = with_parts(read_spoken(file, encoding), include)
     target = output or Path("cast.toml" if file == "-" else f"{Path(file).stem}.cast.toml")

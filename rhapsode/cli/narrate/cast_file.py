@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable
-from rhapsode.contract.jobs.input import MAX_SPEAKERS
 
 if TYPE_CHECKING:
     from rhapsode.contract.plans import ProposedCast
@@ -59,6 +58,8 @@ def _voice(name: str, characters: Mapping[str, Mapping[str, str]]) -> str:
 
 def _speakers(narrator: str, voices: dict[str, str], lines: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Who speaks with another voice than the narrator's. A job has a limited number: the rest go by their voices."""
+    from rhapsode.contract.jobs.input import MAX_SPEAKERS
+
     counts = Counter(name for name in lines.values() if voices[name] != narrator)
     if len(counts) > MAX_SPEAKERS:
         own = {name for name, _ in counts.most_common(MAX_SPEAKERS - len(set(voices.values())))}

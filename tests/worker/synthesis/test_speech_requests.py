@@ -86,7 +86,7 @@ def test_a_designed_voice_is_described_by_the_instructions(info: EngineInfo) -> 
 
 
 def test_a_model_that_only_clones_has_no_voice_of_its_own(info: EngineInfo) -> None:
-    with pytest.raises(PermanentItemError, match="name one that was uploaded"):
+    with pytest.raises(PermanentItemError, match="name an uploaded one"):
         built_in_conditioning(SEGMENT.voice, SEGMENT.instructions, "m", replace(info, task=ModelTask.BASE))
 
 
