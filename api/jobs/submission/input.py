@@ -81,13 +81,13 @@ def prepare_input(given: JobInput, max_text_chars: int, upload_bytes: int) -> Pr
 def _with_lines(prepared: PreparedInput, given: JobInput) -> PreparedInput:
     if not given.lines and not given.find_speakers:
         return prepared
-    stored = {"find_speakers": given.find_speakers, "has_lines": bool(given.lines)}
-    named = {name: VoiceUse(name, f"{LINES_POINTER}/{id}") for id, name in given.lines.items()}
+    spoken = {id: name for name, ids in given.lines.items() for id in ids}
+    stored = {"find_speakers": given.find_speakers, "has_lines": bool(spoken)}
     return replace(
         prepared,
         source=prepared.source.model_copy(update=stored),
-        voices=(*prepared.voices, *named.values()),
-        lines=encode_lines(given.lines) if given.lines else b"",
+        voices=(*prepared.voices, *(VoiceUse(name, LINES_POINTER) for name in given.lines)),
+        lines=encode_lines(spoken) if spoken else b"",
     )
 
 

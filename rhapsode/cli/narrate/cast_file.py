@@ -29,6 +29,14 @@ class CastFile:
     speakers: dict[str, str]
     lines: dict[str, str]
 
+    @property
+    def lines_by_speaker(self) -> dict[str, list[str]]:
+        """As a request has them."""
+        spoken: dict[str, list[str]] = {}
+        for id, name in self.lines.items():
+            spoken.setdefault(name, []).append(id)
+        return spoken
+
 
 def read_cast(file: Path) -> CastFile:
     """Raises `Misuse` for a file that is no cast."""

@@ -99,7 +99,7 @@ def narrate(
             with _server(system, console, is_running=detach) as client:
                 given = sent_input(client, spoken, describe_images=speech.describe_images)
                 if cast is not None:
-                    given["lines"] = cast.lines
+                    given["lines"] = cast.lines_by_speaker
                 if picture is not None:
                     wishes["output"] = {**wishes["output"], **book.wishes(client.upload(picture).id)}
                 if detach:

@@ -179,10 +179,10 @@ class JobInput(RequestBody):
     find_speakers: bool = Field(
         default=False, description="with `validate_only`: the plan proposes who says each quotation of English prose"
     )
-    lines: dict[LineId, Name] = Field(
+    lines: dict[Name, Annotated[list[LineId], Field(max_length=MAX_LINES)]] = Field(
         default={},
-        max_length=MAX_LINES,
-        description="who says a quotation: its id in a plan with `find_speakers`, and a name of `speakers`",
+        max_length=MAX_SPEAKERS,
+        description="who says what: names of `speakers` with ids of quotations, from a plan with `find_speakers`",
     )
 
     @model_validator(mode="after")

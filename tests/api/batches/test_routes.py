@@ -142,7 +142,9 @@ def test_a_file_comes_from_an_upload_too(api: ServedApi) -> None:
         (lines(a_line("a", voice="nobody"), a_line("b", tempo=2)), ["line 1: /voice: ", "line 2: /tempo: "]),
         (lines(a_line("a", " ")), ["line 1: /input/text: "]),
         (
-            lines({"custom_id": "a", "input": {"text": "x y", "lines": {"0a0b0c0d": "A"}}, "speakers": {"A": "alice"}}),
+            lines(
+                {"custom_id": "a", "input": {"text": "x y", "lines": {"A": ["0a0b0c0d"]}}, "speakers": {"A": "alice"}}
+            ),
             ["line 1: /input/lines: is not taken in a batch"],
         ),
         (lines(a_line("a", validate_only=True)), ["line 1: /validate_only: is not taken in a batch"]),

@@ -53,11 +53,14 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
         bad("/input/find_speakers", "not_allowed"),
     ),
     "lines of SSML": (
-        {"input": {"ssml": "<speak>a</speak>", "lines": {"0a0b0c0d": "Mary"}}},
+        {"input": {"ssml": "<speak>a</speak>", "lines": {"Mary": ["0a0b0c0d"]}}},
         bad("/input", "not_allowed"),
     ),
-    "a line of nobody": ({"input": {**TEXT, "lines": {"0a0b0c0d": "Mary"}}}, bad("/input/lines/0a0b0c0d", "not_found")),
-    "a line's id": ({"input": {**TEXT, "lines": {"x": "Mary"}}}, bad("/input/lines/x", "string_pattern_mismatch")),
+    "a line of nobody": ({"input": {**TEXT, "lines": {"Mary": ["0a0b0c0d"]}}}, bad("/input/lines", "not_found")),
+    "a line's id": (
+        {"input": {**TEXT, "lines": {"Mary": ["x"]}}},
+        bad("/input/lines/Mary/0", "string_pattern_mismatch"),
+    ),
     "no input": ({}, bad("/input", "missing")),
     "no text": ({"input": {}}, bad("/input", "missing")),
     "text is a number": ({"input": {"text": 7}}, bad("/input/text", "wrong_type")),

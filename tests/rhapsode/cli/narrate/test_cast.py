@@ -66,3 +66,16 @@ def test_what_cannot_be_cast_is_refused_in_a_line(run_cli: Any, here: dict[str, 
         assert outcome.returncode == 2, outcome.stderr
         assert said in outcome.stderr
         assert outcome.stderr.count("\n") == 1
+
+
+def test_a_novel_of_thousands_of_lines_is_taken(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text(STORY)
+    lines = ", ".join(f'{{ id = "{number:08x}", speaker = "Al" }}' for number in range(5_000))
+    (tmp_path / "long.toml").write_text(
+        f'version = 1\nnarrator = "ada"\nlines = [{lines}]\n[characters]\nAl = {{ voice = "tom" }}\n'
+    )
+
+    outcome = run_cli("narrate", "short.txt", "--cast", "long.toml", env=here)
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert "5,000 lines of the cast are not in this text" in outcome.stderr + outcome.stdout

@@ -69,6 +69,7 @@ def test_more_people_than_a_job_may_have_share_names(tmp_path: Path) -> None:
 
     assert len(read.speakers) <= MAX_SPEAKERS
     assert len(read.lines) == len(many) + 3
+    assert sum(map(len, read.lines_by_speaker.values())) == len(read.lines)
     assert set(read.lines.values()) == set(read.speakers)
 
 
