@@ -15,14 +15,14 @@ from reading.dialogue.quotations import Quotation, Span, quotations
 from reading.dialogue.speakers import NARRATOR, Candidate, probabilities, scenes
 from reading.dialogue.turns import read_turns
 from reading.dialogue.weights import WEIGHTS
-from reading.script.script import Script
+from reading.script.script import BlockKind, Script
 
 _MOST_SHOWN = 100
 """Characters of a line that people see."""
 
 
 def find_lines(script: Script) -> list[tuple[str, Quotation]]:
-    """The quotations of a script with their ids, in order. Headings have none."""
+    """The quotations of a script with their ids, in order."""
     found = quotations(script.text, paragraphs(script))
     seen: Counter[str] = Counter()
     result: list[tuple[str, Quotation]] = []
@@ -35,10 +35,11 @@ def find_lines(script: Script) -> list[tuple[str, Quotation]]:
 
 
 def paragraphs(script: Script) -> list[Span]:
-    """Of the text of a script, by its blocks and its blank lines."""
+    """Paragraphs of a script, by its blocks and blank lines. Headings are left out."""
     return [
         (at, at + len(part))
         for block in script.blocks
+        if block.kind is not BlockKind.HEADING
         for at, part in _parts(script.text, block.start, block.end)
         if part.strip()
     ]

@@ -44,12 +44,11 @@ class Mention:
 
 @dataclass(slots=True)
 class Person:
-    """names: every form in the text, the most frequent first. num_mentions: how often, in all forms."""
+    """names: every form in the text, the most frequent first."""
 
     name: str
     names: list[str]
     sex: Sex = ""
-    num_mentions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class _Form:
 
 @dataclass(slots=True)
 class _Evidence:
-    """How often a form stands where persons stand, and where places do."""
+    """How often the text uses a form as a person's name, and as a place's."""
 
     count: int = 0
     speaks: int = 0
@@ -129,6 +128,7 @@ _NEVER_NAMES = words(
 )
 
 
+_FIRST_NAMES = MALE_NAMES | FEMALE_NAMES
 _MOST_FORMS = 1_000
 """Forms of names of a book. A novel has some hundred; each is compared with the others."""
 
@@ -216,7 +216,7 @@ def _form_of(match: re.Match[str], text: str, proper: set[str]) -> tuple[_Form |
     for first, last in spans:
         word = _POSSESSIVE.sub("", text[first:last])
         is_initial = len(word) == 2 and word[1] == "."
-        known = word in proper or (word.lower() in MALE_NAMES | FEMALE_NAMES and word not in _ALSO_WORDS)
+        known = word in proper or (word.lower() in _FIRST_NAMES and word not in _ALSO_WORDS)
         if word in _ALSO_WORDS and _QUESTION.match(text, last):
             known = False
         if (
@@ -287,7 +287,7 @@ def _is_person(form: _Form, tally: _Evidence) -> bool:
     if not form.words:
         return tally.speaks + tally.called > 0 and tally.count > 1
     first = form.words[0].lower()
-    if len(form.words) > 1 and tally.count == 1 and first not in MALE_NAMES | FEMALE_NAMES:
+    if len(form.words) > 1 and tally.count == 1 and first not in _FIRST_NAMES:
         return False
     if tally.speaks:
         return tally.place < 0.8 * tally.count
@@ -323,7 +323,7 @@ class _Group:
 
     def person(self) -> Person:
         names = [_written(form) for form, _ in self.counts.most_common()]
-        return Person(names[0], names, self.sex, self.count)
+        return Person(names[0], names, self.sex)
 
 
 def _written(form: _Form) -> str:

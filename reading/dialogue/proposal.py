@@ -8,15 +8,15 @@ from typing import Any, Literal
 Sex = Literal["male", "female", ""]
 
 FIRST_PERSON = "I"
-"""The name of who tells a story in the first person."""
+"""The name of a narrator in the first person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """What one person says, in quotation marks: [start, end) of the text.
 
-    id: of its words, and of how many lines before it have the same. speaker: "" where nobody is known.
-    probability: that the speaker is right, as found on marked novels. text: its beginning.
+    id: a hash of its words; a later line with the same words gets a number. speaker: "" if unknown.
+    probability: of the speaker, as measured on marked novels. text: its beginning.
     """
 
     id: str

@@ -44,7 +44,7 @@ _TAG_AFTER = re.compile(rf"\s{{0,4}}(?:--|—|(?:{_VERBS})\b|(?:\w{{1,20}} ){{1,
 
 _MOST_WORDS_OF_A_TERM = 3
 _MARGIN = 24
-"""So many characters around a quotation say whether it is speech."""
+"""How many characters around a quotation decide whether it is speech."""
 
 
 def quotations(text: str, paragraphs: Sequence[Span]) -> list[Quotation]:

@@ -20,9 +20,9 @@ MOST_CANDIDATES = 7
 _LOOK_BACK = 12
 _LOOK_AHEAD = 3
 _MEMORY = 80
-"""So many paragraphs back, people are candidates if nobody nearer is."""
+"""How many paragraphs back to look for candidates if too few are near."""
 _SCENE_BREAK = 8
-"""So many paragraphs of narration end a conversation."""
+"""A conversation ends after this many paragraphs of narration."""
 
 NARRATOR = "i"
 

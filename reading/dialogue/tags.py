@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reading.dialogue.people import Mention, People
+from reading.dialogue.people import People
 from reading.dialogue.proposal import Sex
 from reading.dialogue.vocabulary import FEMALE_NOUNS, MALE_NOUNS, PERSON_NOUNS, SPEECH_VERBS, words
 
@@ -101,7 +101,7 @@ def _plain(word: str) -> Token:
     return Token("w", lower if not word[0].isupper() else word)
 
 
-def after(found: Sequence[Token], *, may_be_action: bool) -> Hint | None:
+def after(found: Sequence[Token]) -> Hint | None:
     """Of the narration that follows a quotation."""
     clause = _until(found[:_MOST_TOKENS], ".")
     for at, token in enumerate(clause[:8]):
@@ -112,14 +112,10 @@ def after(found: Sequence[Token], *, may_be_action: bool) -> Hint | None:
             before = _last_subject(clause[:at])
             if before is not None:
                 return _tag(before)
-            if at == 0 and subject is None:
-                continue
     subject = _subject(clause, 0, 2)
     if subject is not None and any(token.kind == "v" for token in clause):
         return _tag(subject)
-    if subject is not None and may_be_action:
-        return _action(subject)
-    return None
+    return None if subject is None else _action(subject)
 
 
 def before(found: Sequence[Token]) -> Hint | None:
@@ -241,7 +237,3 @@ _PREPOSITIONS = words(
 
 def _is_object(found: Sequence[Token], at: int) -> bool:
     return at > 0 and found[at - 1].kind == "w" and found[at - 1].text.lower() in _PREPOSITIONS
-
-
-def mention_starts(mentions: Sequence[Mention]) -> list[int]:
-    return [mention.start for mention in mentions]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from reading.dialogue.people import Mention, People
 from reading.dialogue.quotations import Quotation, Span
-from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, after, before, mention_starts, tokens
+from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, after, before, tokens
 
 
 @dataclass(slots=True)
@@ -27,7 +27,6 @@ class Turn:
     mentioned: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
     continues: bool = False
-    has_narration: bool = False
 
 
 _MOST_NARRATED = 20
@@ -56,7 +55,7 @@ class Reading:
 
 
 def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation], people: People) -> Reading:
-    starts = mention_starts(people.mentions)
+    starts = [mention.start for mention in people.mentions]
     by_paragraph: dict[int, list[int]] = {}
     for index, quotation in enumerate(found):
         by_paragraph.setdefault(quotation.paragraph, []).append(index)
@@ -114,7 +113,6 @@ def _turns(
             if current is not None:
                 yield _finished(current, found, around)
             current = Turn(number, [index], continues=place == 0 and found[index].continues)
-            current.has_narration = any(len(gap) > 1 for gap in gaps)
             _take(current, hints)
             if place == 0 and around.lead_in is not None:
                 _take(current, [around.lead_in])
@@ -125,7 +123,7 @@ def _turns(
 def _hints(place: int, gaps: Sequence[Sequence[Token]]) -> Iterator[Hint]:
     """What the narration behind and before the quotation at `place` says."""
     behind, ahead = gaps[place + 1], gaps[place]
-    if (hint := after(behind, may_be_action=True)) is not None:
+    if (hint := after(behind)) is not None:
         yield hint
     if len(ahead) > 1:
         if (hint := before(ahead)) is not None:

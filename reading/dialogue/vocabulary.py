@@ -1,6 +1,6 @@
 """Words that tell who speaks: verbs of speech, titles, nouns of persons, first names. English.
 
-Facts that anybody can look up; the first names are those of 19th and 20th century novels and censuses.
+The first names are common ones of English novels and censuses of the 19th and 20th centuries.
 """
 
 from __future__ import annotations

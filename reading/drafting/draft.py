@@ -37,7 +37,7 @@ class Draft:
     """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
 
     cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
-    left_out: as of the script. dialogue: who speaks, where the request asks for it.
+    left_out: as of the script. dialogue: proposed speakers, if the request asks for them.
     """
 
     plan: Plan
@@ -58,7 +58,7 @@ def plain_text_script(text: str, spec: ReadingSpec) -> Script:
 def draft_script(
     script: Script, spec: ReadingSpec, dictionaries: Sequence[bytes] = (), lines: Mapping[str, str] | None = None
 ) -> Draft:
-    """dictionaries: the spec's, in their order. lines: who says a quotation.
+    """dictionaries: the spec's, in their order. lines: speakers of quotations, by id.
 
     Raises `Unplannable`, or `DictionaryDamaged` for a dictionary.
     """

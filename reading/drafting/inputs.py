@@ -21,7 +21,7 @@ from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput,
 
 
 def draft_input(data: bytes, spec: ReadingSpec, dictionaries: Sequence[bytes] = (), lines: bytes = b"") -> Draft:
-    """data: as it is stored. dictionaries: the spec's, in their order. lines: who says a quotation, as it is stored.
+    """data: as it is stored. dictionaries: the spec's, in their order. lines: speakers of quotations, as stored.
 
     Raises `Unplannable`.
     """

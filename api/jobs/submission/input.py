@@ -49,7 +49,7 @@ class PreparedInput:
     """num_chars: None is known once a document is read. audio_ms: expected speech; of a document a rough guess.
 
     voices: named in the input, each once. languages: likewise, as the input spells them. entries: of a list.
-    lines: who says a quotation, as the job keeps it; empty if nobody is named.
+    lines: speakers of quotations, as stored; empty for none.
     """
 
     source: NarrationInput

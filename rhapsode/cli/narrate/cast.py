@@ -51,6 +51,8 @@ def cast(
     card = next((each for each in known if narrator in each.speakers and each.name == (model or each.name)), known[0])
     if made.cast is None or not made.cast.lines:
         raise Misuse(f"{file} has no quotations; `rhapsode narrate` reads it with one voice")
+    if not card.speakers:
+        raise Misuse(f"{card.name} has no built-in voices to choose from; name another model with --model")
     voices = choose_voices(made.cast, card.speakers, narrator)
     target.write_text(written_cast(made.title or Path(file).name, made.cast, voices, narrator), "utf-8")
     unsure = sum(line.probability < SURE for line in made.cast.lines)

@@ -123,6 +123,13 @@ def test_a_script_is_spoken_by_the_cast() -> None:
     assert num_missing == 1
 
 
+def test_a_heading_is_the_narrators() -> None:
+    text = '"Farewell," Said The Moth"Good night."'
+    blocks = (Block(BlockKind.HEADING, (VoicedSpan(0, 25),)), Block(BlockKind.PARAGRAPH, (VoicedSpan(25, len(text)),)))
+
+    assert [text[each.start : each.end] for _, each in find_lines(Script(text, blocks))] == ['"Good night."']
+
+
 @settings(max_examples=examples(200))
 @given(
     st.text(st.sampled_from("\"“”‘’'—- .,!?\n\nabS"), max_size=200),

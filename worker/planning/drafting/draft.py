@@ -16,7 +16,7 @@ from worker.errors import unusable
 class DraftRequest:
     """data: the job's input as it is stored. dictionaries: the spec's, in their order.
 
-    lines: who says a quotation, as the job keeps it; empty if nobody is named.
+    lines: speakers of quotations, as stored; empty for none.
     """
 
     spec: NarrationSpec
