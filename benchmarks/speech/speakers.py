@@ -13,11 +13,12 @@ import ast
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reading.dialogue.attribution import propose_speakers
 from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue
+from reading.dialogue.quotations import Span
 from reading.script.script import plain_script
 
 UNSEEN = (
@@ -26,7 +27,8 @@ UNSEEN = (
 )
 SURE = 0.95
 
-Marks = list[tuple[int, int, str]]
+Mark = tuple[str, str]
+"""The speaker of a quotation, and its kind: `Explicit` (a name in its tag), `Anaphoric` or `Implicit`."""
 
 
 class Novel:
@@ -35,12 +37,12 @@ class Novel:
     def __init__(self, folder: Path) -> None:
         self.text = (folder / "novel_text.txt").read_text("utf-8")
         self.names = {row["Main Name"]: _aliases(row) for row in _rows(folder / "character_info.csv")}
-        self.marks: Marks = sorted(
-            (start, end, self._main(row["speaker"]))
+        self.marks: list[tuple[int, int, Mark]] = sorted(
+            (start, end, (self._main(row["speaker"]), row["quoteType"]))
             for row in _rows(folder / "quotation_info.csv")
             for start, end in ast.literal_eval(row["quoteByteSpans"])
         )
-        self._lines = Counter(name for _, _, name in self.marks)
+        self._lines = Counter(name for _, _, (name, _) in self.marks)
 
     def _main(self, name: str) -> str:
         return name if name in self.names else next((main for main, all in self.names.items() if name in all), name)
@@ -59,17 +61,23 @@ class Novel:
                 votes[best] += 1 / (1 + rank) if exact else 0.7 / (1 + rank)
         return max(votes, key=lambda main: votes[main], default="")
 
-    def judged(self, dialogue: Dialogue) -> Iterator[tuple[float, bool]]:
-        """The probability of each line, and whether its speaker is right."""
+    def judged(self, dialogue: Dialogue) -> Iterator[tuple[float, bool, str]]:
+        """The probability of each line, whether its speaker is right, and its kind."""
         people = {each.name: self.meant(each) for each in dialogue.characters}
+        for index, (name, kind) in self.marked([(line.start, line.end) for line in dialogue.lines]):
+            line = dialogue.lines[index]
+            yield line.probability, people.get(line.speaker) == name, kind
+
+    def marked(self, spans: Sequence[Span]) -> Iterator[tuple[int, Mark]]:
+        """The spans that the corpus marks for the most part: each one's index and mark. spans: in order."""
         at = 0
-        for line in dialogue.lines:
-            while at < len(self.marks) and self.marks[at][1] <= line.start:
+        for index, (first, last) in enumerate(spans):
+            while at < len(self.marks) and self.marks[at][1] <= first:
                 at += 1
-            near = [(min(line.end, end) - max(line.start, start), name) for start, end, name in self.marks[at : at + 4]]
-            shared, name = max(near, default=(0, ""))
-            if 2 * shared >= line.end - line.start and name:
-                yield line.probability, people.get(line.speaker) == name
+            near = [(min(last, end) - max(first, start), mark) for start, end, mark in self.marks[at : at + 4]]
+            shared, mark = max(near, default=(0, ("", "")))
+            if 2 * shared >= last - first and mark[0]:
+                yield index, mark
 
     def found(self, dialogue: Dialogue) -> float:
         """The share of marked quotations that are found."""
@@ -96,16 +104,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     corpus: Path = parser.parse_args().corpus
-    judged: list[tuple[float, bool]] = []
+    judged: list[tuple[float, bool, str]] = []
     for folder in (corpus / "data" / name for name in UNSEEN):
         novel = Novel(folder)
         dialogue = propose_speakers(plain_script(novel.text))
         lines = list(novel.judged(dialogue))
         judged += lines
-        right = sum(is_right for _, is_right in lines) / len(lines)
+        right = sum(is_right for _, is_right, _ in lines) / len(lines)
         print(f"{folder.name:28} {len(lines):5} lines, {right:.1%} right, {novel.found(dialogue):.1%} found")
-    sure = [is_right for probability, is_right in judged if probability >= SURE]
-    print(f"all: {sum(is_right for _, is_right in judged) / len(judged):.1%} of {len(judged):,}")
+    print(f"all: {sum(is_right for _, is_right, _ in judged) / len(judged):.1%} of {len(judged):,}")
+    for kind in ("Explicit", "Anaphoric", "Implicit"):
+        of_kind = [is_right for _, is_right, each in judged if each == kind]
+        print(f"{kind}: {sum(of_kind) / len(of_kind):.1%} of {len(of_kind):,}")
+    sure = [is_right for probability, is_right, _ in judged if probability >= SURE]
     print(f"sure: {len(sure) / len(judged):.1%} of the lines, {sum(sure) / len(sure):.1%} right")
 
 

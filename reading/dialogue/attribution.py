@@ -71,7 +71,7 @@ def propose_speakers(script: Script) -> Dialogue:
             id,
             quotation.start,
             quotation.end,
-            _name(speakers[index][0], people),
+            candidate_name(speakers[index][0], people),
             round(speakers[index][1], 2),
             _beginning(script.text, quotation),
         )
@@ -84,7 +84,7 @@ def _beginning(text: str, quotation: Quotation) -> str:
     return " ".join(text[quotation.start : min(quotation.end, quotation.start + _MOST_SHOWN)].split())
 
 
-def _name(candidate: Candidate, people: People) -> str:
+def candidate_name(candidate: Candidate, people: People) -> str:
     if candidate.person >= 0:
         return people.persons[candidate.person].name
     return FIRST_PERSON if candidate.noun == NARRATOR else candidate.noun

@@ -266,19 +266,19 @@ def _meant_by(hint: Hint) -> str:
     return "kin " if hint.pronoun == RELATIVE else "he "
 
 
-def pair_features(scene: Scene, index: int) -> tuple[str, str]:
+def pair_features(scene: Scene, index: int) -> tuple[list[str], list[str]]:
     """Names of the weights for "speaks again" and "speaks as two turns before"."""
     turn = scene.turns[index]
     kind = (
         "bare" if turn.hint.kind is HintKind.NONE else "he" if turn.hint.sex and turn.hint.person is None else "named"
     )
     if turn.continues:
-        return "again continues", f"two before {kind}"
+        return ["again continues"], [f"two before {kind}"]
     if index and scene.turns[index - 1].paragraph == turn.paragraph:
-        return "again same paragraph", f"two before {kind}"
+        return ["again same paragraph"], [f"two before {kind}"]
     near = "directly" if scene.adjacent[index] else "later"
     before_near = "directly" if index > 0 and scene.adjacent[index - 1] else "later"
-    return f"again {near} {kind}", f"two before {near} {before_near} {kind}"
+    return [f"again {near} {kind}"], [f"two before {near} {before_near} {kind}"]
 
 
 def probabilities(scene: Scene, weights: Mapping[str, float]) -> list[list[float]]:
@@ -291,7 +291,11 @@ def probabilities(scene: Scene, weights: Mapping[str, float]) -> list[list[float
 
 def _factors(scene: Scene, index: int, weights: Mapping[str, float]) -> tuple[float, float]:
     again, two_before = pair_features(scene, index)
-    return math.exp(weights.get(again, 0.0)), math.exp(weights.get(two_before, 0.0))
+    return _factor(again, weights), _factor(two_before, weights)
+
+
+def _factor(names: Sequence[str], weights: Mapping[str, float]) -> float:
+    return math.exp(sum(weights.get(name, 0.0) for name in names))
 
 
 def _forward_backward(scene: Scene, unary: list[list[float]], weights: Mapping[str, float]) -> list[list[float]]:
