@@ -6,15 +6,17 @@ The answer is a proposal for people to check. The same text gives the same answe
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 
+from reading.dialogue.chain import probabilities
 from reading.dialogue.people import People
 from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line
 from reading.dialogue.quotations import Quotation, Span, quotations
-from reading.dialogue.speakers import NARRATOR, Candidate, probabilities, scenes
+from reading.dialogue.speakers import NARRATOR, Candidate, scenes
 from reading.dialogue.turns import read_turns
-from reading.dialogue.weights import WEIGHTS
+from reading.dialogue.weights import CALIBRATION, WEIGHTS
 from reading.script.script import BlockKind, Script
 
 _MOST_SHOWN = 100
@@ -72,12 +74,19 @@ def propose_speakers(script: Script) -> Dialogue:
             quotation.start,
             quotation.end,
             candidate_name(speakers[index][0], people),
-            round(speakers[index][1], 2),
+            round(_measured(speakers[index][1]), 2),
             _beginning(script.text, quotation),
         )
         for index, (id, quotation) in enumerate(found)
     )
     return Dialogue(_characters(lines, people), lines)
+
+
+def _measured(probability: float) -> float:
+    """How often a guess of this probability of the chain was right on novels that its weights did not know."""
+    at = min(max(1, bisect_right(CALIBRATION, (probability, 1.0))), len(CALIBRATION) - 1)
+    (low, first), (high, last) = CALIBRATION[at - 1], CALIBRATION[at]
+    return first + (last - first) * (probability - low) / (high - low)
 
 
 def _beginning(text: str, quotation: Quotation) -> str:

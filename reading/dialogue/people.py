@@ -359,13 +359,13 @@ def _grouped(forms: dict[_Form, _Evidence]) -> dict[_Form, _Group]:
 
     for form in by_count:
         if len(form.words) > 1:
-            place(form, _same_whole(form, groups))
+            place(form, _same_whole(form, groups, alone))
     for form in by_count:
         if len(form.words) == 1 and form.title:
             place(form, _titled_group(form, forms[form].count, groups, alone))
     for form in by_count:
         if len(form.words) == 1 and not form.title:
-            place(form, _single_group(form, groups))
+            place(form, _single_group(form, groups, alone))
         elif not form.words:
             place(form, None)
     return groups
@@ -375,14 +375,32 @@ def _first(word: str) -> str:
     return SHORT_NAMES.get(word.lower(), word.lower())
 
 
-def _same_whole(form: _Form, groups: dict[_Form, _Group]) -> _Group | None:
+_OFTEN = 20
+
+
+def _is_own_name(form: _Form, other: _Form, alone: Counter[str]) -> bool:
+    """Whether one's short first name often stands alone where the other's whole one does not: Tom, and his father."""
+    counts = sorted((alone[form.words[0]], alone[other.words[0]]))
+    return (
+        form.words[0] != other.words[0]
+        and counts[1] >= _OFTEN
+        and counts[1] > 2 * counts[0]
+        and _is_short(max(form.words[0], other.words[0], key=lambda word: alone[word]))
+    )
+
+
+def _is_short(word: str) -> bool:
+    return word.lower() in SHORT_NAMES
+
+
+def _same_whole(form: _Form, groups: dict[_Form, _Group], alone: Counter[str]) -> _Group | None:
     sex = _sex_of(form)
     for other, group in groups.items():
         if other.words[-1] != form.words[-1] or (sex and group.sex and sex != group.sex):
             continue
         if {form.title, other.title} & {"sir", "lord"} and form.words[0] != other.words[0]:
             continue
-        if _first(other.words[0]) == _first(form.words[0]) or (
+        if (_first(other.words[0]) == _first(form.words[0]) and not _is_own_name(form, other, alone)) or (
             other.words[0][0] == form.words[0][0] and (other.words[0].endswith(".") or form.words[0].endswith("."))
         ):
             return group
@@ -433,7 +451,7 @@ def _may_share_title(form: _Form, count: int, group: _Group, alone: Counter[str]
     return titled <= plain or count < 1.5 * group.count + alone[whole[0].words[0]]
 
 
-def _single_group(form: _Form, groups: dict[_Form, _Group]) -> _Group | None:
+def _single_group(form: _Form, groups: dict[_Form, _Group], alone: Counter[str]) -> _Group | None:
     """Of a first name, a family name, or the short form of a first name."""
     word = form.first
     first: Counter[_Group] = Counter()
@@ -446,7 +464,12 @@ def _single_group(form: _Form, groups: dict[_Form, _Group]) -> _Group | None:
             first[group] = group.count
         elif other.last == word:
             last[group] = group.count
-        elif has_first and other.title not in {"sir", "lord"} and _first(other.first) == _first(word):
+        elif (
+            has_first
+            and other.title not in {"sir", "lord", "lady"}
+            and _first(other.first) == _first(word)
+            and not _is_own_name(form, other, alone)
+        ):
             short[group] = group.count
     for fitting in (first, last, short):
         if fitting:

@@ -1,14 +1,9 @@
-"""Who speaks each turn: a chain of turns, whose speakers are judged together. Pure.
-
-A score is the sum of weights of what is true of a turn and a candidate, and of two or three turns in a row. The weights
-were learnt from marked novels. What comes out are probabilities, by the forward-backward algorithm.
-"""
+"""Who could speak each turn, and what is true of each candidate. Pure."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reading.dialogue.people import People
@@ -63,9 +58,39 @@ def scenes(reading: Reading, people: People) -> list[Scene]:
         candidates = context.candidates(index)
         scene.turns.append(turn)
         scene.candidates.append(candidates)
-        scene.unary.append([context.features(index, candidate) for candidate in candidates])
+        scene.unary.append(context.features(index, candidates))
         scene.adjacent.append(bool(scene.turns[:-1]) and gap <= 1)
     return result
+
+
+_NEAR = 10
+"""Turns before and after whose tags count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """before, after: how many turns away a tag names a candidate. counts: of such tags.
+
+    recent: people, the last named first.
+    """
+
+    before: dict[Candidate, int]
+    after: dict[Candidate, int]
+    counts: Counter[Candidate]
+    recent: list[int]
+
+
+def _step(turns: int) -> str:
+    return "not" if turns == 0 else str(turns) if turns <= 4 else "6" if turns <= 6 else "10"
+
+
+def _kind(hint: Hint) -> str:
+    """How a turn is tagged."""
+    if hint.kind is HintKind.NONE:
+        return "bare"
+    if hint.person is not None:
+        return "named" if hint.kind is HintKind.TAG else "acts"
+    return (_meant_by(hint).strip() or "noun") + ("" if hint.kind is HintKind.TAG else " acts")
 
 
 class _Context:
@@ -86,6 +111,8 @@ class _Context:
         narrator = sum(turn.hint.pronoun == NARRATOR and turn.hint.kind is HintKind.TAG for turn in self._turns)
         self.is_first_person = narrator >= max(3, 0.02 * len(self._turns))
         self._narrator_share = narrator / (len(self._turns) or 1)
+        self._nouns = Counter(turn.hint.noun for turn in self._turns if turn.hint.noun)
+        self._tagged = [self._of_hint(turn.hint) if turn.hint.kind is HintKind.TAG else None for turn in reading.turns]
 
     def candidates(self, index: int) -> list[Candidate]:
         """People who were named or spoke shortly before, or are named here or soon."""
@@ -125,6 +152,8 @@ class _Context:
                 add(named, 18.0 - 2 * step)
             for person in other.called:
                 add(self._named(person), 17.0 - 2 * step)
+        for person, _ in self._in_role(turn.hint).most_common(2):
+            add(self._named(person), 16.0)
         for rank, person in enumerate(self._recent(turn.paragraph)):
             add(self._named(person), 8.0 - rank)
         if self.is_first_person:
@@ -134,6 +163,10 @@ class _Context:
             score, key=lambda each: -(score[each] - (10.0 if wanted and each.sex and each.sex != wanted else 0.0))
         )
         return ranked[:MOST_CANDIDATES] or [Candidate(-1, turn.hint.noun or "")]
+
+    def _in_role(self, hint: Hint) -> Counter[int]:
+        """Who is an aunt, if the hint is `her aunt` or `the aunt`."""
+        return self._reading.roles.get(hint.head) or Counter() if hint.head else Counter()
 
     def _recent(self, paragraph: int) -> list[int]:
         """People by their last mention in narration before the paragraph."""
@@ -157,30 +190,55 @@ class _Context:
             return Candidate(-1, NARRATOR)
         return None
 
-    def features(self, index: int, candidate: Candidate) -> list[str]:
+    def features(self, index: int, candidates: Sequence[Candidate]) -> list[list[str]]:
+        """Names of what is true of each candidate, alone and together with how the turn is tagged."""
+        around = self._around(index)
+        kind = _kind(self._turns[index].hint)
+        result: list[list[str]] = []
+        for candidate in candidates:
+            signs = [*self._signs(index, candidate), *self._near(index, candidate, around)]
+            hints = self._hints(index, candidate)
+            result.append([*hints, *signs, *(f"{kind}: {sign}" for sign in signs)])
+        return result
+
+    def _hints(self, index: int, candidate: Candidate) -> list[str]:
         turn = self._turns[index]
         found = [*self._hint_features(turn.hint, candidate, "1"), *self._hint_features(turn.second, candidate, "2")]
+        head = turn.hint.head
+        if not head:
+            return found
+        kind = "kin" if turn.hint.pronoun == RELATIVE else "noun"
+        if candidate.noun:
+            uses = self._nouns[candidate.noun]
+            return [*found, f"noun {head}", f"noun used {'1' if uses <= 1 else '4' if uses <= 4 else 'often'}"]
+        have = self._in_role(turn.hint)
+        count, most = have[candidate.person], max(have.values(), default=0)
+        role = "none have" if not most else "has not" if not count else "has" if count < most else "has most"
+        some = "often" if count > 2 else "once"
+        return [*found, f"{kind} role {role}", f"{kind} role {role} {some}", f"{kind} {head} has a name"]
+
+    def _signs(self, index: int, candidate: Candidate) -> list[str]:
+        turn = self._turns[index]
+        found: list[str] = []
         person = candidate.person
-        bare = turn.hint.kind is HintKind.NONE
         if person in turn.called:
             found.append("called here")
         elif person in turn.mentioned:
             found.append("mentioned here")
         if person in turn.beside and turn.hint.person != person:
             found.append("beside")
-        for step, name in ((1, "before"), (2, "two before")):
-            if index >= step and turn.paragraph - self._turns[index - step].paragraph <= 2 * step:
-                other = self._turns[index - step]
-                if person in other.called:
-                    found.append(f"called {name}")
-                elif person in other.mentioned:
-                    found.append(f"mentioned {name}")
-        if index + 1 < len(self._turns) and self._turns[index + 1].paragraph - turn.paragraph <= 2:
-            other = self._turns[index + 1]
+        for step, name in ((-1, "before"), (-2, "two before"), (1, "next"), (2, "two next")):
+            other = self._turn(index + step, turn.paragraph, 2 * abs(step))
+            if other is None:
+                continue
             if person in other.called:
-                found.append("called next")
+                found.append(f"called {name}")
             elif person in other.mentioned:
-                found.append("mentioned next")
+                found.append(f"mentioned {name}")
+            if other.addresses and candidate.sex:
+                found.append(f"{name} says sir, " + ("fits" if other.addresses == candidate.sex else "does not fit"))
+        if turn.addresses and candidate.sex:
+            found.append("says sir to " + ("own sex" if turn.addresses == candidate.sex else "other sex"))
         found.append(self._distance(turn, person, candidate))
         found += self._nearest(turn, candidate)
         if candidate.noun and candidate.noun != NARRATOR:
@@ -189,8 +247,47 @@ class _Context:
             found.append("narrator" if self._narrator_share < 0.1 else "talking narrator")
         share = self._tags[person] / self._num_tags if person >= 0 else 0.0
         found.append("never tagged" if share == 0 else "rare" if share < 0.01 else "some" if share < 0.08 else "often")
-        if bare:
-            found.append(f"bare {found[-1]}")
+        return found
+
+    def _turn(self, index: int, paragraph: int, most: int) -> Turn | None:
+        """The turn at `index` if it is at most so many paragraphs away."""
+        if 0 <= index < len(self._turns) and abs(self._turns[index].paragraph - paragraph) <= most:
+            return self._turns[index]
+        return None
+
+    def _around(self, index: int) -> _Around:
+        """Who is tagged in the turns around."""
+        paragraph = self._turns[index].paragraph
+        found = _Around({}, {}, Counter(), self._by_recency(index))
+        for steps, first in ((range(1, _NEAR + 1), found.after), (range(-1, -_NEAR - 1, -1), found.before)):
+            for step in steps:
+                if self._turn(index + step, paragraph, 3 * _NEAR) is None:
+                    break
+                tagged = self._tagged[index + step]
+                if tagged is not None:
+                    first.setdefault(tagged, abs(step))
+                    found.counts[tagged] += 1
+        return found
+
+    def _by_recency(self, index: int) -> list[int]:
+        """People whom a pronoun of the tag could mean, the last named first."""
+        hint = self._turns[index].hint
+        recent = self._recent(self._turns[index].paragraph)
+        if not hint.sex or hint.person is not None:
+            return recent
+        return [person for person in recent if self._people.persons[person].sex in {hint.sex, ""}]
+
+    def _near(self, index: int, candidate: Candidate, around: _Around) -> list[str]:
+        found = [
+            f"tagged {_step(around.before.get(candidate, 0))} before",
+            f"tagged {_step(around.after.get(candidate, 0))} after",
+            f"tags near {min(4, around.counts[candidate])}",
+        ]
+        more = sum(count > around.counts[candidate] for count in around.counts.values())
+        if around.counts[candidate]:
+            found.append(f"rank of tags {min(4, more)} of {min(4, len(around.counts))}")
+        at = around.recent.index(candidate.person) if candidate.person in around.recent else 9
+        found.append(f"recent {min(5, at)}")
         return found
 
     def _nearest(self, turn: Turn, candidate: Candidate) -> list[str]:
@@ -269,88 +366,19 @@ def _meant_by(hint: Hint) -> str:
 def pair_features(scene: Scene, index: int) -> tuple[list[str], list[str]]:
     """Names of the weights for "speaks again" and "speaks as two turns before"."""
     turn = scene.turns[index]
-    kind = (
-        "bare" if turn.hint.kind is HintKind.NONE else "he" if turn.hint.sex and turn.hint.person is None else "named"
-    )
+    kind = _kind(turn.hint)
+    old = scene.turns[index - 1] if index else None
     if turn.continues:
         return ["again continues"], [f"two before {kind}"]
-    if index and scene.turns[index - 1].paragraph == turn.paragraph:
-        return ["again same paragraph"], [f"two before {kind}"]
+    if old is None or old.paragraph == turn.paragraph:
+        return ["again same paragraph", f"again same paragraph {kind}"], [f"two before {kind}"]
     near = "directly" if scene.adjacent[index] else "later"
     before_near = "directly" if index > 0 and scene.adjacent[index - 1] else "later"
-    return [f"again {near} {kind}"], [f"two before {near} {before_near} {kind}"]
-
-
-def probabilities(scene: Scene, weights: Mapping[str, float]) -> list[list[float]]:
-    """Of each candidate of each turn."""
-    unary = [
-        [math.exp(min(50.0, sum(weights.get(name, 0.0) for name in names))) for names in turn] for turn in scene.unary
-    ]
-    return _forward_backward(scene, unary, weights)
-
-
-def _factors(scene: Scene, index: int, weights: Mapping[str, float]) -> tuple[float, float]:
-    again, two_before = pair_features(scene, index)
-    return _factor(again, weights), _factor(two_before, weights)
-
-
-def _factor(names: Sequence[str], weights: Mapping[str, float]) -> float:
-    return math.exp(sum(weights.get(name, 0.0) for name in names))
-
-
-def _forward_backward(scene: Scene, unary: list[list[float]], weights: Mapping[str, float]) -> list[list[float]]:
-    """States are pairs: the speaker of the turn before and of this one."""
-    number = len(unary)
-    names = scene.candidates
-    if number == 1:
-        return [_normalised(unary[0])]
-    steps = [_factors(scene, index, weights) for index in range(number)]
-    pairs: list[list[list[float]]] = []
-    first = [
-        [unary[0][h] * unary[1][i] * (steps[1][0] if names[0][h] == names[1][i] else 1.0) for i in range(len(names[1]))]
-        for h in range(len(names[0]))
-    ]
-    pairs.append(_scaled(first))
-    for t in range(2, number):
-        again, two = steps[t]
-        last = pairs[-1]
-        now: list[list[float]] = []
-        for i, middle in enumerate(names[t - 1]):
-            row: list[float] = []
-            for j, this in enumerate(names[t]):
-                total = sum(last[h][i] * (two if old == this else 1.0) for h, old in enumerate(names[t - 2]))
-                row.append(total * unary[t][j] * (again if middle == this else 1.0))
-            now.append(row)
-        pairs.append(_scaled(now))
-    result: list[list[float]] = [[]] * number
-    back = [[1.0] * len(names[-1]) for _ in names[-2]]
-    for t in range(number - 1, 0, -1):
-        both = [[pairs[t - 1][i][j] * back[i][j] for j in range(len(names[t]))] for i in range(len(names[t - 1]))]
-        result[t] = _normalised([sum(row[j] for row in both) for j in range(len(names[t]))])
-        if t == 1:
-            result[0] = _normalised([sum(row) for row in both])
-            break
-        again, two = steps[t]
-        earlier: list[list[float]] = []
-        for old in names[t - 2]:
-            row = []
-            for i, middle in enumerate(names[t - 1]):
-                row.append(
-                    sum(
-                        unary[t][j] * back[i][j] * (again if middle == this else 1.0) * (two if old == this else 1.0)
-                        for j, this in enumerate(names[t])
-                    )
-                )
-            earlier.append(row)
-        back = _scaled(earlier)
-    return result
-
-
-def _normalised(values: Sequence[float]) -> list[float]:
-    total = sum(values) or 1.0
-    return [value / total for value in values]
-
-
-def _scaled(rows: list[list[float]]) -> list[list[float]]:
-    most = max((value for row in rows for value in row), default=1.0) or 1.0
-    return [[value / most for value in row] for row in rows]
+    gap = str(turn.paragraph - old.paragraph)
+    asked = "answer" if old.asks else "ask" if turn.asks else "talk"
+    again = [f"again {near} {kind}", f"again {gap}", f"again {near} {kind} {_kind(old.hint)}", f"again {near} {asked}"]
+    two = [f"two before {near} {before_near} {kind}", f"two before {near} {before_near} {kind} {_kind(old.hint)}"]
+    if index > 1:
+        span = turn.paragraph - scene.turns[index - 2].paragraph
+        two.append(f"two before {min(6, span)} {asked}")
+    return again, two

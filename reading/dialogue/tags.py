@@ -6,7 +6,7 @@ import enum
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Sex
@@ -29,7 +29,7 @@ class HintKind(enum.IntEnum):
 class Hint:
     """person: a person of the text; None for a pronoun or a noun. pronoun: as written, in small letters.
 
-    noun: `the old man`, in small letters. sex: of the pronoun or noun.
+    noun: `the old man`, in small letters. sex: of the pronoun or noun. head: `man`, also of `her man`.
     """
 
     kind: HintKind
@@ -37,6 +37,7 @@ class Hint:
     pronoun: str = ""
     noun: str = ""
     sex: Sex = ""
+    head: str = ""
 
 
 NO_HINT = Hint(HintKind.NONE)
@@ -158,11 +159,11 @@ def _last_sentence(found: Sequence[Token]) -> Sequence[Token]:
 
 
 def _tag(subject: Hint) -> Hint:
-    return Hint(HintKind.TAG, subject.person, subject.pronoun, subject.noun, subject.sex)
+    return replace(subject, kind=HintKind.TAG)
 
 
 def _action(subject: Hint) -> Hint:
-    return Hint(HintKind.ACTION, subject.person, subject.pronoun, subject.noun, subject.sex)
+    return replace(subject, kind=HintKind.ACTION)
 
 
 def _has_subject(found: Sequence[Token]) -> bool:
@@ -203,9 +204,9 @@ def _noun(found: Sequence[Token], at: int) -> Hint | None:
         if head in PERSON_NOUNS:
             sex: Sex = "male" if head in MALE_NOUNS else "female" if head in FEMALE_NOUNS else ""
             if found[at].text in _POSSESSIVES:
-                best = Hint(HintKind.NONE, pronoun=RELATIVE, sex=sex)
+                best = Hint(HintKind.NONE, pronoun=RELATIVE, sex=sex, head=head)
             else:
-                best = Hint(HintKind.NONE, noun=" ".join(words), sex=sex)
+                best = Hint(HintKind.NONE, noun=" ".join(words), sex=sex, head=head)
     return best
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reading.dialogue.people import Mention, People
+from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation, Span
+from reading.dialogue.roles import Roles, find_roles
 from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, after, before, tokens
 
 
@@ -16,7 +19,8 @@ class Turn:
     """quotations: indices. hints: the strongest first.
 
     called, mentioned: people whom the words address, or only name. beside: people whom the narration of the paragraph
-    names. continues: its first quotation continues the turn before.
+    names. continues: its first quotation continues the turn before. addresses: the sex that a `sir` or `madam` shows.
+    asks: it ends with a question.
     """
 
     paragraph: int
@@ -27,8 +31,16 @@ class Turn:
     mentioned: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
     continues: bool = False
+    addresses: Sex = ""
+    asks: bool = False
 
 
+_TO_MEN = frozenset({"sir", "father", "papa", "uncle", "mister"})
+_ADDRESS = re.compile(
+    r"[,!.?—“\"‘'-] ?(sir|father|papa|uncle|mister|madam|ma['’]am|mother|mamma|mama|aunt|auntie|miss)"
+    r"(?=[,.!?;—'\"”’-])",
+    re.IGNORECASE,
+)
 _MOST_NARRATED = 20
 """Mentions of a paragraph's narration that count: the last ones."""
 
@@ -44,12 +56,17 @@ class _Around:
 
 @dataclass(slots=True)
 class Reading:
-    """The text as attribution reads it. narrated: for each paragraph the people whom its narration names, in order.
+    """The text as attribution reads it.
+
+    roles: of the people.
+
+    narrated: for each paragraph the people whom its narration names, in order.
 
     subjects: who acts in the last sentence of a paragraph's narration.
     """
 
     turns: list[Turn]
+    roles: Roles
     narrated: list[list[int]] = field(default_factory=list[list[int]])
     subjects: list[Hint | None] = field(default_factory=list["Hint | None"])
 
@@ -59,7 +76,7 @@ def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation]
     by_paragraph: dict[int, list[int]] = {}
     for index, quotation in enumerate(found):
         by_paragraph.setdefault(quotation.paragraph, []).append(index)
-    reading = Reading([])
+    reading = Reading([], find_roles(text, people))
     for number, (start, end) in enumerate(paragraphs):
         quoted = by_paragraph.get(number, [])
         inside = people.mentions[bisect_left(starts, start) : bisect_left(starts, end)]
@@ -69,7 +86,7 @@ def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation]
         reading.subjects.append(before(gaps[-1]))
         if quoted:
             lead_in = _lead_in(text, paragraphs, number, by_paragraph, reading) if len(gaps[0]) <= 1 else None
-            reading.turns += _turns(number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))
+            reading.turns += _turns(text, number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))
     return reading
 
 
@@ -92,10 +109,11 @@ def _lead_in(
         return None
     ends = text[paragraphs[number - 1][0] : paragraphs[number - 1][1]].rstrip(" _*-—")[-1:]
     kind = HintKind.TAG if ends in (":", ",") else HintKind.LEAD_IN
-    return Hint(kind, subject.person, subject.pronoun, subject.noun, subject.sex)
+    return replace(subject, kind=kind)
 
 
 def _turns(
+    text: str,
     number: int,
     quoted: Sequence[int],
     found: Sequence[Quotation],
@@ -111,13 +129,13 @@ def _turns(
             _take(current, hints)
         else:
             if current is not None:
-                yield _finished(current, found, around)
+                yield _finished(text, current, found, around)
             current = Turn(number, [index], continues=place == 0 and found[index].continues)
             _take(current, hints)
             if place == 0 and around.lead_in is not None:
                 _take(current, [around.lead_in])
     if current is not None:
-        yield _finished(current, found, around)
+        yield _finished(text, current, found, around)
 
 
 def _hints(place: int, gaps: Sequence[Sequence[Token]]) -> Iterator[Hint]:
@@ -151,7 +169,7 @@ def _take(turn: Turn, hints: Sequence[Hint]) -> None:
             turn.second = hint
 
 
-def _finished(turn: Turn, found: Sequence[Quotation], around: _Around) -> Turn:
+def _finished(text: str, turn: Turn, found: Sequence[Quotation], around: _Around) -> Turn:
     first, last = found[turn.quotations[0]].start, found[turn.quotations[-1]].end
     start = bisect_left(around.mentions, first, key=lambda mention: mention.start)
     end = bisect_left(around.mentions, last, key=lambda mention: mention.start)
@@ -159,4 +177,8 @@ def _finished(turn: Turn, found: Sequence[Quotation], around: _Around) -> Turn:
     turn.called = frozenset(mention.person for mention in words if mention.is_called)
     turn.mentioned = frozenset(mention.person for mention in words) - turn.called
     turn.beside = around.narrated
+    said = [text[found[index].start : found[index].end] for index in turn.quotations]
+    calls = {match[1].lower() for words in said for match in _ADDRESS.finditer(words)}
+    turn.addresses = "male" if calls & _TO_MEN else "female" if calls else ""
+    turn.asks = said[-1].rstrip("\"'”’ _").endswith("?")
     return turn

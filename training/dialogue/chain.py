@@ -1,31 +1,34 @@
-"""The chain of `reading.dialogue.speakers` as a conditional random field in torch: its likelihood and its marginals."""
+"""`reading.dialogue.chain` as a conditional random field in torch: its likelihood and its marginals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from reading.dialogue.speakers import MOST_CANDIDATES
 from training.dialogue.novels import Example
 
-_LENGTHS = (1, 3, 6, 12, 24, 60)
+_LENGTHS = (1, 3, 6, 12, 30)
 """Scenes of at most so many turns share a tensor."""
 
 
-@dataclass(frozen=True, slots=True)
 class Bags:
-    """Signs of many things, one after another. starts: where each thing's signs begin in `signs`."""
+    """Signs of many things."""
 
-    signs: Tensor
-    starts: Tensor
+    def __init__(self, signs: Sequence[Sequence[str]], numbers: Mapping[str, int]) -> None:
+        known = [[numbers[name] for name in names if name in numbers] for names in signs]
+        ends = np.cumsum([len(each) for each in known])
+        self._signs = torch.tensor([number for each in known for number in each], dtype=torch.int64)
+        self._starts = torch.tensor([0, *ends[:-1]], dtype=torch.int64)
 
     def sums(self, weights: Tensor) -> Tensor:
         """[things]: of the weights [signs] of its signs."""
-        return torch.nn.functional.embedding_bag(self.signs, weights[:, None], self.starts, mode="sum")[:, 0]
+        return functional.embedding_bag(self._signs, weights[:, None], self._starts, mode="sum")[:, 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,14 @@ class Batch:
     two: Tensor
 
 
-def number_of(scenes: Sequence[Sequence[Example]], least: int = 20) -> dict[str, int]:
-    """Numbers the signs that stand in at least so many turns; number 0 is for all others."""
+def number_of(scenes: Sequence[Sequence[Example]], least: int = 40) -> dict[str, int]:
+    """Numbers the signs that stand in at least so many turns; others do not count."""
     counts: dict[str, int] = {}
     for scene in scenes:
         for turn in scene:
             for name in {name for names in (*turn.unary, *turn.pairs) for name in names}:
                 counts[name] = counts.get(name, 0) + 1
-    return {name: at + 1 for at, name in enumerate(sorted(name for name, count in counts.items() if count >= least))}
+    return {name: at for at, name in enumerate(sorted(name for name, count in counts.items() if count >= least))}
 
 
 def batches(scenes: Sequence[Sequence[Example]], numbers: dict[str, int]) -> Iterator[tuple[list[int], Batch]]:
@@ -86,17 +89,15 @@ def _batch(scenes: Sequence[Sequence[Example]], length: int, numbers: dict[str, 
                 if t >= step:
                     old = {each: at for at, each in enumerate(scene[t - step].candidates)}
                     same[b, t, : len(held)] = [old.get(each, MOST_CANDIDATES) for each in turn.candidates]
-    tensors = map(torch.from_numpy, (is_candidate, is_right, again, two))
-    return Batch(*(_bags(each, numbers) for each in (unary, *pairs)), *tensors)
-
-
-def _bags(signs: Sequence[Sequence[str]], numbers: dict[str, int]) -> Bags:
-    flat: list[int] = []
-    starts: list[int] = []
-    for names in signs:
-        starts.append(len(flat))
-        flat += [numbers.get(name, 0) for name in names]
-    return Bags(torch.tensor(flat), torch.tensor(starts))
+    return Batch(
+        Bags(unary, numbers),
+        Bags(pairs[0], numbers),
+        Bags(pairs[1], numbers),
+        torch.from_numpy(is_candidate),
+        torch.from_numpy(is_right),
+        torch.from_numpy(again),
+        torch.from_numpy(two),
+    )
 
 
 def scores(batch: Batch, weights: Tensor) -> Tensor:
@@ -114,7 +115,7 @@ def log_sums(batch: Batch, unary: Tensor, weights: Tensor, allowed: Sequence[Ten
         torch.expm1(signs.sums(weights)).view(number, length, 1, 1).repeat(len(allowed), 1, 1, 1)
         for signs in (batch.again_signs, batch.two_signs)
     )
-    is_again = torch.nn.functional.one_hot(batch.again, most + 1)[..., :most].mT.to(unary.dtype)
+    is_again = functional.one_hot(batch.again, most + 1)[..., :most].mT.to(unary.dtype)
     is_again = is_again.repeat(len(allowed), 1, 1, 1)
     old_at = batch.two.repeat(len(allowed), 1, 1)[..., None].expand(-1, -1, -1, most)
     top = unary.masked_fill(~batch.is_candidate, -torch.inf).amax(-1, keepdim=True).detach()
@@ -124,10 +125,8 @@ def log_sums(batch: Batch, unary: Tensor, weights: Tensor, allowed: Sequence[Ten
     state = u[:, 0, None, :] / most
     total = torch.zeros(len(u), dtype=u.dtype)
     for t in range(1, length):
-        old = state.sum(1)[:, :, None]
-        if t == 1:
-            old = u[:, 0, :, None]
-        else:
+        old = u[:, 0, :, None] if t == 1 else state.sum(1)[:, :, None]
+        if t > 1:
             old = old + two[:, t] * torch.cat([state, nobody], 1).gather(1, old_at[:, t]).mT
         state = old * (1 + again[:, t] * is_again[:, t]) * u[:, t, None, :]
         scale = state.sum((1, 2), keepdim=True)

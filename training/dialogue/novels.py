@@ -11,12 +11,12 @@ from benchmarks.speech.speakers import UNSEEN, Novel
 from reading.dialogue.attribution import candidate_name, paragraphs
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Character
-from reading.dialogue.quotations import Quotation, quotations
+from reading.dialogue.quotations import quotations
 from reading.dialogue.speakers import Candidate, Scene, pair_features, scenes
 from reading.dialogue.turns import Turn, read_turns
 from reading.script.script import plain_script
 
-MOST_TURNS = 60
+MOST_TURNS = 30
 """Longer scenes are cut, so that many of them fit one tensor."""
 
 
@@ -56,7 +56,7 @@ def read_marked(folder: Path) -> Marked:
     people = People(script.text, quoted)
     reading = read_turns(script.text, paragraphs(script), quoted, people)
     names = _Names(novel, people)
-    lines = dict(_marks(novel, quoted))
+    lines = dict(novel.marked([(each.start, each.end) for each in quoted]))
     found = [
         [_example(scene, at, turn, names, lines) for at, turn in enumerate(scene.turns)]
         for scene in scenes(reading, people)
@@ -84,11 +84,6 @@ class _Names:
             character = Character(name, tuple(person.names) if person else (name,), candidate.sex, 0)
             self._known[name] = self._novel.meant(character)
         return self._known[name]
-
-
-def _marks(novel: Novel, quoted: Sequence[Quotation]) -> Iterator[tuple[int, tuple[str, str]]]:
-    for index, (speaker, kind) in novel.marked([(each.start, each.end) for each in quoted]):
-        yield index, (speaker, kind)
 
 
 def _example(scene: Scene, at: int, turn: Turn, names: _Names, marks: dict[int, tuple[str, str]]) -> Example:

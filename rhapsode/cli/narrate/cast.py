@@ -11,7 +11,7 @@ from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import counted
-from rhapsode.cli.narrate.cast_file import SURE, written_cast
+from rhapsode.cli.narrate.cast_file import advice, written_cast
 from rhapsode.cli.narrate.files import read_spoken, with_parts
 from rhapsode.cli.narrate.plan import planned
 from rhapsode.cli.narrate.reading_options import EncodingOption, IncludeOption
@@ -55,9 +55,8 @@ def cast(
         raise Misuse(f"{card.name} has no built-in voices to choose from; name another model with --model")
     voices = choose_voices(made.cast, card.speakers, narrator)
     target.write_text(written_cast(made.title or Path(file).name, made.cast, voices, narrator), "utf-8")
-    unsure = sum(line.probability < SURE for line in made.cast.lines)
     if common.as_json:
         echo(made.cast.model_dump_json(indent=1))
         return
     echo(f"{target}: {counted(len(made.cast.lines), 'line')} of {counted(len(made.cast.characters), 'character')}")
-    echo(f"Check the first {counted(unsure, 'line')}. Then: rhapsode narrate {file} --cast {target}")
+    echo(f"{advice(made.cast)} Then: rhapsode narrate {file} --cast {target}")

@@ -79,15 +79,24 @@ def _speakers(narrator: str, voices: dict[str, str], lines: dict[str, str]) -> t
     }
 
 
+def advice(proposed: ProposedCast) -> str:
+    """Which lines to check: they are the file's first."""
+    num_lines = len(proposed.lines)
+    num_unsure = sum(line.probability < SURE for line in proposed.lines)
+    if num_unsure == 0:
+        return f"All {num_lines:,} lines are at least {SURE:.0%} sure; check a few."
+    if num_unsure == num_lines:
+        return "Check all lines."
+    return f"Check the first {num_unsure:,} of {num_lines:,} lines."
+
+
 def written_cast(title: str, proposed: ProposedCast, voices: Mapping[str, str], narrator: str) -> str:
     """The file's content. voices: of the characters."""
     return "\n".join(_written(title, proposed, voices, narrator)) + "\n"
 
 
 def _written(title: str, proposed: ProposedCast, voices: Mapping[str, str], narrator: str) -> Iterator[str]:
-    num_unsure = sum(line.probability < SURE for line in proposed.lines)
-    of_lines = f"{num_unsure:,} of {len(proposed.lines):,} lines"
-    yield f"# Who speaks in {' '.join(title.split())}: a guess. Check the first {of_lines}."
+    yield f"# Who speaks in {' '.join(title.split())}: a guess. {advice(proposed)}"
     yield '# Change speakers and voices. same_as = "NAME" in place of a voice makes two names one person.'
     yield '# A line whose speaker is "" is the narrator\'s. Then run: rhapsode narrate BOOK --cast THIS_FILE'
     yield f"version = {VERSION}"

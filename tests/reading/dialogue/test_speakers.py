@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reading.dialogue.attribution import find_lines, propose_speakers
+from reading.dialogue.attribution import find_lines, paragraphs, propose_speakers
 from reading.dialogue.lines import LinesDamaged, decode_lines, encode_lines
+from reading.dialogue.people import People
 from reading.dialogue.proposal import Dialogue
+from reading.dialogue.quotations import quotations
+from reading.dialogue.roles import find_roles
 from reading.dialogue.voicing import voiced_script
 from reading.script.script import Block, BlockKind, Script, VoicedSpan, plain_script
 from tests.property_tests import examples
@@ -89,6 +92,45 @@ def test_forms_of_a_name_are_one_person() -> None:
     )
 
     assert spoken_by(dialogue) == ["Frank Churchill", "Mrs. Churchill", "Frank Churchill", "Mrs. Churchill"]
+
+
+def people_of(text: str) -> People:
+    return People(text, quotations(text, paragraphs(plain_script(text))))
+
+
+def test_a_son_with_the_short_form_of_his_fathers_name_is_another_person() -> None:
+    text = '"No," said Thomas Gradgrind.\n\n' + '"Yes," said Tom. Tom laughed.\n\n' * 10 + '"Oh," said Tom Gradgrind.'
+
+    names = {tuple(person.names) for person in people_of(text).persons}
+
+    assert names == {("Tom", "Tom Gradgrind"), ("Thomas Gradgrind",)}
+
+
+def test_a_short_form_beside_its_whole_name_is_the_same_person() -> None:
+    text = '"No," said Elizabeth Bennet.\n\n' + '"Yes," said Elizabeth.\n\n' * 5 + '"Oh," said Lizzy.'
+
+    (person,) = people_of(text).persons
+
+    assert set(person.names) == {"Elizabeth", "Elizabeth Bennet", "Lizzy"}
+
+
+def test_the_text_says_who_is_an_aunt_or_an_inspector() -> None:
+    text = (
+        "Her aunt, Mrs. Norris, came in. Inspector Lee was a tall man. "
+        'Eleanor, his daughter, sat down.\n\n"So," said Eleanor.'
+    )
+    people = people_of(text)
+
+    roles = {
+        noun: [people.persons[person].name for person in held] for noun, held in find_roles(text, people).items()
+    }
+
+    assert roles == {
+        "aunt": ["Mrs. Norris"],
+        "inspector": ["Inspector Lee"],
+        "man": ["Inspector Lee"],
+        "daughter": ["Eleanor"],
+    }
 
 
 def test_who_tells_the_story_is_i() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.narrate.cast_file import read_cast, written_cast
+from rhapsode.cli.narrate.cast_file import advice, read_cast, written_cast
 from rhapsode.cli.narrate.voice_choice import choose_voices
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
 from rhapsode.contract.plans import ProposedCast, ProposedCharacter, ProposedLine
@@ -101,3 +101,15 @@ def test_voices_fit_the_sex_and_differ_from_those_they_talk_with() -> None:
     assert {chosen["Mark"], chosen["Max"]} == {"am_adam", "am_echo"}
     assert chosen["Fay"] == "af_bella"
     assert chosen["I"] == "af_heart"
+
+
+@pytest.mark.parametrize(
+    ("certainties", "said"),
+    [
+        ((0.99, 0.4, 0.3), "Check the first 2 of 3 lines."),
+        ((0.5, 0.4), "Check all lines."),
+        ((0.95, 0.99), "All 2 lines are at least 95% sure; check a few."),
+    ],
+)
+def test_the_file_says_which_lines_to_check(certainties: tuple[float, ...], said: str) -> None:
+    assert advice(proposed(*(("Tom", sure) for sure in certainties))) == said
