@@ -13,7 +13,7 @@ from reading.dialogue.lines import LinesDamaged, decode_lines, encode_lines
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Dialogue
 from reading.dialogue.quotations import quotations
-from reading.dialogue.roles import find_roles
+from reading.dialogue.turns import find_roles
 from reading.dialogue.voicing import voiced_script
 from reading.script.script import Block, BlockKind, Script, VoicedSpan, plain_script
 from tests.property_tests import examples
@@ -121,9 +121,7 @@ def test_the_text_says_who_is_an_aunt_or_an_inspector() -> None:
     )
     people = people_of(text)
 
-    roles = {
-        noun: [people.persons[person].name for person in held] for noun, held in find_roles(text, people).items()
-    }
+    roles = {noun: [people.persons[person].name for person in held] for noun, held in find_roles(text, people).items()}
 
     assert roles == {
         "aunt": ["Mrs. Norris"],
