@@ -2,8 +2,8 @@
 
     python -m benchmarks.speech.speakers CORPUS    (a clone of github.com/Priya22/project-dialogism-novel-corpus)
 
-The novels of `UNSEEN` were read after the weights were fixed: once for each set of weights. A quotation counts if most of it is one that
-the corpus marks. A character is the corpus' one whose name, or part of a name, it goes by most.
+The novels of `UNSEEN` were read after the weights were fixed: once for each set of weights. A quotation counts if most
+of it is one that the corpus marks. A character is the corpus' one whose name, or part of a name, it goes by most.
 """
 
 from __future__ import annotations
