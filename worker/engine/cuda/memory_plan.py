@@ -62,7 +62,8 @@ def share_slots(
     if live_slots is not None:
         plan = plan_slots(slots + live_slots, capacity, bytes_per_position, free_bytes)
         return plan, min(live_slots, plan.num_slots // 2)
-    plan = plan_slots(slots + max(LIVE_SLOTS, slots // 4), capacity, bytes_per_position, free_bytes)
+    wanted = slots + min(MOST_LIVE_SLOTS, max(LIVE_SLOTS, slots))
+    plan = plan_slots(wanted, capacity, bytes_per_position, free_bytes)
     least = max(plan.num_slots // 5, min(LIVE_SLOTS, plan.num_slots // 2))
     for_jobs = min(slots, plan.num_slots - least)
     num_live = min(MOST_LIVE_SLOTS, _room(bytes_per_position, free_bytes) // plan.capacity - for_jobs)
