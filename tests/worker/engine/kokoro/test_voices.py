@@ -85,22 +85,23 @@ def test_a_blend_has_the_mean_pace() -> None:
     assert pace_of("bm_george(3)+af_heart(1)") == pytest.approx((3 * pace_of("bm_george") + 1) / 4)
 
 
-def test_all_voices_but_the_whispering_one_take_as_long_for_prose(voices: KokoroVoices) -> None:
+def test_slow_fast_and_usual_voices_take_as_long_for_prose(voices: KokoroVoices) -> None:
     model = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"]))
-    texts = SENTENCES.read_text(encoding="utf-8").splitlines()[::20]
+    texts = SENTENCES.read_text(encoding="utf-8").splitlines()[::30]
 
     def num_frames(voice: str) -> int:
         said = [utterance_of(_request(text, voice), info, voices, model) for text in texts]
-        return sum(
-            model.plan(one.phones, one.pack[len(one.phones) - 1], one.speed, one.lead_speed, ModelCall()).num_frames
+        plans = [
+            model.plan(one.phones, one.pack[len(one.phones) - 1], one.speed, one.lead_speed, ModelCall())
             for one in said
-        )
+        ]
+        return sum(plan.num_frames - plan.lead for plan in plans)
 
     info = describe_kokoro(PACKAGED["kokoro"])
     usual = num_frames("af_heart")
-    ratios = {voice: num_frames(voice) / usual for voice in voices.names if voice != "af_nicole"}
+    ratios = {voice: num_frames(voice) / usual for voice in ("am_eric", "am_santa", "bm_fable", "bm_george")}
 
-    assert all(0.93 < ratio < 1.07 for ratio in ratios.values()), ratios
+    assert all(0.92 < ratio < 1.08 for ratio in ratios.values()), ratios
 
 
 def _request(text: str, voice: str) -> SpeechRequest:
@@ -134,7 +135,7 @@ def test_no_sound_is_before_a_short_first_sentence(voices: KokoroVoices, opening
 
     assert (said.speed, said.lead_speed) == (USUAL_SPEED, 1.0)
     assert _frames_before(model, said) <= 4
-    assert _frames_before(model, replace(said, lead_speed=USUAL_SPEED)) > 4
+    assert _frames_before(model, replace(said, lead_speed=0.8)) > 4
 
 
 def _frames_before(model: KokoroModel, said: Utterance) -> int:
