@@ -37,7 +37,7 @@ _SOUNDS = """
 B:b CH:ʧ D:d DH:ð F:f G:ɡ HH:h JH:ʤ K:k L:l M:m N:n NG:ŋ P:p R:ɹ S:s SH:ʃ T:t TH:θ V:v W:w Y:j Z:z ZH:ʒ
 AA:ɑ AE:æ AH:ʌ AO:ɔ AW:W AY:I EH:ɛ ER:ɜɹ EY:A IH:ɪ IY:i OW:O OY:Y UH:ʊ UW:u
 """
-_AMERICAN = dict(pair.split(":") for pair in _SOUNDS.split())
+_AMERICAN = {name: said for name, _, said in (pair.partition(":") for pair in _SOUNDS.split())}
 _BRITISH = _AMERICAN | {"AA": "ɑː", "AE": "a", "AO": "ɔː", "ER": "ɜː", "IY": "iː", "OW": "Q", "UW": "uː"}
 _BEFORE_R = {"IH": "ɪə", "IY": "ɪə", "EH": "ɛː", "EY": "ɛː", "UH": "ʊə", "UW": "ʊə", "AY": "Iə", "AW": "Wə"}
 """British vowels with the r that follows them, which is silent itself."""

@@ -19,11 +19,11 @@ DEFAULT_VOICE = "af_heart"
 MOST_BLENDED = 8
 
 _PACES = {
-    "af_jessica": 0.92,
+    "af_jessica": 0.94,
     "af_kore": 1.09,
     "af_nicole": 1.18,
-    "af_river": 0.92,
-    "am_eric": 0.92,
+    "af_river": 0.94,
+    "am_eric": 0.95,
     "am_liam": 0.95,
     "am_michael": 1.11,
     "am_onyx": 1.09,
