@@ -38,7 +38,7 @@ _PACES = {
 }
 """The speed that brings a voice's prose to about 160 words a minute, pauses included; of the others, 1.
 
-By `benchmarks/voices/kokoro_pace.py`. `af_nicole` whispers: she has the model's own speed and 125 words a minute.
+By `benchmarks/voices/kokoro_pace.py`. `af_nicole` whispers: she has the model's own speed and 122 words a minute.
 """
 
 _MEMBER = re.compile(r"(\w+)(?:\((\d{1,3}(?:\.\d{1,3})?)\))?")
