@@ -50,6 +50,9 @@ export function ago(moment, now = Date.now()) {
   return relative.format(Math.round(seconds / 86400), "day");
 }
 
+/** "14:05". */
+export const dayClock = (value) => new Date(value).toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
 export const moment = (value) => exact.format(new Date(value));
 
 const STATES = {

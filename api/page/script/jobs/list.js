@@ -50,6 +50,10 @@ export function jobList(onEmpty) {
     bulk.element,
     h("div", { class: "job-scroll" }, list, empty, more));
 
+  let queue = new URLSearchParams(location.hash.split("?")[1]).get("queue");
+  if (queue) choice.value = "active";
+  const ofQueue = h("p", { class: "notice", hidden: queue === null }, `Only narrations of the queue ${queue}. `, button("Show all", showAll, { kind: "quiet" }));
+  element.querySelector(".side-tools").after(ofQueue);
   let cursor = null;
   let openId = null;
   let reachable = null;
@@ -68,6 +72,7 @@ export function jobList(onEmpty) {
   function query(limit, extra = {}) {
     const parameters = new URLSearchParams({ limit, ...extra });
     for (const state of FILTERS[choice.value].states) parameters.append("state", state);
+    if (queue) parameters.set("queue", queue);
     return `v1/jobs?${parameters}`;
   }
 
@@ -77,7 +82,7 @@ export function jobList(onEmpty) {
     const page = await getJson(query(isFirst ? PAGE : NEWEST), { signal });
     if (mine !== generation) return;
     if (isFirst) setCursor(page);
-    if (choice.value === "all") onEmpty(!page.data.length);
+    if (choice.value === "all" && !queue) onEmpty(!page.data.length);
     forgetMissing(page);
     for (const job of page.data) take(job);
     const known = new Set(page.data.map((job) => job.id));
@@ -188,7 +193,7 @@ export function jobList(onEmpty) {
     if (words.length && found < ENOUGH) older();
   }
 
-  const emptyWords = () => (choice.value === "all" ? "Nothing has been narrated yet." : "There is none of these.");
+  const emptyWords = () => (choice.value === "all" && !queue ? "Nothing has been narrated yet." : "There is none of these.");
 
   function remove(id) {
     rows.get(id)?.element.remove();
@@ -213,6 +218,12 @@ export function jobList(onEmpty) {
     if (reachable !== id && rows.has(reachable)) rows.get(reachable).link.tabIndex = -1;
     reachable = id;
     rows.get(id).link.tabIndex = 0;
+  }
+
+  function showAll() {
+    queue = null;
+    setHidden(ofQueue, true);
+    restart();
   }
 
   function restart() {
