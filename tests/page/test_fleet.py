@@ -59,7 +59,7 @@ def test_a_worker_is_drained_and_taken_up_again(open_page: OpenPage) -> None:
 def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:
     dropped, retried = give_up(api, "It never <b>passed</b>."), give_up(api, "It was silent.")
     page = open_at(api.url, "fleet", reduced_motion="reduce")
-    rows = page.get_by_role("region", name="Given up").get_by_role("listitem")
+    rows = page.get_by_role("region", name="Failed items").get_by_role("listitem")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("It was silent.")
     expect(rows.last).to_contain_text("It never <b>passed</b>.")
@@ -95,10 +95,10 @@ def test_the_history_is_drawn_with_its_time_axis(open_at: OpenPage, api: ServedA
     expect(speech).to_be_visible()
     assert lines_of(speech) == 1
     waits = page.get_by_role(
-        "img", name=re.compile("^Wait for a turn: median 2 s, 95th percentile 20 s, longest 1 min")
+        "img", name=re.compile("^Wait for a turn: now median 2 s, 95th percentile 20 s, longest 1 min")
     )
     expect(waits.locator(".history-line")).to_have_count(3)
-    expect(page.get_by_role("img", name="Engine step: median worker 21 ms, slowest worker 21 ms")).to_be_visible()
+    expect(page.get_by_role("img", name="Engine step: now median worker 21 ms, slowest worker 21 ms")).to_be_visible()
     expect(page.get_by_role("img", name="Live streams: now 3, at most 3")).to_be_visible()
     hour = times_of(page)
     assert 3 <= len(hour) <= 5
@@ -155,7 +155,7 @@ def test_a_queue_says_what_waits_since_when_why_and_what_to_do(
     page = open_at(api.url, "fleet")
     queue = page.locator(".queue", has=page.get_by_role("link", name="Show its narrations"))
 
-    expect(queue.locator(".cause")).to_contain_text("1 narration with 2 items")
+    expect(queue.locator(".cause")).to_contain_text("1 narration with 2 passages")
     expect(queue.locator(".cause")).to_contain_text(re.compile(r"Since\d\d:\d\d \("))
     expect(queue.locator(".cause")).to_contain_text(why)
     expect(queue.locator(".cause")).to_contain_text(action)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+
 import pytest
 import redis
 
@@ -23,7 +24,7 @@ from storage.queue.worker_registry import (
 )
 from storage.queue.worker_slots import WorkerSlots
 from storage.runtime.config.settings import StorageSettings
-from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
+from tests.api.harness import GPU_QUEUE, SMALL, serve, start_job
 from tests.settings import api_settings_of
 
 AT_MS = 1_790_000_040_000

@@ -20,7 +20,7 @@ export function givenUp() {
   const trouble = h("div", { class: "notices", role: "alert" });
   const list = h("ul", { class: "given-up" });
   const showRows = keyed(list, () => entryRow({ onRetry: retry, onDrop: drop }));
-  const title = h("h2", { id: "given-up-title", tabindex: "-1" }, "Given up");
+  const title = h("h2", { id: "given-up-title", tabindex: "-1" }, "Failed items");
   const element = h("section", { class: "stack", "aria-labelledby": "given-up-title", hidden: true }, title, summary, trouble, list);
   let entries = [];
 

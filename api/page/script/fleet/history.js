@@ -22,7 +22,7 @@ const CHARTS = [
   },
   {
     name: "Errors", unit: "items in a minute", wording: count,
-    lines: { "given up": (point) => point.given_up, "waiting for a retry": (point) => point.retries_waiting },
+    lines: { failed: (point) => point.given_up, "waiting for a retry": (point) => point.retries_waiting },
   },
   { name: "Live streams", unit: "open at the same time", lines: { "": (point) => point.live_streams }, wording: count },
   { name: "Batch fill", unit: "share of engine slots in use", lines: { "": (point) => point.batch_fill }, wording: share, ceiling: 1 },

@@ -38,9 +38,9 @@ export function openFleet(main) {
     h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
   const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
-  const body = h("div", { class: "fleet" }, held, nobody, unswept, figures, dead.element, past.element,
+  const body = h("div", { class: "fleet" }, held, nobody, unswept, figures,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
-    crew);
+    crew, dead.element, past.element);
   main.append(h("div", { class: "fleet-page" }, heading, trouble, body));
   const refresher = repeat(refresh, () => LOOK_S);
 
@@ -60,7 +60,7 @@ export function openFleet(main) {
     } catch (error) {
       if (error.name !== "Problem") throw error;
       setHidden(body, error.status === 403);
-      showProblem(trouble, error.status === 403 ? { message: "The fleet needs a key with the scope "admin"." } : error);
+      showProblem(trouble, error.status === 403 ? { message: "Only a key with the scope admin can see the fleet." } : error);
       throw error;
     }
   }

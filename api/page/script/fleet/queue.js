@@ -8,7 +8,7 @@ import { causeOf } from "./waiting.js";
 const LANES = { cpu: "Plans texts and assembles files", gpu: "Speaks", hooks: "Sends webhooks" };
 const CLASSES = { interactive: "Interactive", bulk: "Bulk" };
 const NAMES = { cpu: "Texts and files", hooks: "Webhooks" };
-const COLUMNS = ["Class", "To speak", "Waiting", "Median wait", "95 %", "Longest"];
+const COLUMNS = ["Class", "To speak", "Waiting", "Wait, 95 %", "Longest"];
 
 /** A card; `show({ queue, workers, totals })` updates it. */
 export function queueCard() {
@@ -58,7 +58,7 @@ function rowsOfCause(queue, { why, action }) {
   const jobs = queue.classes.reduce((sum, entry) => sum + entry.jobs, 0);
   const oldestS = Math.max(0, ...queue.classes.map((entry) => entry.oldest_wait_s ?? 0));
   return [
-    ["Waiting", `${counted(jobs, "narration")} with ${counted(queue.ready_items, "item")}`],
+    ["Waiting", `${counted(jobs, "narration")} with ${counted(queue.ready_items, queue.lane === "gpu" ? "passage" : "step")}`],
     ["Since", `${dayClock(Date.now() - oldestS * 1000)} (${span(oldestS)})`],
     ["Why", why],
     ["What to do", action],
@@ -69,7 +69,7 @@ function figuresOf(queue) {
   const found = [
     ["Workers", count(queue.workers)],
     ["Slots", queue.slots ? count(queue.slots) : "–"],
-    ["Waiting items", count(queue.ready_items)],
+    ["Ready items", count(queue.ready_items)],
     ["In progress", count(queue.leased_items)],
     ["Pace", queue.pace === null ? "–" : `${decimal(queue.pace)} s/s`],
     ["Time left", queue.drain_s === null ? "–" : span(queue.drain_s)],
@@ -83,7 +83,7 @@ function classRow() {
     element: h("tr", {}, cells),
     show(entry) {
       const tenants = entry.tenants > 1 ? ` of ${counted(entry.tenants, "tenant")}` : "";
-      const waits = [entry.wait_p50_s, entry.wait_p95_s, entry.oldest_wait_s].map((wait) => (wait === null ? "–" : span(wait)));
+      const waits = [entry.wait_p95_s, entry.oldest_wait_s].map((wait) => (wait === null ? "–" : span(wait)));
       const speech = entry.lane === "gpu" ? span(entry.backlog_audio_s) : "–";
       const texts = [CLASSES[entry.class] ?? entry.class, speech, `${count(entry.jobs)}${tenants}`, ...waits];
       texts.forEach((text, place) => setText(cells[place], text));

@@ -7,7 +7,7 @@ const PATIENCE_S = 15;
 const WORKS = { cpu: "plans texts and assembles files", gpu: "speaks", hooks: "sends webhooks" };
 
 /**
- * The first cause that holds: `why` and `action`, sentences; `isStuck`, whether the work waits until somebody acts.
+ * The first cause that holds: `why` and `action`, sentences; `isStuck`, whether the work waits until an operator acts.
  * `queue`, `workers` and `totals` are as the API answers them. null if nothing waits.
  */
 export function causeOf(queue, workers, totals) {
