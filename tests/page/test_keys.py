@@ -37,7 +37,7 @@ def test_a_key_is_asked_for_used_and_forgotten_with_the_tab(open_at: OpenPage, l
     page.get_by_role("button", name="API key").click()
     dialog.get_by_label("API key").fill("not-a-key")
     dialog.get_by_role("button", name="Use this key").click()
-    expect(dialog).to_contain_text("This key is not taken, or not any more.")
+    expect(dialog).to_contain_text("The server refused this key.")
     # It is asked for again.
     expect(dialog.get_by_label("API key")).to_have_value("not-a-key")
     dialog.get_by_label("API key").fill("tenant-key")

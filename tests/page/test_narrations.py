@@ -208,7 +208,7 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
     expect(page.get_by_text("Delivered as MP3, a file for each chapter, at the preset's loudness")).to_be_visible()
     expect(page.get_by_role("group", name="Delivered as")).to_be_hidden()
     expect(page.get_by_label("Even loudness")).to_be_hidden()
-    page.get_by_label("Subtitles beside it").check()
+    page.get_by_label("Subtitles (SRT and WebVTT)").check()
     page.get_by_label("Text", exact=True).fill("Words.")
     page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
 
@@ -279,14 +279,14 @@ def test_a_page_that_nobody_speaks_for_says_so_until_somebody_does(
 ) -> None:
     with serve(api_settings_of(storage_settings)) as served:
         page = open_at(served.url)
-        expect(page.get_by_text("No worker is ready to speak yet.")).to_be_visible()
+        expect(page.get_by_text("No worker is ready yet.")).to_be_visible()
         expect(page.get_by_text("No narrations yet.")).to_be_visible()
         shoot(page, "new-nobody")
 
         served.models.publish(SMALL)
 
         expect(page.get_by_label("Voice")).to_contain_text("Alice")
-        expect(page.get_by_text("No worker is ready to speak yet.")).to_be_hidden()
+        expect(page.get_by_text("No worker is ready yet.")).to_be_hidden()
         submit(page, "Words that wait.")
         expect(page.locator(".figure")).to_contain_text("No worker has its model")
         shoot(page, "narration-nobody")

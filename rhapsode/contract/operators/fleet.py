@@ -35,8 +35,8 @@ class VoiceMemory(Answer):
 class WorkerView(Answer):
     """A worker process. `loading`: it loads another model. `drained`: it claims nothing and has no work.
     `unresponsive`: no heartbeat for ten seconds; after a minute it is not listed. `leases`: current items, or webhook
-    attempts. `live_slots`, `live_streams`: live streams that it can serve at once, and those open now; null if it serves
-    none. `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly
+    attempts. `live_slots`, `live_streams`: live streams that it can serve at once, and those open now; null for none.
+    `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly
     and have not restarted.
     """
 

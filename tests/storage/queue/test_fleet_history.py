@@ -15,29 +15,26 @@ MOST_BYTES = 1_000_000
 """Of Redis' memory, for a whole day."""
 
 
-def point(minute: int, **values: float) -> FleetMinute:
+def point(minute: int, workers: int = 128) -> FleetMinute:
     """Every figure with as many digits as a busy fleet has."""
     return FleetMinute(
         at=datetime.fromtimestamp(AT_MS / 1000, UTC) + timedelta(minutes=minute),
-        **{
-            "workers": 128,
-            "audio_s_per_s": 12345.678,
-            "batch_fill": 0.9876,
-            "step_ms_p50": 123.45,
-            "step_ms_most": 234.56,
-            "backlog_audio_s": 1234567.891,
-            "drain_s": 12345.6,
-            "unfinished_jobs": 123_456,
-            "leases": 12_345,
-            "retries_waiting": 1_234,
-            "live_streams": 1_234,
-            "oldest_wait_s": 12345.678,
-            "wait_p50_s": 1234.567,
-            "wait_p95_s": 12345.678,
-            "given_up": 1_234,
-            "dead_letters": 10_000,
-        }
-        | values,
+        workers=workers,
+        audio_s_per_s=12345.678,
+        batch_fill=0.9876,
+        step_ms_p50=123.45,
+        step_ms_most=234.56,
+        backlog_audio_s=1234567.891,
+        drain_s=12345.6,
+        unfinished_jobs=123_456,
+        leases=12_345,
+        retries_waiting=1_234,
+        live_streams=1_234,
+        oldest_wait_s=12345.678,
+        wait_p50_s=1234.567,
+        wait_p95_s=12345.678,
+        given_up=1_234,
+        dead_letters=10_000,
     )
 
 

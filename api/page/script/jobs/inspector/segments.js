@@ -42,7 +42,7 @@ export class Segments extends EventTarget {
 
   /**
    * Everything from the server, in the order of the text. One reading at a time, so that an older answer never comes
-   * after a newer one: whoever asks meanwhile gets what a reading that begins afterwards finds.
+   * after a newer one: a caller in the meantime gets the result of the next reading.
    */
   load(signal) {
     this.#next ??= this.#reading.then(() => {
@@ -146,7 +146,7 @@ export class Segments extends EventTarget {
     return this.length && this.isDone(low) ? low : null;
   }
 
-  /** Whether this segment can be heard, as soon as that is known. Throws an `AbortError` if `signal` says so. */
+  /** Whether this segment can be played, once that is known. Throws an `AbortError` if `signal` is aborted. */
   async spoken(index, signal) {
     for (;;) {
       signal.throwIfAborted();

@@ -6,7 +6,7 @@ import { keyed } from "../../keyed.js";
 import { playRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
 
-/** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be heard. */
+/** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be played. */
 export function takeList({ onSelect, onTrouble }) {
   const note = h("p", { class: "hint", role: "status" });
   const list = h("ul", { class: "takes", "aria-label": "Takes" });
