@@ -25,7 +25,7 @@ from tests.settings import api_settings_of
 from tests.tools.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.tools.wanted import without
 
-PATIENCE_MS = 12_000
+PATIENCE_MS = 120_000
 SHOTS = Path(__file__).resolve().parents[2] / "build" / "page"
 STEP_S = "0.02"
 
