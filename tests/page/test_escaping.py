@@ -102,7 +102,7 @@ def test_the_detail_of_a_failure_is_text(open_at: OpenPage, api: ServedApi) -> N
     expect(page.get_by_role("alert").filter(has_text=MARKED)).to_be_visible()
     expect_unharmed(page)
     page.goto(f"{api.url}/#/fleet")
-    expect(page.get_by_role("region", name="Given up").get_by_role("listitem")).to_contain_text(MARKED)
+    expect(page.get_by_role("region", name="Failed items").get_by_role("listitem")).to_contain_text(MARKED)
     expect_unharmed(page)
 
 

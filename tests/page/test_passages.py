@@ -162,7 +162,7 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     note.get_by_role("button", name="Speak it again").click()
 
     expect(note.get_by_text("Spoken, flagged")).to_be_visible()
-    expect(note).to_contain_text("The quality gate found: faster than the rest.")
+    expect(note).to_contain_text("The quality checks found: faster than the rest.")
     flagged = page.locator(".segment[data-flagged]")
     expect(flagged).to_have_count(1)
     expect(flagged).to_have_attribute("title", "spoken, flagged")
@@ -205,7 +205,7 @@ def test_why_a_passage_failed_is_read_and_heard(open_page: OpenPage, client: Rha
     job = client.wait(job)
     page = open_page(f"jobs/{job.id}")
     note = inspect(page, len(plain))
-    attempts = note.get_by_role("list", name="Refused attempts").get_by_role("listitem")
+    attempts = note.get_by_role("list", name="Rejected attempts").get_by_role("listitem")
 
     expect(attempts).to_have_count(2)
     expect(attempts.first).to_contain_text(re.compile(r"it takes \d+\.\d\d s"))

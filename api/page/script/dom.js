@@ -1,4 +1,4 @@
-// Elements from values. Text is always set as text: names, titles and spoken lines are data, never markup.
+// Elements from values. Text is always set as text: names, titles and texts are data, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -40,7 +40,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A button; with `iconName` the label is only heard unless `showsLabel`. */
+/** A button. With `iconName` and without `showsLabel`, only screen readers get the label. */
 export function button(label, onClick, { iconName = null, kind = "", showsLabel = true, ...properties } = {}) {
   const text = showsLabel ? h("span", {}, label) : h("span", { class: "visually-hidden" }, label);
   const title = showsLabel ? null : label;
@@ -48,7 +48,7 @@ export function button(label, onClick, { iconName = null, kind = "", showsLabel 
   return h("button", { type: "button", class: kind || null, title, ...properties, on: { click: onClick } }, parts);
 }
 
-/** Set a text only when it is another one: what did not change is not read out again. */
+/** Set a text only if it differs, so that screen readers do not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -61,7 +61,7 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** Change a part of the page: a button in it that had the focus and is not there any more hands it on. */
+/** Change a part of the page. If its focused button goes, another button of that part gets the focus. */
 export function keepingFocus(element, change) {
   const active = document.activeElement;
   const isInside = active !== element && element.contains(active);
@@ -70,8 +70,8 @@ export function keepingFocus(element, change) {
 }
 
 /**
- * Nothing in `element` can be used until `action` is done; the focus, which that or `action` takes away from something in
- * `home`, comes back to it, or to the first button of `home` if it is not there any more.
+ * Disables `element` until `action` is done. Then the focus returns to the element of `home` that had it, or to the
+ * first button of `home` if that element is gone.
  */
 export async function whileBusy(element, action, home = element) {
   const active = document.activeElement;
@@ -81,7 +81,7 @@ export async function whileBusy(element, action, home = element) {
     await action();
   } finally {
     element.inert = false;
-    // A browser takes the focus away with its next picture: an answer that is quicker finds it on what went away.
+    // Browsers move the focus with the next frame. After a faster answer it is still on the old element.
     const holder = document.activeElement;
     if (isInside && home.isConnected && (holder === document.body || !canHoldFocus(holder))) {
       (canHoldFocus(active) ? active : firstButton(home))?.focus({ preventScroll: true });
@@ -97,14 +97,14 @@ function firstButton(element) {
   return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
-/** Say a sentence to those who do not see the page. */
+/** Announce a sentence to screen readers. */
 export function announce(sentence) {
   setText(document.getElementById("announcements"), sentence);
 }
 
 let lastId = 0;
 
-/** An id of this page's own, to tie a label to its field. */
+/** A new id, to connect a label with its field. */
 export function freshId(stem) {
   lastId += 1;
   return `${stem}-${lastId}`;

@@ -1,4 +1,4 @@
-// The page: which part of it is open, by the address after the #.
+// Opens a part of the page by the address after the #.
 
 import { key, signals } from "./api.js";
 import { setHidden, setText } from "./dom.js";
@@ -17,7 +17,7 @@ const keyButton = document.getElementById("key-button");
 const offline = document.getElementById("offline");
 let open = { name: null, view: null };
 
-/** "#/jobs/job_1" -> ["jobs", "job_1"]; whatever is not known leads to the jobs. */
+/** "#/jobs/job_1" -> ["jobs", "job_1"]; an unknown name leads to the jobs. */
 function place() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
   return name in SECTIONS ? [name, ...rest] : ["jobs"];
@@ -42,7 +42,7 @@ async function navigate() {
   open.view.go(rest.map(decodeURIComponent), { isFirst });
 }
 
-/** With another key everything is another tenant's. */
+/** Another key may belong to another tenant, so everything is loaded again. */
 function reopen() {
   open.view?.close();
   open = { name: null, view: null };
@@ -50,13 +50,13 @@ function reopen() {
   navigate();
 }
 
-/** In a line above everything, until the server answers as it should. */
+/** Shows a line at the top until the server answers. */
 function tell(sentence) {
   setText(offline, sentence);
   setHidden(offline, false);
 }
 
-/** Past the head, and past what stands beside the content: the list of narrations. */
+/** Skips the head and the list of narrations. */
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   (main.querySelector("[data-content]") ?? main).focus();
@@ -64,7 +64,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 keyButton.addEventListener("click", () => askForKey(reopen));
 signals.addEventListener("unauthorized", () => {
   setHidden(keyButton, false);
-  tell("This server wants an API key.");
+  tell("This server needs an API key.");
   demandKey(reopen);
 });
 document.getElementById("keyboard-button").addEventListener("click", async () => (await import("./keyboard.js")).showKeys());

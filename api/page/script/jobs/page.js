@@ -27,7 +27,7 @@ export function openJobs(main) {
       replace(pane, view ? view.element : form.element);
       document.title = id ? "Narration · Rhapsode" : "Rhapsode";
       if (isFirst) return;
-      // The focus alone does not do it: a title that is half in sight is left where it is.
+      // The focus alone does not scroll to a title that is partly visible.
       scrollTo(0, 0);
       (view ?? form).focus();
     },

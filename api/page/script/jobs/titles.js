@@ -1,4 +1,4 @@
-// What a new narration is called if nobody gave it a title.
+// The title of a new narration that was given none.
 
 const MOST_CHARS = 60;
 

@@ -1,4 +1,4 @@
-// One job: how far it is, what can be done with it, its text and its files.
+// One job: progress, actions, text and files.
 
 import { getJson } from "../api.js";
 import { announce, h, icon, replace, setHidden, setText } from "../dom.js";
@@ -63,7 +63,7 @@ export function jobView(id, list) {
     try {
       const before = numTold;
       const found = await getJson(`v1/jobs/${id}`, { signal });
-      // What an action was answered meanwhile is newer; it has asked for another look.
+      // An action's answer is newer. It has asked for another refresh.
       if (before !== numTold) return;
       show(found);
       if (parts && !isOver(job.state)) await readSegments(signal);
@@ -74,7 +74,7 @@ export function jobView(id, list) {
     }
   }
 
-  /** The job as an action has just left it. */
+  /** The job after an action. */
   function told(next) {
     numTold += 1;
     replace(refusal);
@@ -102,7 +102,7 @@ export function jobView(id, list) {
     segments.setSpeed(next.request.output?.speed ?? 1);
     segments.setOver(isOver(next.state));
     if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
-    // Not the state: a job that was taken up and ended between two looks is in the same one.
+    // Not the state: a job may be reopened and end between two refreshes.
     if (before && isOver(next.state) && before.finished_at !== next.finished_at) loadSegments();
     if (!isOver(next.state)) followEvents();
     showListening();
@@ -117,7 +117,7 @@ export function jobView(id, list) {
       note.show(index, paper.paragraphOf(index));
       wave.bring(index);
     };
-    /** Marked in both, whichever the pointer is on. */
+    /** Marks the passage in text and waveform. */
     const pointAt = (index) => {
       paper.setPointed(index);
       wave.setPointed(index);
@@ -136,7 +136,7 @@ export function jobView(id, list) {
     loadSegments();
   }
 
-  /** Read it there, and hear it there if it is heard. */
+  /** Scrolls to it, and plays from there if the player is on. */
   function openChapter(index) {
     parts.paper.show(index);
     parts.wave.bring(index);
@@ -207,7 +207,7 @@ export function jobView(id, list) {
     parts.wave.setHeard(mine);
   }
 
-  /** What was asked for and refused, until something else is done. */
+  /** A refused action, shown until the next action. */
   function tellTrouble(problem) {
     showProblem(refusal, problem);
   }
@@ -217,7 +217,7 @@ export function jobView(id, list) {
     list.forget(id);
     element.removeAttribute("data-loading");
     replace(element, element.querySelector(".back"), element.querySelector(".job-head"), refusal);
-    setText(title, "This narration is not there");
+    setText(title, "There is no such narration");
     tellTrouble(error);
   }
 

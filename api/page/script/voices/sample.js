@@ -1,4 +1,4 @@
-// A voice is heard at once, as live speech: no job is made for it, and nothing is kept.
+// Plays a voice as live speech. It creates no job and stores nothing.
 
 import { button, h, icon, replace } from "../dom.js";
 import { LivePlayer } from "../live/player.js";
@@ -8,14 +8,14 @@ const WORDS = "Here is how I sound. I read a story, a letter or the news, whatev
 
 let now = null;
 
-/** End the sample that is heard, whoever began it. */
+/** Stop the sample that plays. */
 export function stopSample() {
   now?.stop();
 }
 
 /**
  * A button that plays a few words; pressed again, it stops them. `order()` says which voice: `{voice, language}`; `text` has other words.
- * `onTrouble(problem)` is told why nothing is heard, null at the beginning.
+ * `onTrouble(problem)` gets an error, or null at the start.
  */
 export function sampleButton(label, order, onTrouble, { text = WORDS, ...properties } = {}) {
   const element = button(label, press, { iconName: "play", ...properties });

@@ -38,9 +38,9 @@ export function composer(onSubmitted) {
   const priority = priorityFields();
   const orders = orderFields();
   const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
-  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
+  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "Speaking style"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
-  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready to speak yet. What you submit waits for one.");
+  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready yet. New narrations wait until one is.");
   const trouble = h("div", { class: "notices", role: "alert" });
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
@@ -90,7 +90,7 @@ export function composer(onSubmitted) {
       setHidden(missing, isServed);
       first.show(isNewHere && isServed);
     } catch (error) {
-      // Where nobody answers, or a key is asked for, the page says so by itself.
+      // The page shows lost connections and missing keys elsewhere.
       if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
       throw error;
     }
@@ -112,7 +112,7 @@ export function composer(onSubmitted) {
     replace(trouble);
     setText(estimate, "");
     if (!documentFormat(next.name)) {
-      showProblem(trouble, { message: `${next.name} is none of the kinds that can be read: text, Markdown, HTML, EPUB, DOCX, PDF.` });
+      showProblem(trouble, { message: `${next.name} cannot be read. Use text, Markdown, HTML, EPUB, DOCX or PDF.` });
       return;
     }
     [file, upload] = [next, null];
@@ -162,8 +162,8 @@ export function composer(onSubmitted) {
       setText(estimate, "Reading the text …");
       const answer = await request("POST", "v1/jobs", { json: { ...(await body()), validate_only: true } });
       const found = await answer.json();
-      setText(estimate, found.object === "job" ? "That takes a while; it will be in the list." : planned(found));
-      // The estimate was a job, too; it is over, and nobody looks for it in the list.
+      setText(estimate, found.object === "job" ? "This takes a while. You will find it in the list." : planned(found));
+      // The estimate was a job too. It is over and not wanted in the list.
       if (found.object !== "job") await request("DELETE", `v1/jobs/${answer.headers.get("Location").split("/").pop()}`);
     });
   }
@@ -171,7 +171,7 @@ export function composer(onSubmitted) {
   async function attempt(action) {
     replace(trouble);
     if (!file && !text.value.trim()) {
-      showProblem(trouble, { message: "There is no text yet." });
+      showProblem(trouble, { message: "Write or paste a text first." });
       text.focus();
       return;
     }
@@ -186,7 +186,7 @@ export function composer(onSubmitted) {
     }
   }
 
-  /** The same order sent twice, because the first answer was lost, is one job. */
+  /** A request repeated after a lost answer makes one job. */
   function tokenFor(order) {
     const content = JSON.stringify(order);
     if (token.body !== content) token = { body: content, value: randomToken() };
@@ -203,7 +203,7 @@ export function composer(onSubmitted) {
 
   return {
     element,
-    /** Whether nothing was narrated yet. */
+    /** Whether there is no narration yet. */
     setFirst(isFirst) {
       isNewHere = isFirst;
       first.show(isNewHere && isServed);

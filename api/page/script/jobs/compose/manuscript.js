@@ -1,11 +1,11 @@
-// The text of a job as a reader knows it. What is spoken stands in ink, what is to come is pale.
+// The text of a job. Text that is not spoken yet is pale.
 
 import { freshId, h, setHidden } from "../../dom.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
 
-/** Text of `segments`; `onChoose(index)` is called for the one a reader wants to know more of. */
+/** Text of `segments`. `onChoose(index)` is called when one is chosen. */
 export function manuscript(segments, pauses, { onChoose, onPoint }) {
   const element = h("div", { class: "manuscript", role: "group", "aria-label": "Text, passage by passage",
     "aria-describedby": "manuscript-hint", on: { click, keydown, pointerover: point, pointerleave: () => onPoint(null) } });
@@ -81,7 +81,7 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
     spans[index].focus();
   }
 
-  /** Whether it is another one than before. */
+  /** Whether it has changed. */
   function only(name, index) {
     const [before, now] = [element.querySelector(`.${name}`), spans[index] ?? null];
     if (before === now) return false;
@@ -94,12 +94,12 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
     element,
     focus,
     setChosen: (index) => only("chosen", index),
-    /** Where a passage stands: behind its paragraph. */
+    /** The place for a passage's details: after its paragraph. */
     putBehind: (index, what) => spans[index].parentElement.after(what),
     /** The passages of its paragraph. */
     paragraphOf: (index) => [...spans[index].parentElement.querySelectorAll(".segment")].map((each) => Number(each.dataset.index)),
     setPointed: (index) => only("pointed", index),
-    /** Bring it into sight. */
+    /** Scroll to it. */
     show: (index) => spans[index]?.scrollIntoView({ block: "center", behavior: still.matches ? "auto" : "smooth" }),
     setHeard(index) {
       if (!only("heard", index)) return;
@@ -109,7 +109,7 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
   };
 }
 
-/** Only a reader who has not gone elsewhere is taken along. */
+/** Scrolls along unless the reader has scrolled elsewhere. */
 function isFollowed(element) {
   const active = document.activeElement;
   return !document.hidden && element.isConnected && !(active && element.contains(active));
@@ -120,9 +120,9 @@ function indexOf(target) {
   return span ? Number(span.dataset.index) : null;
 }
 
-/** The line under a text that says how to use it by keyboard. */
+/** The hint below the text. */
 export function manuscriptHint() {
-  const hint = h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it, to see how it was checked, to change a sentence, or to have it spoken again.");
+  const hint = h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it, see its checks, change a sentence or speak it again.");
   setHidden(hint, false);
   return hint;
 }

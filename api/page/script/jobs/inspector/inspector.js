@@ -1,4 +1,4 @@
-// One passage: how it was spoken and checked, its takes, and having it spoken again.
+// One passage: its checks, its takes, and speaking it again.
 
 import { getJson, sendJson } from "../../api.js";
 import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
@@ -51,7 +51,7 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
       setText(state, stateOf(segment));
       state.dataset.state = segment.flagged ? "flagged" : segment.state;
       setText(facts, factsOf(segment).join(" · "));
-      setText(findings, segment.findings.length ? `The quality gate found: ${segment.findings.map(findingWords).join("; ")}.` : "");
+      setText(findings, segment.findings.length ? `The quality checks found: ${segment.findings.map(findingWords).join("; ")}.` : "");
       setHidden(findings, !segment.findings.length);
       sentences.show(segment.sentences);
       setHidden(listen, !isDone);
@@ -68,12 +68,12 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
     return changed(async () => segments.put(await sendJson("POST", `${path()}/regenerate`)));
   }
 
-  /** Whether the server has taken it. */
+  /** Whether the server accepted it. */
   function changeSentence(id, text) {
     return changed(async () => segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${id}`, { text })));
   }
 
-  /** What is spoken anew is heard beside what was there, as soon as it is. */
+  /** Offers the new take beside the old one as soon as it is spoken. */
   function changed(change) {
     return pressed(async () => {
       await change();
@@ -110,7 +110,7 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
     onChanged();
   }
 
-  /** What somebody asked for by a button; it cannot be asked for twice meanwhile. Whether it was done. */
+  /** Runs a button's action and disables the button meanwhile. Returns whether it succeeded. */
   function pressed(action) {
     return attempt(() => whileBusy(actions, action, element));
   }
@@ -159,14 +159,14 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
 
 function stateOf({ state, flagged, takes }) {
   if (state === "done" && flagged) return "Spoken, flagged";
-  return state === "pending" && takes ? "To be spoken again" : STATES[state];
+  return state === "pending" && takes ? "Will be spoken again" : STATES[state];
 }
 
 function factsOf(segment) {
   const facts = [segment.voice];
   if (segment.speaker) facts.push(segment.speaker);
   if (segment.duration_s) facts.push(span(segment.duration_s));
-  if (segment.chars_per_s) facts.push(`${decimal(segment.chars_per_s)} characters a second`);
+  if (segment.chars_per_s) facts.push(`${decimal(segment.chars_per_s)} characters per second`);
   if (segment.attempts > 1) facts.push(`${segment.attempts} attempts`);
   if (segment.reused) facts.push("reused from an earlier narration");
   return facts;

@@ -1,11 +1,11 @@
-// Another voice for the paragraph that a passage stands in.
+// Another voice for the paragraph of a passage.
 
 import { pages, sendJson } from "../../api.js";
 import { h, replace } from "../../dom.js";
 
 const MOST = 300;
 
-/** `onChange(change)`: carry out `change`, which asks the server; `put(segment)` takes what it answers. */
+/** `onChange(change)`: run `change`, which asks the server. `put(segment)` gets its answer. */
 export function paragraphVoice(jobId, model, { onChange, put }) {
   const select = h("select", { id: "paragraph-voice", on: { change: choose, focus: fill, pointerenter: fill } });
   const element = h("div", { class: "inline-field" }, h("label", { for: "paragraph-voice" }, "Voice of the paragraph"), select);
@@ -13,7 +13,7 @@ export function paragraphVoice(jobId, model, { onChange, put }) {
   let voice = "";
   let isFilled = false;
 
-  /** When somebody comes near it: most never do. */
+  /** Loaded at the first focus: most readers never use it. */
   async function fill() {
     if (isFilled) return;
     isFilled = true;

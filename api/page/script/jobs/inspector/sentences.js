@@ -1,9 +1,9 @@
-// The sentences of one passage, each of which can be said otherwise without retyping its neighbours.
+// The sentences of one passage. Each can be changed alone.
 
 import { button, h, setHidden, setText } from "../../dom.js";
 import { keyed } from "../../keyed.js";
 
-/** `onChange(id, text)` has a sentence say something else, and is done when the server has taken it. */
+/** `onChange(id, text)` changes a sentence. It returns when the server has accepted it. */
 export function sentenceList(onChange) {
   const element = h("ol", { class: "sentences", "aria-label": "Sentences" });
   const show = keyed(element, () => sentenceRow(onChange));
@@ -14,7 +14,7 @@ function sentenceRow(onChange) {
   const text = h("span", { class: "sentence-text", dir: "auto" });
   const spoken = h("span", { class: "sentence-spoken", hidden: true });
   const edit = button("Change", open, { kind: "quiet" });
-  const field = h("textarea", { rows: 3, dir: "auto", "aria-label": "What the sentence says", on: { keydown } });
+  const field = h("textarea", { rows: 3, dir: "auto", "aria-label": "Text of the sentence", on: { keydown } });
   const save = button("Speak it so", keep, { kind: "primary" });
   const form = h("div", { class: "sentence-form", hidden: true }, field, h("div", { class: "row" }, save, button("Leave it", close)));
   const shown = h("div", { class: "sentence-shown" }, h("div", {}, text, spoken), edit);

@@ -1,4 +1,4 @@
-// The takes of a passage: heard one after the other, the newest first, and one of them kept.
+// The takes of a passage, newest first. The user keeps one.
 
 import { request } from "../../api.js";
 import { button, h, setHidden, setText } from "../../dom.js";
@@ -6,7 +6,7 @@ import { keyed } from "../../keyed.js";
 import { playRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
 
-/** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be heard. */
+/** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be played. */
 export function takeList({ onSelect, onTrouble }) {
   const note = h("p", { class: "hint", role: "status" });
   const list = h("ul", { class: "takes", "aria-label": "Takes" });
@@ -15,10 +15,10 @@ export function takeList({ onSelect, onTrouble }) {
 
   return {
     element,
-    /** null: not wanted. `isAwaited`: another one is being spoken. */
+    /** null: hide them. `isAwaited`: another take is being spoken. */
     show(takes, isAwaited) {
       setHidden(element, takes === null);
-      const newest = takes?.length > 1 ? "Hear both and keep the one you like." : "";
+      const newest = takes?.length > 1 ? "Listen to both and keep one." : "";
       setText(note, isAwaited ? "The new take is being spoken …" : newest);
       show([...(takes ?? [])].reverse().map((take) => [take.take, take]));
     },
@@ -46,9 +46,9 @@ function takeRow(onSelect, onTrouble) {
   };
 }
 
-/** Attempts at a passage that failed: why each was refused, and how it sounds. */
+/** Rejected attempts: why each was rejected, and its audio. */
 export function attemptList({ onTrouble }) {
-  const list = h("ul", { class: "takes", "aria-label": "Refused attempts", hidden: true });
+  const list = h("ul", { class: "takes", "aria-label": "Rejected attempts", hidden: true });
   const show = keyed(list, () => attemptRow(onTrouble));
   return {
     element: list,

@@ -1,4 +1,4 @@
-// A narration as a picture of its sound: a minute of it with its sentences, and above that the whole.
+// The waveform: one minute with its sentences, and an overview above.
 
 import { h, setHidden, setText } from "../../dom.js";
 import { clock } from "../../wording.js";
@@ -6,14 +6,14 @@ import { Layout } from "./layout.js";
 import { paintStretch, paintWhole } from "./painting.js";
 
 const VIEW_S = 45;
-/** Where in the picture what is heard stands when the picture moves on. */
+/** The playing position within the view after the view moves on. */
 const LEAD = 0.15;
 const LEAVES = 0.85;
-/** For so long after a hand has moved the picture it does not follow what is heard. */
+/** After a manual scroll, the view does not follow playback for this long. */
 const LET_BE_MS = 6000;
 const MOST_WORDS = 70;
 
-/** `onSeek(index, offsetS)`: somebody wants to hear from there. `onPoint(index)`: what the pointer is on, or null. */
+/** `onSeek(index, offsetS)`: play from there. `onPoint(index)`: the segment under the pointer, or null. */
 export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
   const layout = new Layout(segments);
   const whole = h("canvas", { class: "wave-whole", "aria-hidden": "true", hidden: true });
@@ -120,20 +120,20 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
       if (!isMeasured) layout.measure();
       return layout.startOf(index);
     },
-    /** What the pointer is on in the text. */
+    /** The segment under the pointer in the text. */
     setPointed(index) {
       view.pointed = index;
       draw();
     },
-    /** Bring a segment into the picture. */
+    /** Scroll a segment into view. */
     bring(index) {
       const start = layout.startOf(index);
       if (start < view.from || start > view.from + view.span) show(start);
     },
-    /** What is heard, `{segment, position}`; null if nothing is. */
+    /** The playing position, `{segment, position}`; null if nothing plays. */
     setHeard(now) {
       view.heard = now?.segment ?? null;
-      // What is played and what is drawn count alike as far as everything is spoken.
+      // Player and waveform use the same times where everything is spoken.
       view.position = now?.position ?? null;
       const isLeft = now && (now.position < view.from || now.position > view.from + view.span * LEAVES);
       if (isLeft && performance.now() - movedAt > LET_BE_MS && view.from + view.span < layout.total + 0.01) {
