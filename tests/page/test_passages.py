@@ -243,6 +243,18 @@ def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPag
     expect(field(page)).to_have_text("...")
 
 
+def test_who_presses_listen_before_the_text_is_there_hears_it(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    page = open_page()
+    with held(page, f"**/v1/jobs/{job.id}/segments?*"):
+        page.evaluate("place => { location.hash = place; }", f"#/jobs/{job.id}")
+        page.get_by_role("button", name="Listen", exact=True).click()
+        expect(page.locator(".player-line")).to_have_text("Waiting for the next passage …")
+
+    expect(page.locator(".segment.heard")).to_have_attribute("data-index", "0")
+    expect(page.locator(".player-time")).not_to_have_text("0:00")
+
+
 def test_a_take_that_is_made_between_two_looks_at_the_narration_is_shown(open_page: OpenPage, client: Rhapsode) -> None:
     job = done(client)
     page = open_page(f"jobs/{job.id}")

@@ -15,6 +15,7 @@ export class Segments extends EventTarget {
   #jobId;
   #starts = [0];
   #isOver = false;
+  #isRead = false;
   #reading = Promise.resolve();
   #next = null;
   #clock = 0;
@@ -64,9 +65,12 @@ export class Segments extends EventTarget {
       const fresh = page.filter(({ index }) => !(this.#told[index] > asked));
       for (const segment of fresh) this.items[segment.index] = segment;
       this.#changed(fresh.map((segment) => segment.index));
-      if (this.length >= MOST) return;
+      if (this.length >= MOST) break;
       asked = this.#clock;
     }
+    if (this.#isRead) return;
+    this.#isRead = true;
+    this.#changed(null);
   }
 
   /** Which ones are being spoken at this moment; events do not tell. */
@@ -151,7 +155,8 @@ export class Segments extends EventTarget {
     for (;;) {
       signal.throwIfAborted();
       if (this.isDone(index)) return true;
-      if (this.#isOver) return false;
+      // Before the first reading nothing is known of any.
+      if (this.#isOver && this.#isRead) return false;
       await new Promise((resolve) => {
         const options = { once: true, signal };
         this.addEventListener("change", resolve, options);
