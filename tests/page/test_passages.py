@@ -104,7 +104,8 @@ def test_a_sentence_is_changed_in_the_text_and_nothing_jumps(
     sentence.click()
     expect(field(page)).to_have_text(was[0])
     after = field(page).bounding_box()
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     assert abs(after["y"] - before["y"]) < 4
     field(page).fill("Here is something else.")
     shoot(page, "sentence")
@@ -253,6 +254,31 @@ def test_who_presses_listen_before_the_text_is_there_hears_it(open_page: OpenPag
 
     expect(page.locator(".segment.heard")).to_have_attribute("data-index", "0")
     expect(page.locator(".player-time")).not_to_have_text("0:00")
+
+
+KEEP_STATES = """
+window.states = [];
+new MutationObserver(() => {
+  const state = document.querySelector(".inspector-state")?.textContent;
+  if (state && state !== window.states.at(-1)) window.states.push(state);
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
+
+def test_what_is_told_of_an_earlier_take_is_not_taken_for_the_new_one(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    speak_again(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    page.evaluate(KEEP_STATES)
+
+    note.get_by_role("button", name="Speak it again").click()
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(3)
+    expect(note.get_by_role("button", name="Play from here")).to_be_visible()
+
+    states = page.evaluate("window.states")
+    assert states[0] != "Spoken"
+    assert states.count("Spoken") == 1, states
 
 
 def test_a_take_that_is_made_between_two_looks_at_the_narration_is_shown(open_page: OpenPage, client: Rhapsode) -> None:

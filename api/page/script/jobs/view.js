@@ -51,6 +51,7 @@ export function jobView(id, list) {
   let parts = null;
   let isFollowing = false;
   let lastEvent = "";
+  let lastEnd = 0;
   let numTold = 0;
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
@@ -85,6 +86,7 @@ export function jobView(id, list) {
   function show(next) {
     const before = job;
     job = next;
+    if (next.finished_at) lastEnd = Date.parse(next.finished_at);
     element.removeAttribute("data-loading");
     list.show(next);
     setText(title, jobTitle(next));
@@ -177,7 +179,8 @@ export function jobView(id, list) {
 
   function onEvent(event, eventId) {
     lastEvent = eventId;
-    if (event.type.startsWith("job.segment.")) segments.apply(event);
+    // A job that is taken up again tells everything from its beginning; what led to its end is read already.
+    if (event.type.startsWith("job.segment.") && Date.parse(event.timestamp) > lastEnd) segments.apply(event);
     if (event.data.detail.events_lost) loadSegments();
     soon();
   }

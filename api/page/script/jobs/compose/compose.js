@@ -108,7 +108,7 @@ export function composer(onSubmitted) {
     element.requestSubmit();
   }
 
-  /** What few narrations need is loaded for who looks for it. */
+  /** What few narrations need is loaded once somebody looks for it. */
   async function openMore() {
     if (orders) return;
     orders = (await import("./orders.js")).orderFields();

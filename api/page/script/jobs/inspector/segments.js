@@ -89,6 +89,8 @@ export class Segments extends EventTarget {
     if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 / this.#speed });
     else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
     else if (type === "job.segment.failed") item.state = "failed";
+    else if (type === "job.segment.edited") Object.assign(item, { state: "pending", take: detail.take });
+    else if (type === "job.segment.selected") Object.assign(item, { state: "done", take: detail.take });
     else return;
     this.#tell(item.index);
   }
