@@ -10,6 +10,7 @@ const ICONS = {
   previous: "M18 6v12l-8.5-6zM6.5 6v12",
   close: "M6 6l12 12M18 6L6 18",
   plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
   download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14",
   microphone: "M12 4a2.5 2.5 0 0 1 2.5 2.5v5a2.5 2.5 0 0 1-5 0v-5A2.5 2.5 0 0 1 12 4zM6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3.5",
   file: "M7 3.5h7l4 4v13H7zM14 3.5v4h4",
@@ -61,7 +62,19 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** Change a part of the page. If its focused button goes, another button of that part gets the focus. */
+const LATER = ["job", "voices", "live", "fleet"];
+let styles = null;
+
+/** The style sheets that the first view does without, once they have come: all of them, in one order. */
+export function laterStyles() {
+  styles ??= Promise.all(LATER.map((name) => new Promise((resolve, reject) => {
+    const href = new URL(`../style/${name}.css`, import.meta.url);
+    document.head.append(h("link", { rel: "stylesheet", href, on: { load: resolve, error: reject } }));
+  })));
+  return styles;
+}
+
+/** Change a part of the page: a button in it that had the focus and is not there any more hands it on. */
 export function keepingFocus(element, change) {
   const active = document.activeElement;
   const isInside = active !== element && element.contains(active);

@@ -1,15 +1,14 @@
 // Opens a part of the page by the address after the #.
 
 import { key, signals } from "./api.js";
-import { setHidden, setText } from "./dom.js";
-import { askForKey, demandKey } from "./key.js";
+import { laterStyles, setHidden, setText } from "./dom.js";
 import { openJobs } from "./jobs/page.js";
 
 const SECTIONS = {
   jobs: { load: async () => openJobs },
-  voices: { load: async () => (await import("./voices/page.js")).openVoices },
-  live: { load: async () => (await import("./live/page.js")).openLive },
-  fleet: { load: async () => (await import("./fleet/page.js")).openFleet },
+  voices: { load: async () => (await styled(import("./voices/page.js"))).openVoices },
+  live: { load: async () => (await styled(import("./live/page.js"))).openLive },
+  fleet: { load: async () => (await styled(import("./fleet/page.js"))).openFleet },
 };
 
 const main = document.getElementById("main");
@@ -21,6 +20,11 @@ let open = { name: null, view: null };
 function place() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
   return name in SECTIONS ? [name, ...rest] : ["jobs"];
+}
+
+async function styled(loading) {
+  const [module] = await Promise.all([loading, laterStyles()]);
+  return module;
 }
 
 async function navigate() {
@@ -39,7 +43,7 @@ async function navigate() {
     if (link.dataset.section === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  open.view.go(rest.map(decodeURIComponent), { isFirst });
+  await open.view.go(rest.map(decodeURIComponent), { isFirst });
 }
 
 /** Another key may belong to another tenant, so everything is loaded again. */
@@ -61,11 +65,11 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   (main.querySelector("[data-content]") ?? main).focus();
 });
-keyButton.addEventListener("click", () => askForKey(reopen));
-signals.addEventListener("unauthorized", () => {
+keyButton.addEventListener("click", async () => (await import("./key.js")).askForKey(reopen));
+signals.addEventListener("unauthorized", async () => {
   setHidden(keyButton, false);
-  tell("This server needs an API key.");
-  demandKey(reopen);
+  tell("This server wants an API key.");
+  (await import("./key.js")).demandKey(reopen);
 });
 document.getElementById("keyboard-button").addEventListener("click", async () => (await import("./keyboard.js")).showKeys());
 for (const [source, type] of [[signals, "unreached"], [window, "offline"]]) {

@@ -1,8 +1,7 @@
 // Numbers, times and states as text.
 
-import { titleOf } from "./jobs/titles.js";
-
 const LOCALE = "en";
+const MOST_TITLE_CHARS = 60;
 const number = new Intl.NumberFormat(LOCALE);
 const oneDigit = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
 const relative = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto", style: "short" });
@@ -84,6 +83,18 @@ export function jobTitle(job) {
   if (metadata.preview_of) return `Preview of ${job.request.voice}`;
   const begins = request.input.first_words;
   return metadata.title || metadata.book || metadata.name || request.output.tags.title || (begins && titleOf(null, begins)) || `Narration ${job.id.slice(-6)}`;
+}
+
+/**
+ * What a new narration is called if nobody gave it a title: a file's name, or of the text's first line the first sentence,
+ * or as many of its words as a title may have.
+ */
+export function titleOf(file, text) {
+  if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);
+  const line = text.trim().split(/\n/, 1)[0].replace(/^#+\s*/, "");
+  const [sentence] = line.split(/(?<=[.!?…])\s/, 1);
+  const letters = [...sentence];
+  return letters.length <= MOST_TITLE_CHARS ? sentence : `${letters.slice(0, MOST_TITLE_CHARS).join("").replace(/\s+\S*$/, "")} …`;
 }
 
 /** The server's sentence with its segments, counted from 0, as the passages that the page counts from 1. */

@@ -1,7 +1,6 @@
 // One action for several chosen narrations.
 
 import { request, sendJson } from "../api.js";
-import { confirmed } from "../dialog.js";
 import { button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { counted, isOver } from "../wording.js";
 import { showProblem } from "./compose/fields.js";
@@ -24,6 +23,7 @@ export function bulkBar({ chosen, onDone, onEnd }) {
   }
 
   async function remove() {
+    const { confirmed } = await import("../dialog.js");
     const over = chosen().filter(({ state }) => isOver(state));
     const isAgreed = await confirmed(`Delete ${counted(over.length, "narration")}?`, "This also deletes their audio and all their files. Unfinished narrations stay.", "Delete");
     if (isAgreed) await each((job) => isOver(job.state), (job) => request("DELETE", `v1/jobs/${job.id}`), true);

@@ -13,10 +13,10 @@ import { jobFailure } from "./inspector/failure.js";
 import { showProblem } from "./compose/fields.js";
 import { jobFacts } from "./inspector/facts.js";
 import { inspector } from "./inspector/inspector.js";
-import { manuscript, manuscriptHint } from "./compose/manuscript.js";
 import { jobProgress } from "./progress.js";
 import { FEW, Segments } from "./inspector/segments.js";
 import { jobWarnings } from "./inspector/warnings.js";
+import { manuscript, manuscriptHint } from "./text/manuscript.js";
 import { chapterRail } from "./waveform/chapters.js";
 import { Peaks } from "./waveform/peaks.js";
 import { waveform } from "./waveform/waveform.js";
@@ -51,6 +51,7 @@ export function jobView(id, list) {
   let parts = null;
   let isFollowing = false;
   let lastEvent = "";
+  let lastEnd = 0;
   let numTold = 0;
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
@@ -85,6 +86,7 @@ export function jobView(id, list) {
   function show(next) {
     const before = job;
     job = next;
+    if (next.finished_at) lastEnd = Date.parse(next.finished_at);
     element.removeAttribute("data-loading");
     list.show(next);
     setText(title, jobTitle(next));
@@ -109,8 +111,9 @@ export function jobView(id, list) {
   }
 
   function open({ request }) {
-    const note = inspector(id, segments, { model: request.model, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const { signal } = abort;
+    const editor = { open: (index) => paper.edit(index, 0), keep: () => paper.field.keep(), leave: () => paper.field.leave(-1) };
+    const note = inspector(id, segments, { model: request.model, editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const choose = (index) => {
       paper.setChosen(index);
       paper.putBehind(index, note.element);
@@ -122,10 +125,12 @@ export function jobView(id, list) {
       paper.setPointed(index);
       wave.setPointed(index);
     };
-    const paper = manuscript(segments, request.pauses, { onChoose: choose, onPoint: pointAt });
+    const editing = { onKeep: note.changeSentence, onOpen: note.setWriting };
+    const paper = manuscript(segments, request.pauses, { onChoose: choose, onPoint: pointAt, editing });
     const peaks = new Peaks(id, segments, signal);
     const wave = waveform(segments, peaks, { onSeek: listenFrom, onPoint: (index) => paper.setPointed(index), signal });
     const rail = chapterRail(segments, peaks, { startOf: wave.startOf, onChoose: openChapter, signal });
+    addEventListener("keydown", (event) => isUndo(event) && note.undo(), { signal });
     note.element.addEventListener("closed", ({ detail }) => {
       paper.setChosen(null);
       paper.focus(detail);
@@ -174,7 +179,8 @@ export function jobView(id, list) {
 
   function onEvent(event, eventId) {
     lastEvent = eventId;
-    if (event.type.startsWith("job.segment.")) segments.apply(event);
+    // A job that is taken up again tells everything from its beginning; what led to its end is read already.
+    if (event.type.startsWith("job.segment.") && Date.parse(event.timestamp) > lastEnd) segments.apply(event);
     if (event.data.detail.events_lost) loadSegments();
     soon();
   }
@@ -236,4 +242,9 @@ export function jobView(id, list) {
       refresher.stop();
     },
   };
+}
+
+/** Ctrl or ⌘ and Z, except where it takes back what is being written. */
+function isUndo({ key, target, ctrlKey, metaKey, shiftKey }) {
+  return key === "z" && (ctrlKey || metaKey) && !shiftKey && !target.closest?.("input, textarea, select, [contenteditable], dialog");
 }

@@ -82,6 +82,11 @@ export function stop() {
   tell("change");
 }
 
+/** Something else is to be heard. */
+export function pausePlayer() {
+  if (now && !now.deck.isPaused) now.deck.pause();
+}
+
 export function togglePause() {
   if (!now) return;
   if (now.deck.isPaused) now.deck.resume();

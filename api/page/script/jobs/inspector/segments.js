@@ -15,6 +15,7 @@ export class Segments extends EventTarget {
   #jobId;
   #starts = [0];
   #isOver = false;
+  #isRead = false;
   #reading = Promise.resolve();
   #next = null;
   #clock = 0;
@@ -64,9 +65,12 @@ export class Segments extends EventTarget {
       const fresh = page.filter(({ index }) => !(this.#told[index] > asked));
       for (const segment of fresh) this.items[segment.index] = segment;
       this.#changed(fresh.map((segment) => segment.index));
-      if (this.length >= MOST) return;
+      if (this.length >= MOST) break;
       asked = this.#clock;
     }
+    if (this.#isRead) return;
+    this.#isRead = true;
+    this.#changed(null);
   }
 
   /** Segments that are being spoken now. Events do not say this. */
@@ -85,6 +89,8 @@ export class Segments extends EventTarget {
     if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 / this.#speed });
     else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
     else if (type === "job.segment.failed") item.state = "failed";
+    else if (type === "job.segment.edited") Object.assign(item, { state: "pending", take: detail.take });
+    else if (type === "job.segment.selected") Object.assign(item, { state: "done", take: detail.take });
     else return;
     this.#tell(item.index);
   }
@@ -151,7 +157,8 @@ export class Segments extends EventTarget {
     for (;;) {
       signal.throwIfAborted();
       if (this.isDone(index)) return true;
-      if (this.#isOver) return false;
+      // Before the first reading nothing is known of any.
+      if (this.#isOver && this.#isRead) return false;
       await new Promise((resolve) => {
         const options = { once: true, signal };
         this.addEventListener("change", resolve, options);

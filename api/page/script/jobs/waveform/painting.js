@@ -1,9 +1,11 @@
 // Paints a waveform onto a canvas, from layout, peaks and view. Has no state.
 
+import { clock } from "../../wording.js";
+
 const BAR = 2;
 const GAP = 1;
 const TIMES_HEIGHT = 18;
-const TICKS_S = [1, 2, 5, 10, 15, 30, 60];
+const TICKS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
 const LEAST_TICK = 70;
 const UNKNOWN = 40;
 
@@ -63,8 +65,8 @@ export function paintStretch(canvas, layout, segments, peaks, view) {
     pen.textBaseline = "bottom";
     for (let seconds = Math.ceil(view.from / step) * step; seconds < end; seconds += step) {
       pen.fillRect(xOf(seconds), tall, 1, 4);
-      const told = `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, "0")}`;
-      // A time cut off at the edge could be misread.
+      const told = clock(seconds);
+      // Half a time at the edge would be another time.
       if (xOf(seconds) + 4 + pen.measureText(told).width <= width) pen.fillText(told, xOf(seconds) + 4, height);
     }
   }
