@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant, id_like
 from api.http.problems.problem import problem
-from api.operators.fleet_view import queue_view, totals_of, worker_view
 from api.services.container import ApiServices
+from api.services.fleet_view import queue_view, totals_of, worker_view
 from rhapsode.contract.jobs.states import JobClass
 from rhapsode.contract.operators.fleet import FleetHistory, QueueList, WorkerList, WorkerView
 from storage.errors import StoreUnavailable

@@ -19,7 +19,7 @@ from api.http.open_sockets import OpenSockets
 from api.identity.identities import open_identities
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
-from api.operators.fleet_recorder import FleetRecorder, recording
+from api.services.fleet_recorder import FleetRecorder, recording
 from api.services.intake import JobIntake, Recordings
 from api.services.jobs_together import JobsTogether
 from api.services.webhooks import WebhookServices, open_webhooks

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from api.operators.fleet_view import minute_of
+from api.services.fleet_view import minute_of
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
 from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore

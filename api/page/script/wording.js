@@ -86,8 +86,8 @@ export function jobTitle(job) {
 }
 
 /**
- * What a new narration is called if nobody gave it a title: a file's name, or of the text's first line the first sentence,
- * or as many of its words as a title may have.
+ * The title of a new narration without one: the file's name, or the first sentence of the text. It is cut to the
+ * allowed length.
  */
 export function titleOf(file, text) {
   if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);

@@ -89,7 +89,7 @@ export function composer(onSubmitted) {
     }
   }
 
-  /** What somebody sees who is new here is loaded for nobody else. */
+  /** Loaded only for new users. */
   async function greet() {
     if (isNewHere && isServed) greeting ??= import("./welcome.js").then(greetingOf);
     (await greeting)?.show(isNewHere && isServed);
@@ -108,7 +108,7 @@ export function composer(onSubmitted) {
     element.requestSubmit();
   }
 
-  /** What few narrations need is loaded once somebody looks for it. */
+  /** Rare fields are loaded when the user opens them. */
   async function openMore() {
     if (orders) return;
     orders = (await import("./orders.js")).orderFields();

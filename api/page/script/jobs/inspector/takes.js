@@ -118,7 +118,7 @@ function attemptRow(onTrouble) {
   };
 }
 
-/** Alone: the narration pauses. Whether it was heard to its end; its row is marked meanwhile. */
+/** Alone: the narration pauses. Returns whether it played to its end. Its row is marked while it plays. */
 async function play(row, address, onTrouble) {
   try {
     pausePlayer();

@@ -39,7 +39,7 @@ export function voiceMenu(jobId, id, voices, { onChange, put }) {
   let voice = "";
   let isFilled = false;
 
-  /** When somebody comes near it: most never do. */
+  /** Filled when the pointer or the focus enters it. */
   async function fill() {
     if (isFilled) return;
     try {

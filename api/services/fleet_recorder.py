@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from anyio.to_thread import run_sync
 
-from api.operators.fleet_view import minute_of
+from api.services.fleet_view import minute_of
 from storage.errors import StoreUnavailable
 from storage.queue.dead_letters import DeadLetters
 from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 import redis
 
-from api.operators.fleet_recorder import FleetRecorder, mean_pace, recording
-from api.operators.fleet_view import minute_of
+from api.services.fleet_recorder import FleetRecorder, mean_pace, recording
+from api.services.fleet_view import minute_of
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
 from storage.queue.dead_letters import DeadLetters
@@ -90,7 +90,7 @@ def test_the_loop_records_at_the_next_minute_and_goes_on_after_an_outage(
     redis_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two loops, as of two processes, wait for a minute of 0.2 s."""
-    monkeypatch.setattr("api.operators.fleet_recorder.MINUTE_MS", 200)
+    monkeypatch.setattr("api.services.fleet_recorder.MINUTE_MS", 200)
     history = FleetHistoryStore(redis_client)
 
     async def record() -> None:
