@@ -123,6 +123,10 @@ class ReadyDecodes:
     def num_frames(self) -> int:
         return sum(decode.num_waiting for decode in (*self.streams, *self.awaited, *self.others))
 
+    def of(self, decode: Decode) -> list[Decode]:
+        """Where it stands."""
+        return self.streams if decode.is_streamed else self.awaited if decode.is_awaited else self.others
+
     def __bool__(self) -> bool:
         return self.has_awaited or bool(self.others)
 
@@ -201,9 +205,7 @@ class DecodeQueue:
                     continue
                 num_free -= 1
                 room[not decode.is_ended] -= 1
-            (ready.streams if decode.is_streamed else ready.awaited if decode.is_awaited else ready.others).append(
-                decode
-            )
+            ready.of(decode).append(decode)
         return ready
 
     def next_company(self, ready: ReadyDecodes) -> Sequence[Decode]:
@@ -231,8 +233,7 @@ class DecodeQueue:
         if not decode.num_waiting:
             self._waiting.remove(decode)
         if decode.num_waiting or not decode.is_ended:
-            self._claim_slot(decode)
-            return PassRow(frames, read_slot, decode.slot)
+            return PassRow(frames, read_slot, self._claim_slot(decode))
         self._release(decode)
         return PassRow(frames, read_slot, self._last_slot(decode))
 
@@ -282,10 +283,11 @@ class DecodeQueue:
             self._waiting.append(decode)
         decode.frames = np.concatenate((decode.frames, frames))
 
-    def _claim_slot(self, decode: Decode) -> None:
+    def _claim_slot(self, decode: Decode) -> int:
         if decode.slot is None:
             decode.slot, decode.is_open = self._free_slots.pop(), not decode.is_ended
             self._room[decode.is_open] -= 1
+        return decode.slot
 
     def _release(self, decode: Decode) -> None:
         if decode.slot is not None:
