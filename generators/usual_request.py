@@ -34,7 +34,7 @@ _BY_VALUE = {
 _HEAD = """\
 // Made from rhapsode/contract/jobs/narration.py by `make generated`; change that, not this file.
 
-/** A request in which nothing was asked for, without what each narration has of its own. */
+/** A request of defaults, without the fields that differ for each narration. */
 export const USUAL = """
 
 _LEVELLED = """

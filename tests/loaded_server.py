@@ -32,7 +32,7 @@ AHEAD = (
     *("api.app", "api.http.middleware.connections", "api.http.middleware.websockets", "uvicorn", "uvloop"),
     *("celery.bin.base", "celery.bin.worker", "celery.concurrency.thread", "celery.worker", "kombu.transport.redis"),
     *("worker.process.successor", "worker.lifecycle.start", "worker.process.signals", "worker.tasks"),
-    *("worker.janitor.sweeper", "worker.janitor.fleet", "worker.janitor.voices", "worker.janitor.webhooks"),
+    *("worker.janitor.sweeper", "worker.janitor.voices", "worker.janitor.webhooks"),
     *("worker.janitor.pod_costs", "worker.process.reporting", "worker.process.state_watch"),
 )
 """Not those that read settings when they are imported: `worker.app` and `worker.webhooks.app`."""

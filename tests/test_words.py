@@ -35,9 +35,17 @@ NO_PROSE = (
 ROOMS = ("api", "benchmarks", "reading", "rhapsode", "storage", "worker")
 BANNED_IN_CODE = (*BANNED, "begins behind", "company", "goes on from", "had in", "spoken for", "told")
 
+RIDDLES_OF_PAGE = (
+    *("as a publisher takes", "empty in", "how it was", "in the hands", "nobody", "of the slots there are"),
+    *("accepted and not over", "speech waits", "there is none of", "will be gone", "put(ting)? together", "taken up"),
+    "of what was",
+)
+"""Of earlier versions."""
+
 LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
 TABLE = re.compile(r"^(?: {4}|[├└│]|[-*] |.*\S {2,}\S).*$", re.MULTILINE)
 STRING_OF_SCRIPT = re.compile(r"""/\*.*?\*/|//[^\n]*|("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)""", re.DOTALL)
+COMMENTS_OF_SCRIPT = re.compile(STRING_OF_SCRIPT.pattern.replace(r"//[^\n]*", r"//[^\n]*(?:\n *//[^\n]*)*"), re.DOTALL)
 FILLED = re.compile(r"\$\{[^{}]*\}")
 PARAMETER = re.compile(r"(?:^|(?<=[.;]) )(?:\w+, )*\w+: ")
 """`name: text` of a docstring; each is a sentence, and its name is no word of it."""
@@ -169,6 +177,13 @@ def strings_of_page(script: str) -> Iterator[str]:
             yield FILLED.sub("filled", text[1:-1])
 
 
+def comments_of_page(script: str) -> Iterator[str]:
+    """Comments in a row are one text."""
+    for match in COMMENTS_OF_SCRIPT.finditer(script):
+        if match[1] is None:
+            yield re.sub(r"^ *(/\*+|\*/|\*|//)|\*/$", "", match[0], flags=re.MULTILINE)
+
+
 @pytest.mark.parametrize("root", [root for root in ROOMS if root != "benchmarks"])
 def test_problems_settings_errors_and_other_messages_are_short_and_plain(root: str) -> None:
     files = [path for path in written_in(root) if path.suffix == ".py" and str(path) not in NO_PROSE]
@@ -203,11 +218,16 @@ def described(part: Any) -> Iterator[str]:
 
 def test_the_page_speaks_plainly() -> None:
     scripts = [path for path in files() if path.suffix == ".js" and str(path).startswith("api/page/")]
-    texts = [text for path in scripts for text in strings_of_page((ROOT / path).read_text())]
+    sources = [(ROOT / path).read_text() for path in scripts]
+    texts = [text for source in sources for text in strings_of_page(source)]
     texts.append((ROOT / "api/page/index.html").read_text())
+    comments = [text for source in sources for text in comments_of_page(source)]
     assert len(texts) > 500
+    assert len(comments) > 200
 
-    assert [fault for text in texts for fault in faults_of(text)] == []
+    assert [fault for text in (*texts, *comments) for fault in faults_of(text)] == []
+    riddle = re.compile("|".join(RIDDLES_OF_PAGE), re.IGNORECASE)
+    assert [text for text in texts if riddle.search(text)] == []
 
 
 def test_strings_are_told_from_comments_and_docstrings() -> None:
@@ -216,6 +236,8 @@ def test_strings_are_told_from_comments_and_docstrings() -> None:
 
     assert list(strings_of(python)) == ["who waits filled s", "in vain, too"]
     assert list(strings_of_page(script)) == ["who waits", "behind it filled"]
+    assert next(comments_of_page(f"// One\n  // comment.\n{script}")).split() == ["One", "comment."]
+    assert [text.strip() for text in comments_of_page(script)] == ['"in vain"', '"is told that"']
 
 
 @pytest.mark.parametrize("root", ROOMS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self, assert_never
 
@@ -16,7 +17,9 @@ from worker.engine.kokoro.files import is_kokoro, obstacle, unnamed_checkpoint
 from worker.engine.model.pulled import PACKAGED
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.settings import (
+    GPU_SLOTS,
     LIVE_SLOTS,
+    SLOTS,
     EngineSettings,
     FakeEngineSettings,
     KokoroEngineSettings,
@@ -59,7 +62,8 @@ class WorkerSettings(ItemSettings):
         serves, before that one is loaded.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
-        Unset, the engine chooses: what a GPU's memory holds beside `slots`, else 4, and no more than Kokoro has cores.
+        Unset, the engine chooses: what a GPU's memory holds, up to 256 of each, else 16 and 4, and no more than Kokoro
+        has cores. A `strict` engine computes all slots in each step, so it does not choose more.
     postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
         enough for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
@@ -93,12 +97,12 @@ class WorkerSettings(ItemSettings):
     checkpoints: tuple[Path, ...] = ()
     swap_idle_s: float = Field(default=15.0, gt=0)
     model: str = ""
-    slots: int = Field(default=16, ge=1, le=1024)
+    engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
+    slots: int = Field(default_factory=lambda given: _unset_slots(given), ge=1, le=1024)
     live_slots: int | None = Field(default=None, ge=1, le=512)
     postprocessors: int | None = Field(default=None, ge=0, le=64)
     engine_threads: int = Field(default=0, ge=0, le=1024)
     engine_profile: ServingProfile = ServingProfile.BALANCED
-    engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     engine_precision: Precision = Precision.BFLOAT16
     engine_watchdog_s: float = Field(default=20.0, gt=0)
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
@@ -251,6 +255,12 @@ class WorkerSettings(ItemSettings):
     def name_for(self, boot_id: str) -> str:
         """The worker's name: the configured one, else one that no other process has."""
         return self.worker_name or f"{socket.gethostname()}-{self.lane}-{boot_id[:8]}"
+
+
+def _unset_slots(given: Mapping[str, object]) -> int:
+    """given: the fields before it."""
+    on_gpu = given["engine"] == "native" and str(given["device"]).startswith("cuda")
+    return GPU_SLOTS if on_gpu and given["engine_reproducibility"] != EngineReproducibility.STRICT else SLOTS
 
 
 def _name_of(checkpoint: Path) -> str:

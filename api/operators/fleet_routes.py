@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant, id_like
 from api.http.problems.problem import problem
-from api.operators.fleet_view import queue_view, totals_of, worker_view
 from api.services.container import ApiServices
+from api.services.fleet_view import queue_view, totals_of, worker_view
 from rhapsode.contract.jobs.states import JobClass
 from rhapsode.contract.operators.fleet import FleetHistory, QueueList, WorkerList, WorkerView
 from storage.errors import StoreUnavailable
@@ -91,7 +91,7 @@ def _queues_of_idle(overview: Overview, workers: tuple[ListedWorker, ...]) -> li
     named = {each.report.queue: each.report.slots or 0 for each in workers if each.report.queue}
     idle = ClassOverview(0, 0, 0, None, {})
     return [
-        QueueOverview(name, 0, 0 if name == HOOKS_QUEUE else slots, 0.0, dict.fromkeys(JobClass, idle))
+        QueueOverview(name, 0, 0 if name == HOOKS_QUEUE else slots, 0.0, 0.0, dict.fromkeys(JobClass, idle))
         for name, slots in sorted(named.items())
         if name not in known
     ]

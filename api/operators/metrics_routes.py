@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from api.access.authentication import identify, is_from_this_machine
 from api.dependencies import Services
-from api.operators.fleet_view import lane_of
+from api.services.fleet_view import lane_of
 from api.settings import DEFAULT_CLASS, MetricsAccess
 from storage.errors import StoreUnavailable
 from storage.queue.overview import Overview, QueueOverview, QueueOverviews

@@ -19,6 +19,7 @@ from api.http.open_sockets import OpenSockets
 from api.identity.identities import open_identities
 from api.live.patience import LivePatience
 from api.live.speech import LiveSpeech, open_live
+from api.services.fleet_recorder import FleetRecorder, recording
 from api.services.intake import JobIntake, Recordings
 from api.services.jobs_together import JobsTogether
 from api.services.webhooks import WebhookServices, open_webhooks
@@ -181,10 +182,11 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     artifacts = open_artifacts(settings, FOR_REQUESTS)
     current_default_thread_limiter().total_tokens = REQUEST_THREADS + FOR_REQUESTS.places
     journal = Journal(artifacts, settings.key_prefix)
-    workers = WorkerRegistry(client, settings.key_prefix)
+    operators = _operators(settings, client, artifacts, WorkerRegistry(client, settings.key_prefix))
     try:
         async with (
-            _open_live(settings, client, event_client, workers) as live,
+            _open_live(settings, client, event_client, operators.worker_registry) as live,
+            recording(_recorder_of(operators)),
             open_event_feeds(event_client, settings.key_prefix) as events,
         ):
             intake = _intake(settings, client, artifacts, journal, tickets)
@@ -205,7 +207,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                     identities=open_identities(settings.token_rules, safe_client(settings.oidc_allow_private)),
                     idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
                 ),
-                operators=_operators(settings, client, artifacts, workers),
+                operators=operators,
             )
     finally:
         await to_thread.run_sync(journal.close)
@@ -274,4 +276,10 @@ def _operators(
         audit_log=AuditLog(client, prefix),
         probes=CapacityLimiter(MAX_PROBES),
         outages=Outages(),
+    )
+
+
+def _recorder_of(operators: OperatorServices) -> FleetRecorder:
+    return FleetRecorder(
+        *(operators.queue_overviews, operators.worker_registry, operators.dead_letters, operators.fleet_history)
     )

@@ -1,11 +1,12 @@
 """What the quality gate costs, how often it calls good speech bad, and what it catches of each kind of bad speech.
 
     python benchmarks/speech/quality_gate.py [--checkpoint worker/small_voice] [--lines 160] [--as-written]
+    python benchmarks/speech/quality_gate.py --checkpoint worker/kokoro --voice af_heart --voice am_michael
 
-Cost is CPU of a segment, beside a product of fixed size in turns with it. Then every speaker of the checkpoint says
-lines that made neither rule nor bound, numbers as words unless `--as-written`. An alarm is surely false where the
-recogniser (Moonshine tiny) hears every word as it is written; it mishears a quarter of the single words that are right,
-so the truth lies between that column and the alarms. What passes is damaged in every kind and strength of
+Cost is CPU of a segment, beside a product of fixed size in turns with it. Then speakers of the checkpoint say lines
+that made neither rule nor bound, numbers as words unless `--as-written`. An alarm is surely false where the recogniser
+(Moonshine tiny) hears every word as it is written; it mishears a quarter of the single words that are right, so the
+truth lies between that column and the alarms. What passes is damaged in every kind and strength of
 `tests/worker/speech/quality/probes`. With the recogniser, the text has a word that the speech lacks.
 """
 
@@ -22,13 +23,13 @@ import numpy as np
 import soundfile
 
 from benchmarks.rig import ROOT, SMALL_VOICE, parser
+from benchmarks.speech.voice_quality import engine_settings
 from reading.segmenting.lengths import LengthRules
 from rhapsode.contract.jobs.quality import Gate
 from tests.worker.speech.quality.probes import content, sounds
 from tests.worker.speech.quality.probes.given import Given
-from worker.engine.interface import FinishReason, Speech, TextFrontEnd
-from worker.engine.native import NativeEngine
-from worker.engine.settings import NativeEngineSettings
+from worker.engine.build import build_engine
+from worker.engine.interface import BuiltInSpeaker, FinishReason, Speech, TextFrontEnd
 from worker.speech.quality.calibration.calibrate import Example, as_spoken, speak
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, read_calibration
 from worker.speech.quality.checks import basic_findings
@@ -56,6 +57,7 @@ Judge = Callable[[Example], Sequence[SpeechFinding]]
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--checkpoint", type=Path, default=SMALL_VOICE)
+    options.add_argument("--voice", action="append", help="one of the checkpoint's; at least two; default: all")
     options.add_argument("--lines", type=int, default=160, help="spread evenly over all lengths")
     options.add_argument("--as-written", action="store_true", help="digits as digits")
     options.add_argument("--heard", type=int, default=100, help="utterances that are read back")
@@ -67,8 +69,8 @@ def main() -> None:
     front_end = TextFrontEnd.RAW if given.as_written else TextFrontEnd.WORDS
     whole = LengthRules(1_000, 1_000)
     texts = [text for line in lines for text in as_spoken(line, whole, LANGUAGE, front_end)]
-    engine = NativeEngine(NativeEngineSettings(given.checkpoint, slots=16))
-    examples = speak(engine, texts, LANGUAGE)
+    engine = build_engine(engine_settings(given.checkpoint))
+    examples = speak(engine, texts, LANGUAGE, {name: BuiltInSpeaker(name) for name in given.voice or ()})
     engine.close()
     judge: Judge = lambda one: basic_findings(one.speech, one.text, calibration.bounds(LANGUAGE, one.speaker))  # noqa: E731
     print_alarms(examples, judge, pool)

@@ -83,7 +83,7 @@ def main() -> None:
     options.add_argument("--language", default="english")
     options.add_argument("--out", type=Path)
     given = options.parse_args()
-    engine = build_engine(_settings(given.checkpoint))
+    engine = build_engine(engine_settings(given.checkpoint))
     every = _sentences(given.text, engine.info, given.language)
     chosen = np.linspace(0, len(every) - 1, min(given.sentences, len(every))).round().astype(int)
     speakers, began_s = given.voice or engine.info.speakers, time.perf_counter()
@@ -106,7 +106,7 @@ def main() -> None:
         given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def _settings(checkpoint: Path) -> EngineSettings:
+def engine_settings(checkpoint: Path) -> EngineSettings:
     if is_kokoro(checkpoint):
         return KokoroEngineSettings(checkpoint, usable_cores())
     return NativeEngineSettings(checkpoint, slots=SLOTS)

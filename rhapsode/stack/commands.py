@@ -7,8 +7,6 @@ from pathlib import Path
 
 from rhapsode.stack.process_names import CPU_WORKER_THREADS
 
-DEFAULT_SLOTS = 16
-
 
 def python(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, *arguments)

@@ -62,7 +62,6 @@ def shared_environment(
     shared.setdefault("RHAPSODE_STORE", data_dir.objects.as_uri())
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
     shared.setdefault("RHAPSODE_WEBHOOK_KEY", data_dir.secret("webhook"))
-    shared.setdefault("RHAPSODE_SLOTS", str(commands.DEFAULT_SLOTS))
     # Each speaking worker has one device.
     shared.pop(DEVICE_SETTING, None)
     chosen = {

@@ -76,7 +76,8 @@ class RedisKeys:
         "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
         "swaps": "hash: queue -> worker that loads its model (empty: none could), since and until when",
         "dead": "stream: items that were given up, the last 10,000 or so",
-        "fleet_history": "list: what the fleet was in each of the last 1,440 minutes, as JSON, the newest last",
+        "fleet_points": "stream: version and, as JSON, a minute of the fleet; id: its Unix ms; a day, up to 1,440",
+        "fleet_history": "list of version 0.2 and before, which the first of `fleet_points` deletes",
         "audited": "string: what the last complete audit found, as JSON",
     }
 

@@ -23,7 +23,8 @@ LIST_SCAN_LIMIT = 2_000
 class JobQuery:
     """Filters and paging of a job list. `after` is the id of the last job of the previous page.
 
-    batch: only jobs of this batch, which has to be the tenant's. kind: None for both.
+    batch: only jobs of this batch, which has to be the tenant's. kind: None for both. queue: of their speech, or None
+    for all.
     """
 
     states: frozenset[JobState] = frozenset()
@@ -35,6 +36,7 @@ class JobQuery:
     limit: int = 20
     batch: JobId | None = None
     kind: Literal["synthesis", "voice_cache"] | None = None
+    queue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class JobLists(JobCalls):
     def _match(self, ids: Sequence[JobId], query: JobQuery) -> builtins.list[bool]:
         pipeline = self._redis.pipeline(transaction=False)
         for job_id in ids:
-            pipeline.hmget(self._keys.of("job", job_id), ["state", "created_at_ms", "metadata", "kind"])
+            pipeline.hmget(self._keys.of("job", job_id), ["state", "created_at_ms", "metadata", "kind", "queue"])
         rows = cast("list[list[str | None]]", pipeline.execute())
         return [_matches(query, *row) for row in rows]
 
@@ -105,11 +107,18 @@ class JobLists(JobCalls):
 
 
 def _matches(
-    query: JobQuery, state: str | None, created_at_ms: str | None, metadata: str | None, kind: str | None
+    query: JobQuery,
+    state: str | None,
+    created_at_ms: str | None,
+    metadata: str | None,
+    kind: str | None,
+    queue: str | None,
 ) -> bool:
     if state is None or created_at_ms is None or metadata is None:
         return False
     if query.kind is not None and (kind or "synthesis") != query.kind:
+        return False
+    if query.queue is not None and queue != query.queue:
         return False
     if query.states and JobState(state) not in query.states:
         return False

@@ -10,8 +10,9 @@ class LiveAddress:
     """url: ws:// or wss://, with host and port. token: of this start of the worker, sent as `Authorization: Bearer`.
 
     server_name: what the worker's certificate is issued to, where that is not the host of `url`; "" where it is.
-    live_slots: streams that it speaks at the same time; free: how many may still come. step_ms: what a frame takes,
-    None while nothing is spoken. revision: of the model; only a worker of the same one goes on with a stream.
+    live_slots: streams that it can serve at once. free: how many more it accepts now. streams: those open now.
+    step_ms: time of a frame, None while nothing is spoken. revision: of the model; a stream continues only on a worker
+    of the same one.
     """
 
     url: str
@@ -22,3 +23,4 @@ class LiveAddress:
     step_ms: float | None = None
     server_name: str = ""
     is_strict: bool = False
+    streams: int = 0

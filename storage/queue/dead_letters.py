@@ -43,6 +43,10 @@ class DeadLetters:
         rows = self._redis.xrevrange(self._key, bound, "-", count=limit)
         return tuple(_dead_letter(name, fields) for name, fields in cast("list[tuple[str, dict[str, str]]]", rows))
 
+    def count_since(self, since_ms: int) -> int:
+        """How many of the list were given up since then, by the clock of Redis. Raises `StoreUnavailable`."""
+        return len(cast("list[object]", self._redis.xrange(self._key, str(since_ms), "+")))
+
     def get(self, name: str) -> DeadLetter:
         """Raises `DeadLetterUnknown` or `StoreUnavailable`."""
         rows = cast("list[tuple[str, dict[str, str]]]", self._redis.xrange(self._key, name, name))

@@ -1,66 +1,73 @@
-"""What the fleet was in each minute of the last day: a ring in Redis, which the janitor writes."""
+"""One point a minute of how the fleet was, for a day: a stream in Redis."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import logging
 from typing import cast
 
 import redis
+from redis.exceptions import ResponseError
 
 from rhapsode.contract.operators.fleet import FleetMinute
 from storage.database.keys import RedisKeys
-from storage.queue.overview import Overview
-from storage.queue.worker_registry import ListedWorker, WorkerState
+
+logger = logging.getLogger(__name__)
 
 MOST_MINUTES = 24 * 60
 MINUTE_MS = 60_000
 
+POINT_VERSION = "1"
+"""Of the stored points. It changes when a reader of this version could not read them."""
 
-def minute_of(overview: Overview, workers: Sequence[ListedWorker], now_ms: int) -> FleetMinute:
-    """As it is now. Pure."""
-    heard = [each.report for each in workers if each.state is not WorkerState.UNRESPONSIVE]
-    engines = [(report.engine, report.slots or 0) for report in heard if report.engine is not None]
-    steps = [engine.step_ms for engine, _ in engines if engine.step_ms is not None]
-    slots = sum(number for _, number in engines)
-    waits = [seen.oldest_wait_ms for queue in overview.queues for seen in queue.classes.values()]
-    longest_ms = max((wait for wait in waits if wait is not None), default=None)
-    return FleetMinute(
-        at=datetime.fromtimestamp((now_ms - now_ms % MINUTE_MS) / 1000, UTC),
-        workers=len(heard),
-        audio_s_per_s=round(sum(engine.audio_s_per_s or 0.0 for engine, _ in engines), 3),
-        batch_fill=round(sum((engine.batch_fill or 0.0) * n for engine, n in engines) / slots, 4) if slots else None,
-        step_ms_p50=round(statistics.median(steps), 2) if steps else None,
-        step_ms_most=round(max(steps), 2) if steps else None,
-        backlog_audio_s=sum(queue.backlog_ms for queue in overview.queues) / 1000,
-        unfinished_jobs=overview.unfinished_jobs,
-        leases=overview.leases,
-        oldest_wait_s=None if longest_ms is None else longest_ms / 1000,
-        dead_letters=overview.dead_letters,
-    )
+_TOO_LATE = "equal or smaller than the target stream top item"
 
 
 class FleetHistoryStore:
-    """Safe to share between threads, as the client is."""
+    """Safe to share between threads, as the client is.
+
+    A point's id in the stream is its minute. Redis refuses an id that is not above the last one. So one process writes
+    each minute, however many try. A day has at most 1,440 points of about 400 bytes.
+    """
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
-        self._key = RedisKeys(key_prefix).single("fleet_history")
+        keys = RedisKeys(key_prefix)
+        self._key = keys.single("fleet_points")
+        self._key_of_lists = keys.single("fleet_history")
 
-    def note(self, minute: FleetMinute) -> None:
-        """Keep it as the newest, in place of one of the same minute. Raises `StoreUnavailable`."""
-        last = cast("str | None", self._redis.lindex(self._key, -1))
-        line = minute.model_dump_json()
-        if last is not None and FleetMinute.model_validate_json(last).at == minute.at:
-            self._redis.lset(self._key, -1, line)
-            return
-        with self._redis.pipeline() as pipeline:
-            pipeline.rpush(self._key, line)
-            pipeline.ltrim(self._key, -MOST_MINUTES, -1)
-            pipeline.execute()
+    def now_ms(self) -> int:
+        """By the clock of Redis, which all processes share. Raises `StoreUnavailable`."""
+        seconds, micros = cast("tuple[int, int]", self._redis.time())
+        return seconds * 1000 + micros // 1000
+
+    def has(self, at_ms: int) -> bool:
+        """Whether there is a point of this minute, or of a later one. Raises `StoreUnavailable`."""
+        last = cast("list[tuple[str, dict[str, str]]]", self._redis.xrevrange(self._key, count=1))
+        return bool(last) and int(last[0][0].partition("-")[0]) >= at_ms
+
+    def add(self, minute: FleetMinute) -> bool:
+        """False if a process has written this minute already. Drops points older than a day. Raises
+        `StoreUnavailable`.
+        """
+        at_ms = round(minute.at.timestamp() * 1000)
+        oldest_ms = at_ms - (MOST_MINUTES - 1) * MINUTE_MS
+        point = {"version": POINT_VERSION, "minute": minute.model_dump_json()}
+        try:
+            self._redis.xadd(self._key, dict(point), id=f"{at_ms}-0", minid=f"{oldest_ms}", approximate=False)
+        except ResponseError as error:
+            if _TOO_LATE in str(error):
+                return False
+            raise
+        self._redis.unlink(self._key_of_lists)
+        return True
 
     def read(self, most: int = MOST_MINUTES) -> tuple[FleetMinute, ...]:
-        """The newest so many, the oldest first; minutes without a janitor are missing. Raises `StoreUnavailable`."""
-        lines = cast("list[str]", self._redis.lrange(self._key, -most, -1))
-        return tuple(FleetMinute.model_validate_json(line) for line in lines)
+        """The newest so many points, the oldest first. Points of an unknown version are left out. Raises
+        `StoreUnavailable`.
+        """
+        rows = cast("list[tuple[str, dict[str, str]]]", self._redis.xrevrange(self._key, count=most))
+        points = [point for _, point in reversed(rows)]
+        known = [point["minute"] for point in points if point.get("version") == POINT_VERSION]
+        if len(known) < len(points):
+            logger.info("points of the fleet's history left out", extra={"of_other_versions": len(points) - len(known)})
+        return tuple(FleetMinute.model_validate_json(minute) for minute in known)

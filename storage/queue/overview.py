@@ -20,8 +20,9 @@ LOOKED_AT = 100
 class ClassOverview:
     """backlog_ms: expected audio that has not been spoken. jobs, tenants: with items that could be claimed now.
 
-    oldest_wait_ms: the longest that such a job has gone without a claim; None if there is none. wait_ms_by_tenant: the
-    same of each tenant among the `LOOKED_AT` jobs that have waited longest.
+    oldest_wait_ms: the longest that such a job has gone without a claim; None if there is none. wait_p50_ms,
+    wait_p95_ms: percentiles of these waits. wait_ms_by_tenant: the longest wait of each tenant among the `LOOKED_AT`
+    jobs that have waited longest.
     """
 
     backlog_ms: int
@@ -29,21 +30,34 @@ class ClassOverview:
     tenants: int
     oldest_wait_ms: int | None
     wait_ms_by_tenant: Mapping[str, int]
+    wait_p50_ms: int | None = None
+    wait_p95_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QueueOverview:
-    """ready_items: could be claimed now. pace: audio seconds spoken in a second, 0 before the first segment."""
+    """ready_items: could be claimed now. pace: audio seconds spoken in a second, 0 before the first segment.
+
+    batch_pace: the pace that a job's ETA goes by. 0 until segments were spoken in parallel.
+    """
 
     name: str
     ready_items: int
     slots: int
     pace: float
+    batch_pace: float
     classes: Mapping[JobClass, ClassOverview]
 
     @property
     def backlog_ms(self) -> int:
         return sum(each.backlog_ms for each in self.classes.values())
+
+    @property
+    def drain_s(self) -> float | None:
+        """Seconds until the backlog is spoken; None if that cannot be known. As `QueuePosition.seconds_for`."""
+        if not self.backlog_ms:
+            return 0.0
+        return self.backlog_ms / 1000 / self.batch_pace if self.batch_pace > 0 and self.slots else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +95,15 @@ class _Class(_Row):
     tenants: int
     jobs: int
     since: dict[str, int]
+    since_p50: int | None = None
+    since_p95: int | None = None
 
 
 class _Queue(_Row):
     ready: int
     slots: int
     pace: float
+    batch_pace: float
     interactive: _Class
     bulk: _Class
 
@@ -139,10 +156,13 @@ def _queue(name: str, row: _Queue, now_ms: int) -> QueueOverview:
         ready_items=row.ready,
         slots=row.slots,
         pace=row.pace,
+        batch_pace=row.batch_pace,
         classes={rank: _class(each, now_ms) for rank, each in classes.items()},
     )
 
 
 def _class(row: _Class, now_ms: int) -> ClassOverview:
     waits = {tenant: max(0, now_ms - since) for tenant, since in row.since.items()}
-    return ClassOverview(row.backlog_ms, row.jobs, row.tenants, max(waits.values(), default=None), waits)
+    oldest_ms = max(waits.values(), default=None)
+    p50_ms, p95_ms = (None if since is None else max(0, now_ms - since) for since in (row.since_p50, row.since_p95))
+    return ClassOverview(row.backlog_ms, row.jobs, row.tenants, oldest_ms, waits, p50_ms, p95_ms)

@@ -68,8 +68,8 @@ class ServedApi:
         return answer.json()
 
     def traces(self) -> tuple[list[str], list[str]]:
-        """Every key of the state database but the models, and every object."""
-        keys = [key for key in self.redis.scan_iter() if not key.endswith("models")]
+        """Every key of the state database but the models and the fleet's history, and every object."""
+        keys = [key for key in self.redis.scan_iter() if not key.endswith(("models", "fleet_points"))]
         # The journal is written a second after what it tells of.
         return sorted(keys), [entry.key for entry in self.objects.list("") if not entry.key.startswith("journal/")]
 

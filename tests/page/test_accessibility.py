@@ -112,7 +112,7 @@ def test_axe_finds_nothing_in_any_view(open_page: OpenPage, narration: str, shoo
         assert page.evaluate(CUT_RINGS) == [], name
         shoot(page, f"{name}-{scheme}")
     page.get_by_role("button", name="Keyboard").click()
-    expect(page.get_by_role("dialog", name="Without a mouse")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert faults(page) == []
     shoot(page, f"keyboard-{scheme}")
 

@@ -171,7 +171,7 @@ def test_narrations_are_found_by_their_words_and_several_deleted_at_once(
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Needle 1")
     page.get_by_label("Search narrations").fill("nothing has this")
-    expect(page.get_by_text("None of these has such words.")).to_be_visible()
+    expect(page.get_by_text("No narration matches your search.")).to_be_visible()
 
 
 def test_a_narration_without_a_title_is_called_by_its_first_words(open_page: OpenPage, client: Rhapsode) -> None:

@@ -82,7 +82,7 @@ def test_marked_words_of_every_kind_are_text_and_turn_nothing_round(
     expect(page.locator("h1.job-title")).to_have_text(NAME)
     expect(page.locator(".job-row").first).to_contain_text(NAME)
     page.locator(".segment").first.click()
-    expect(page.locator(".sentence-spoken").first).to_contain_text("light <img src=x>")
+    expect(page.get_by_role("region", name="Chosen passage")).to_contain_text("light <img src=x>")
     page.locator("summary", has_text="Details").click()
     expect(page.locator(".facts")).to_contain_text(NAME)
     expect_unharmed(page)
@@ -92,6 +92,7 @@ def test_marked_words_of_every_kind_are_text_and_turn_nothing_round(
     expect_unharmed(page)
 
     page.get_by_role("link", name="Narrations").click()
+    page.locator("summary", has_text="More choices").click()
     expect(page.locator("#dictionaries option", has_text=NAME)).to_have_count(1)
     expect_unharmed(page)
 
@@ -102,7 +103,7 @@ def test_the_detail_of_a_failure_is_text(open_at: OpenPage, api: ServedApi) -> N
     expect(page.get_by_role("alert").filter(has_text=MARKED)).to_be_visible()
     expect_unharmed(page)
     page.goto(f"{api.url}/#/fleet")
-    expect(page.get_by_role("region", name="Given up").get_by_role("listitem")).to_contain_text(MARKED)
+    expect(page.get_by_role("region", name="Failed items").get_by_role("listitem")).to_contain_text(MARKED)
     expect_unharmed(page)
 
 

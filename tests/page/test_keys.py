@@ -27,17 +27,17 @@ def locked(chromium: Browser, storage_settings: StorageSettings) -> Iterator[Ser
 def test_a_key_is_asked_for_used_and_forgotten_with_the_tab(open_at: OpenPage, locked: ServedApi) -> None:
     page = open_at(locked.url)
     dialog = page.get_by_role("dialog", name="API key")
-    expect(dialog).to_contain_text("This server serves those who hold a key.")
+    expect(dialog).to_contain_text("Enter an API key for this server.")
     # Who closes it is not asked again until they want to be; the page goes on saying what it lacks.
     page.keyboard.press("Escape")
-    expect(page.get_by_text("This server wants an API key.")).to_be_visible()
+    expect(page.get_by_text("This server needs an API key.")).to_be_visible()
     with page.expect_response("**/v1/jobs?*"):
         pass
     expect(dialog).to_be_hidden()
     page.get_by_role("button", name="API key").click()
     dialog.get_by_label("API key").fill("not-a-key")
     dialog.get_by_role("button", name="Use this key").click()
-    expect(dialog).to_contain_text("This key is not taken, or not any more.")
+    expect(dialog).to_contain_text("The server refused this key.")
     # It is asked for again.
     expect(dialog.get_by_label("API key")).to_have_value("not-a-key")
     dialog.get_by_label("API key").fill("tenant-key")
@@ -49,7 +49,7 @@ def test_a_key_is_asked_for_used_and_forgotten_with_the_tab(open_at: OpenPage, l
     expect(page.get_by_role("heading", level=1, name="Words behind a key.")).to_be_visible()
 
     page.get_by_role("link", name="Fleet").click()
-    expect(page.get_by_text("Only an operator's key may look at the fleet.")).to_be_visible()
+    expect(page.get_by_text("Only a key with the scope admin can see the fleet.")).to_be_visible()
     assert page.evaluate("localStorage.length") == 0
     assert page.evaluate("document.cookie") == ""
 
@@ -57,4 +57,4 @@ def test_a_key_is_asked_for_used_and_forgotten_with_the_tab(open_at: OpenPage, l
     dialog.get_by_label("API key").fill("operator-key")
     dialog.get_by_role("button", name="Use this key").click()
     expect(page.get_by_role("heading", name="Queues")).to_be_visible()
-    expect(page.get_by_text("Only an operator's key")).to_be_hidden()
+    expect(page.get_by_text("Only a key with the scope admin")).to_be_hidden()

@@ -60,7 +60,7 @@ def test_older_narrations_come_as_one_scrolls(open_at: OpenPage, storage_setting
         assert len(ids) == len(set(ids))
         assert ids == sorted(ids, reverse=True)
         page.get_by_label("Which narrations").select_option("troubled")
-        expect(page.get_by_text("There is none of these.")).to_be_visible()
+        expect(page.get_by_text("No such narrations.")).to_be_visible()
         page.context.close()
 
 

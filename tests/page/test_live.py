@@ -91,7 +91,7 @@ def test_what_the_server_refuses_is_said_in_its_words(open_page: OpenPage) -> No
     page = open_page("live")
     page.route("**/v1/audio/speech", refuse)
     page.get_by_role("button", name="Speak").click()
-    expect(page.get_by_role("alert")).to_have_text("There is no text yet.")
+    expect(page.get_by_role("alert")).to_have_text("Write a text first.")
     expect(page.get_by_label("Text", exact=True)).to_be_focused()
     page.get_by_label("Text", exact=True).fill(TEXT)
     page.get_by_role("button", name="Speak").click()

@@ -204,11 +204,11 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
 
     page.get_by_text("More choices").click()
     page.get_by_label("Even loudness").check()
-    page.get_by_label("As a publisher takes it").select_option("acx")
-    expect(page.get_by_text("Delivered as MP3, a file for each chapter, at its loudness")).to_be_visible()
+    page.get_by_label("Publisher's preset").select_option("acx")
+    expect(page.get_by_text("Delivered as MP3, a file for each chapter, at the preset's loudness")).to_be_visible()
     expect(page.get_by_role("group", name="Delivered as")).to_be_hidden()
     expect(page.get_by_label("Even loudness")).to_be_hidden()
-    page.get_by_label("Subtitles beside it").check()
+    page.get_by_label("Subtitles (SRT and WebVTT)").check()
     page.get_by_label("Text", exact=True).fill("Words.")
     page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
 
@@ -216,14 +216,14 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
 
     expect(page.locator(".compose .notice.bad")).to_contain_text("Not now")
     assert sent[0]["output"] == {"preset": "acx", "subtitles": ["srt", "vtt"]}
-    page.get_by_label("As a publisher takes it").select_option("")
+    page.get_by_label("Publisher's preset").select_option("")
     expect(page.get_by_role("group", name="Delivered as")).to_be_visible()
 
 
 def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage) -> None:
     page = open_page()
     page.get_by_role("button", name="Narrate", exact=True).click()
-    expect(page.get_by_role("alert").filter(has_text="There is no text yet.")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="Write or paste a text first.")).to_be_visible()
 
     page.set_input_files("#document", {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG"})
     expect(page.get_by_role("alert").filter(has_text="photo.png is none of the kinds")).to_be_visible()
@@ -249,7 +249,7 @@ def test_a_page_without_its_server_says_so_and_goes_on_when_it_is_back(open_page
 def test_a_narration_that_is_not_there_is_said_to_be_gone(open_page: OpenPage) -> None:
     page = open_page("jobs/job_00000000000000000000000000")
 
-    expect(page.get_by_role("heading", name="This narration is not there")).to_be_visible()
+    expect(page.get_by_role("heading", name="There is no such narration")).to_be_visible()
 
 
 def test_a_narration_that_is_done_is_delivered_in_other_formats(open_page: OpenPage, client: Rhapsode) -> None:
@@ -279,14 +279,14 @@ def test_a_page_that_nobody_speaks_for_says_so_until_somebody_does(
 ) -> None:
     with serve(api_settings_of(storage_settings)) as served:
         page = open_at(served.url)
-        expect(page.get_by_text("No worker is ready to speak yet.")).to_be_visible()
-        expect(page.get_by_text("Nothing has been narrated yet.")).to_be_visible()
+        expect(page.get_by_text("No worker is ready yet.")).to_be_visible()
+        expect(page.get_by_text("No narrations yet.")).to_be_visible()
         shoot(page, "new-nobody")
 
         served.models.publish(SMALL)
 
         expect(page.get_by_label("Voice")).to_contain_text("Alice")
-        expect(page.get_by_text("No worker is ready to speak yet.")).to_be_hidden()
+        expect(page.get_by_text("No worker is ready yet.")).to_be_hidden()
         submit(page, "Words that wait.")
         expect(page.locator(".figure")).to_contain_text("No worker has its model")
         shoot(page, "narration-nobody")
@@ -328,14 +328,14 @@ def test_a_page_whose_scripts_do_not_come_says_so(chromium: Browser, stack: Stac
 
     arrive(page, stack.url)
 
-    expect(page.get_by_text("A part of this page has not come.")).to_be_hidden()
+    expect(page.get_by_text("Part of this page did not load.")).to_be_hidden()
     # A page that is still to load itself again would come whole, and take the link with it.
     page.wait_for_function(HAS_TRIED_BY_ITSELF)
-    expect(page.get_by_text("A part of this page has not come.")).to_be_visible()
+    expect(page.get_by_text("Part of this page did not load.")).to_be_visible()
     page.unroute("**/script/dom.js")
     page.get_by_role("link", name="Load it again").click()
     expect(page.get_by_role("heading", name="New narration")).to_be_visible()
-    expect(page.get_by_text("A part of this page has not come.")).to_have_count(0)
+    expect(page.get_by_text("Part of this page did not load.")).to_have_count(0)
     page.close()
 
 
@@ -391,7 +391,7 @@ def test_who_has_narrated_nothing_hears_samples_and_narrates_with_a_click(
     with serve(api_settings_of(storage_settings)) as served:
         served.models.publish(SMALL)
         page = open_at(served.url)
-        welcome = page.get_by_role("region", name="To begin with")
+        welcome = page.get_by_role("region", name="Getting started")
         expect(welcome.get_by_role("button", name=re.compile("^(A story|The news|A letter)$"))).to_have_count(3)
         shoot(page, "new-first")
 

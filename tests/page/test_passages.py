@@ -77,40 +77,208 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     expect(note).to_be_hidden()
 
 
-def test_one_sentence_is_said_otherwise(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+def sentences(client: Rhapsode, job: Job, segment: int) -> list[str]:
+    return [each.text for each in client.segments.get(job.id, segment).sentences]
+
+
+def field(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="What the sentence says")
+
+
+def write(page: Page, segment: int, sentence: int, text: str) -> None:
+    """In the text itself, in place of a sentence of the chosen passage."""
+    page.locator(".segment").nth(segment).locator(".sentence").nth(sentence).click()
+    field(page).fill(text)
+
+
+def test_a_sentence_is_changed_in_the_text_and_nothing_jumps(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    sentence = page.locator(".segment").nth(2).locator(".sentence").first
+    before = sentence.bounding_box()
+
+    sentence.click()
+    expect(field(page)).to_have_text(was[0])
+    after = field(page).bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(after["y"] - before["y"]) < 4
+    field(page).fill("Here is something else.")
+    shoot(page, "sentence")
+    field(page).press("Enter")
+
+    expect(page.locator(".segment").nth(2)).to_contain_text("Here is something else.")
+    expect(page.locator(".segment").nth(2)).to_be_focused()
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    assert sentences(client, job, 2) == ["Here is something else.", *was[1:]]
+    assert client.segments.get(job.id, 2).takes == 2
+
+
+def test_a_sentence_is_changed_by_keyboard_alone(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    was = sentences(client, job, 1)
+    page = open_page(f"jobs/{job.id}")
+    page.locator(".segment").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Change it")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(field(page)).to_have_text(was[0])
+    page.keyboard.press("ArrowDown")
+    expect(field(page)).to_have_text(was[1])
+    page.keyboard.press("Control+A")
+    page.keyboard.type("By keyboard.")
+    page.keyboard.press("Escape")
+    expect(page.locator(".segment").nth(1)).to_be_focused()
+    assert sentences(client, job, 1) == was
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Change it").press("Enter")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("By keyboard.")
+    page.get_by_role("button", name="Speak it so").press("Enter")
+
+    expect(page.locator(".segment").nth(1)).to_contain_text("By keyboard.")
+    expect(field(page)).to_have_count(0)
+    assert sentences(client, job, 1) == ["By keyboard.", was[1]]
+
+
+def test_what_was_written_is_not_lost_to_a_click_elsewhere(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    page = open_page(f"jobs/{job.id}")
+    inspect(page, 2)
+    write(page, 2, 0, "Half a sentence")
+    inspect(page, 1)
+    expect(field(page)).to_have_count(0)
+    inspect(page, 2)
+
+    page.locator(".segment").nth(2).locator(".sentence").first.click()
+
+    expect(field(page)).to_have_text("Half a sentence")
+
+
+def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    takes = note.get_by_role("list", name="Takes").get_by_role("listitem")
+    undo = note.get_by_role("button", name="Undo", exact=True)
+    expect(undo).to_be_hidden()
+
+    write(page, 2, 1, "This one goes again.")
+    field(page).press("Enter")
+    expect(takes).to_have_count(2)
+    undo.click()
+    expect(takes.last).to_contain_text("In place")
+    expect(undo).to_be_hidden()
+    assert sentences(client, job, 2) == was
+
+    write(page, 2, 0, "And another one.")
+    field(page).press("Enter")
+    expect(takes).to_have_count(3)
+    shoot(page, "undo")
+    page.keyboard.press("Control+z")
+    expect(takes.last).to_contain_text("In place")
+    expect(page.locator("#announcements")).to_have_text("The change of passage 3 is undone")
+    assert sentences(client, job, 2) == was
+
+
+def test_two_takes_are_heard_one_after_the_other_with_their_texts(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
     job = done(client)
     page = open_page(f"jobs/{job.id}")
     note = inspect(page, 2)
-    first = note.get_by_role("list", name="Sentences").get_by_role("listitem").first
-    was = next(each for each in client.segments.list(job) if each.index == 2).sentences
+    was = sentences(client, job, 2)
+    write(page, 2, 0, "Short.")
+    field(page).press("Enter")
+    takes = note.get_by_role("list", name="Takes").get_by_role("listitem")
+    expect(takes).to_have_count(2)
 
-    first.get_by_role("button", name=re.compile("^Change")).click()
-    field = first.get_by_role("textbox")
-    expect(field).to_have_value(was[0].text)
-    field.fill("Here is something else.")
-    shoot(page, "sentence")
-    first.get_by_role("button", name="Speak it so").click()
+    note.get_by_role("button", name="Play from here").click()
+    note.get_by_role("button", name="Hear both").click()
 
-    expect(first).to_contain_text("Here is something else.")
-    expect(page.locator(".segment").nth(2)).to_contain_text("Here is something else.")
+    expect(takes.last).to_have_class(re.compile("sounding"))
+    # Only one thing is heard at a time.
+    expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
+    shoot(page, "takes")
+    expect(takes.first).to_have_class(re.compile("sounding"))
+    expect(page.locator(".sounding")).to_have_count(0)
+    expect(takes.last.locator("mark")).to_have_text(was[0])
+    expect(takes.first).to_contain_text("Short.")
+
+
+def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage, client: Rhapsode) -> None:
+    script = "ANNA: The ferry is late.\n\nTOM: It always is.\n\nANNA: Then we wait at the pier."
+    job = client.wait(client.submit_job(script, speakers={"ANNA": "ada", "TOM": "tom"}))
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 0)
+
+    voices = note.get_by_label("Voice of ANNA")
+    voices.focus()
+    voices.select_option(label="tom")
+    expect(note.locator(".inspector-facts")).to_contain_text("tom")
     client.wait(job)
-    now = next(each for each in client.segments.list(job) if each.index == 2)
-    assert [each.text for each in now.sentences] == ["Here is something else.", *(each.text for each in was[1:])]
-    assert now.takes == 2
+    assert [each.voice for each in client.segments.list(job)] == ["tom", "tom", "tom"]
+
+    note.get_by_role("button", name="Undo", exact=True).click()
+    expect(note.get_by_label("Voice of ANNA")).to_be_visible()
+    client.wait(job)
+    assert [each.voice for each in client.segments.list(job)] == ["ada", "tom", "ada"]
 
 
 def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPage, client: Rhapsode) -> None:
     job = done(client)
     page = open_page(f"jobs/{job.id}")
     note = inspect(page, 1)
-    first = note.get_by_role("list", name="Sentences").get_by_role("listitem").first
 
-    first.get_by_role("button", name=re.compile("^Change")).click()
-    first.get_by_role("textbox").fill("...")
-    first.get_by_role("button", name="Speak it so").click()
+    write(page, 1, 0, "...")
+    field(page).press("Enter")
 
     expect(note.get_by_role("alert")).to_contain_text(re.compile("letter|word|speak"))
-    expect(first.get_by_role("textbox")).to_have_value("...")
+    expect(field(page)).to_have_text("...")
+
+
+def test_who_presses_listen_before_the_text_is_there_hears_it(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    page = open_page()
+    with held(page, f"**/v1/jobs/{job.id}/segments?*"):
+        page.evaluate("place => { location.hash = place; }", f"#/jobs/{job.id}")
+        page.get_by_role("button", name="Listen", exact=True).click()
+        expect(page.locator(".player-line")).to_have_text("Waiting for the next passage …")
+
+    expect(page.locator(".segment.heard")).to_have_attribute("data-index", "0")
+    expect(page.locator(".player-time")).not_to_have_text("0:00")
+
+
+KEEP_STATES = """
+window.states = [];
+new MutationObserver(() => {
+  const state = document.querySelector(".inspector-state")?.textContent;
+  if (state && state !== window.states.at(-1)) window.states.push(state);
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
+
+def test_what_is_told_of_an_earlier_take_is_not_taken_for_the_new_one(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    speak_again(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    page.evaluate(KEEP_STATES)
+
+    note.get_by_role("button", name="Speak it again").click()
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(3)
+    expect(note.get_by_role("button", name="Play from here")).to_be_visible()
+
+    states = page.evaluate("window.states")
+    assert states[0] != "Spoken"
+    assert states.count("Spoken") == 1, states
 
 
 def test_a_take_that_is_made_between_two_looks_at_the_narration_is_shown(open_page: OpenPage, client: Rhapsode) -> None:
@@ -162,7 +330,7 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     note.get_by_role("button", name="Speak it again").click()
 
     expect(note.get_by_text("Spoken, flagged")).to_be_visible()
-    expect(note).to_contain_text("The quality gate found: faster than the rest.")
+    expect(note).to_contain_text("The quality checks found: faster than the rest.")
     flagged = page.locator(".segment[data-flagged]")
     expect(flagged).to_have_count(1)
     expect(flagged).to_have_attribute("title", "spoken, flagged")
@@ -205,7 +373,7 @@ def test_why_a_passage_failed_is_read_and_heard(open_page: OpenPage, client: Rha
     job = client.wait(job)
     page = open_page(f"jobs/{job.id}")
     note = inspect(page, len(plain))
-    attempts = note.get_by_role("list", name="Refused attempts").get_by_role("listitem")
+    attempts = note.get_by_role("list", name="Rejected attempts").get_by_role("listitem")
 
     expect(attempts).to_have_count(2)
     expect(attempts.first).to_contain_text(re.compile(r"it takes \d+\.\d\d s"))

@@ -201,3 +201,23 @@ def test_a_narration_that_is_not_open_any_more_is_heard_on(open_page: OpenPage, 
     # It knows of what was spoken since.
     expect(page.locator(".player-total")).not_to_have_text(re.compile("so far"))
     page.get_by_role("button", name="Close the player").click()
+
+
+def test_on_a_phone_the_passage_is_read_in_the_player(open_page: OpenPage, narration: str, shoot: Shoot) -> None:
+    page = open_page(f"jobs/{narration}", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.get_by_role("button", name="Listen", exact=True).click()
+    line = page.locator(".player-line")
+    expect(line).not_to_be_empty()
+
+    box = line.bounding_box()
+
+    assert box is not None
+    assert box["width"] > 330
+    shoot(page, "player-phone")
+    page.locator(".segment").last.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    text, bar = page.locator(".segment").last.bounding_box(), page.locator("#player").bounding_box()
+    assert text is not None
+    assert bar is not None
+    assert text["y"] + text["height"] <= bar["y"]

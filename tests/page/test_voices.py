@@ -28,7 +28,7 @@ def test_a_voice_is_uploaded_prepared_heard_and_deleted(open_page: OpenPage, cli
     page.get_by_label("Name").fill("Uploaded")
     page.set_input_files("#voice-file", sample())
     page.get_by_role("button", name="Add the voice").click()
-    expect(page.get_by_role("alert").filter(has_text="Without the speaker's consent")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="Confirm the speaker's consent")).to_be_visible()
     page.get_by_label("The speaker agrees").check()
     page.get_by_role("button", name="Add the voice").click()
 

@@ -96,6 +96,35 @@ def test_a_press_is_heard_and_text_and_picture_follow_each_other(
     shoot(page, "waveform")
 
 
+def test_it_is_seen_closer_and_from_farther_away(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+    job = client.wait(client.submit_job(story(8)))
+    page = open_page(f"jobs/{job.id}")
+    page.wait_for_function(f"() => ({HEIGHTS})() >= 1")
+    wave = page.locator(".wave")
+    told = page.locator("#announcements")
+
+    page.get_by_role("button", name="Zoom in").click()
+    expect(told).to_have_text("30 s in sight")
+    page.get_by_role("button", name="Zoom in").click()
+    expect(told).to_have_text("20 s in sight")
+    # The middle of what was seen stays there.
+    box = wave.bounding_box()
+    assert box is not None
+    wave.hover(position={"x": box["width"] / 2, "y": 40})
+    expect(page.locator(".wave-caption")).to_have_text(re.compile(r"^0:2[23] · \w"))
+    shoot(page, "zoomed")
+    for _ in range(6):
+        page.get_by_role("button", name="Zoom out").click()
+    wave.hover(position={"x": 2, "y": 40})
+    expect(page.locator(".wave-caption")).to_have_text(re.compile(r"^0:00 · \w"))
+    page.keyboard.down("Control")
+    wave.hover(position={"x": box["width"] / 2, "y": 40})
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    wave.hover(position={"x": 2, "y": 40})
+    expect(page.locator(".wave-caption")).not_to_have_text(re.compile("^0:00"))
+
+
 def test_chapters_lead_to_their_places(open_page: OpenPage, shoot: Shoot) -> None:
     page = open_page()
     told = "\n\n".join(f"# Chapter {name}\n\n{story(6)}" for name in ("red", "green", "blue"))

@@ -44,9 +44,17 @@ def test_kokoro_speaks_on_a_cpu_where_no_checkpoint_is_named() -> None:
     assert settings.lane is Lane.GPU
 
 
-@pytest.mark.parametrize("named", [{"RHAPSODE_DEVICE": "cuda:0"}, {"RHAPSODE_CHECKPOINT": "small_voice"}])
+@pytest.mark.parametrize(
+    ("named", "slots"),
+    [
+        ({"RHAPSODE_DEVICE": "cuda:0"}, 256),
+        ({"RHAPSODE_DEVICE": "cuda:0", "RHAPSODE_SLOTS": "7"}, 7),
+        ({"RHAPSODE_DEVICE": "cuda:0", "RHAPSODE_ENGINE_REPRODUCIBILITY": "strict"}, 16),
+        ({"RHAPSODE_CHECKPOINT": "small_voice"}, 16),
+    ],
+)
 def test_the_small_voice_speaks_on_a_gpu_and_where_it_is_named(
-    named: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    named: dict[str, str], slots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in named.items():
         monkeypatch.setenv(name, value)
@@ -54,7 +62,7 @@ def test_the_small_voice_speaks_on_a_gpu_and_where_it_is_named(
 
     engine = settings.engine_settings()
     assert isinstance(engine, NativeEngineSettings)
-    assert (engine.slots, engine.device) == (16, named.get("RHAPSODE_DEVICE", "cpu"))
+    assert (engine.slots, engine.device) == (slots, named.get("RHAPSODE_DEVICE", "cpu"))
     assert (settings.model_name, settings.notice) == ("small_voice", "")
 
 

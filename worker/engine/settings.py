@@ -8,6 +8,9 @@ from pathlib import Path
 
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 
+SLOTS, GPU_SLOTS = 16, 256
+"""Segments that are spoken at the same time, where nothing else is set. A GPU lowers them to what its memory holds."""
+
 LIVE_SLOTS = 4
 """Where no plan of a GPU's memory says how many."""
 
@@ -35,7 +38,7 @@ class NativeEngineSettings:
     """
 
     checkpoint: Path
-    slots: int = 16
+    slots: int = SLOTS
     live_slots: int | None = LIVE_SLOTS
     device: str = "cpu"
     num_threads: int = 0
@@ -58,7 +61,7 @@ class FakeEngineSettings:
     step_s: wall seconds per codec frame step. Tests inject faults during a step.
     """
 
-    slots: int = 16
+    slots: int = SLOTS
     live_slots: int = LIVE_SLOTS
     step_s: float = 0.005
 
@@ -72,7 +75,7 @@ class VllmEngineSettings:
     """
 
     checkpoint: Path
-    slots: int = 16
+    slots: int = SLOTS
     live_slots: int = LIVE_SLOTS
     device: str = "cpu"
     num_threads: int = 0

@@ -19,8 +19,6 @@ from storage.errors import StoreUnavailable
 from storage.job_store.store import JobStore
 from storage.objects.patience import FOR_CHORES
 from storage.queue.celery_queue import TicketQueue, create_celery
-from storage.queue.fleet_history import FleetHistoryStore
-from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.reconcile import Reconciler
@@ -32,7 +30,6 @@ from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.watched import watched_thread
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
-from worker.janitor.fleet import FleetRecorder
 from worker.janitor.periodic_jobs import Chore, run_chores
 from worker.janitor.pod_costs import PodCosts, pods_of_this_cluster
 from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, Leadership, chores_of, removals_of
@@ -87,8 +84,6 @@ def main() -> None:
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, TICKET_CAP)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, TICKET_CAP)
-        history = FleetHistoryStore(redis, settings.key_prefix)
-        fleet = FleetRecorder(QueueOverviews(redis, settings.key_prefix), registry, history)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
         leadership = Leadership(lock.renew, janitor)
@@ -101,7 +96,7 @@ def main() -> None:
             chores = [Chore(POD_COSTS_INTERVAL_S, costs.tell_pod_costs)]
             coster = watched_thread("pod-costs", partial(run_chores, chores, leadership.is_held, stop), stop)
             coster.start()
-        run_chores(chores_of(janitor, state, hooks, fleet), leadership.renew, stop)
+        run_chores(chores_of(janitor, state, hooks), leadership.renew, stop)
         remover.join()
         if coster is not None and pods is not None:
             coster.join()

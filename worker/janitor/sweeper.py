@@ -24,7 +24,6 @@ from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
-from worker.janitor.fleet import FleetRecorder
 from worker.janitor.metrics import LEADER, SWEPT, TOPPED_UP
 from worker.janitor.orphans import OrphanSweep
 from worker.janitor.periodic_jobs import TICK_S, Chore
@@ -38,9 +37,6 @@ LOCK_S = 10.0
 STATE_INTERVAL_S = 5.0
 AUDIT_INTERVAL_S = 60.0
 RETENTION_INTERVAL_S = 5.0
-FLEET_INTERVAL_S = 20.0
-"""Each minute keeps its last record, so that a restart leaves no gap."""
-
 LEFTOVERS_INTERVAL_S = 3600.0
 
 LEAVE_WITHIN_S = 7.0
@@ -184,7 +180,7 @@ def _report_drift(differences: Sequence[CounterMismatch]) -> None:
         )
 
 
-def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: FleetRecorder) -> Sequence[Chore]:
+def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor) -> Sequence[Chore]:
     """The chores that ask Redis, with their intervals. The first one restores what the others need."""
     return (
         Chore(STATE_INTERVAL_S, state.watch_state),
@@ -192,7 +188,6 @@ def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: Fl
         Chore(TICK_S, janitor.top_up),
         Chore(TICK_S, hooks.sweep_hooks),
         Chore(TICK_S, janitor.recall_batches),
-        Chore(FLEET_INTERVAL_S, fleet.note_fleet),
         Chore(AUDIT_INTERVAL_S, janitor.audit),
     )
 

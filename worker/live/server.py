@@ -95,6 +95,7 @@ class LiveServer:
             step_ms=self._read_step_ms(),
             server_name=self._binding.server_name,
             is_strict=info.is_strict,
+            streams=self.num_streams,
         )
 
     @property

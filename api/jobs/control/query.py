@@ -30,6 +30,7 @@ class JobListQuery(BaseModel):
     kind: Literal["synthesis", "voice_cache"] | None = None
     created_after: DateTime | None = None
     created_before: DateTime | None = None
+    queue: str | None = Field(default=None, max_length=200)
     batch_id: str | None = Field(default=None, pattern=f"^{BATCH_ID.pattern}$")
 
 
@@ -45,6 +46,7 @@ def job_query(parameters: JobListQuery) -> JobQuery:
         after=JobId(after) if after else None,
         limit=parameters.limit,
         kind=parameters.kind,
+        queue=parameters.queue,
         batch=JobId(parameters.batch_id) if parameters.batch_id else None,
     )
 

@@ -1,4 +1,4 @@
-// Requests to /v1, relative to where the page itself came from.
+// Requests to /v1, relative to the page's own address.
 
 const ROOT = new URL("../../../", import.meta.url);
 const REPEAT_MS = 300;
@@ -6,7 +6,7 @@ const IN_PROGRESS = "idempotency_in_progress";
 const MOST_LOOKS = 60;
 const KEY_NAME = "rhapsode.key";
 
-/** What tells others that a key is needed ("unauthorized"), and whether the server answers ("reached", "unreached"). */
+/** Events: "unauthorized" if a key is needed; "reached" or "unreached" after each request. */
 export const signals = new EventTarget();
 
 /** An answer of 400 and above (RFC 9457), or no answer at all (`status` 0). */
@@ -29,14 +29,14 @@ export const key = {
 
 /**
  * The answer to a request, whose status is below 400. Throws a `Problem`; an `AbortError` when `signal` says so.
- * `isKeyed` false: a repeat is another request, as of what is heard once.
+ * `isKeyed` false: a repeat is a new request, as for live speech.
  */
 export async function request(method, path, { json, body, headers = {}, signal, isKeyed = true } = {}) {
   const sent = { ...headers };
   const used = key.get();
   if (used) sent.Authorization = `Bearer ${used}`;
   if (json !== undefined) sent["Content-Type"] = "application/json";
-  // A repeat of a request that did reach the server finds what the first one did.
+  // A repeat gets the result of the first request, if that reached the server.
   if (method === "POST" && isKeyed && !(body instanceof FormData)) sent["Idempotency-Key"] ??= randomToken();
   const content = json === undefined ? body : JSON.stringify(json);
   for (let looks = 1; ; looks += 1) {
@@ -44,21 +44,21 @@ export async function request(method, path, { json, body, headers = {}, signal, 
     signals.dispatchEvent(new Event("reached"));
     if (answer.ok) return answer;
     const problem = new Problem(answer.status, await problemDocument(answer));
-    // Of a key that has been exchanged meanwhile nobody wants to hear.
+    // A refusal of a key that was replaced meanwhile does not matter.
     if (answer.status === 401 && used === key.get()) signals.dispatchEvent(new Event("unauthorized"));
     if (problem.code !== IN_PROGRESS || looks === MOST_LOOKS) throw problem;
-    // The first sending of this very request is still at work: its answer is the one to wait for.
+    // The first request still runs. Wait for its answer.
     await pause((Number(answer.headers.get("Retry-After")) || 1) * 1000, signal);
   }
 }
 
-/** One more time where the connection broke off: networks change, servers start anew. */
+/** Retries once after a broken connection: networks change and servers restart. */
 async function reach(address, options) {
   try {
     return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    // A form is written anew each time, so the server could not know it for the same.
+    // A form differs each time it is encoded, so the server could not recognise the repeat.
     if (options.body instanceof FormData) throw unreached();
   }
   await pause(REPEAT_MS, options.signal);
@@ -70,7 +70,7 @@ async function reach(address, options) {
   }
 }
 
-/** Throws the `AbortError` of `signal` as soon as that says so. */
+/** Throws the `AbortError` of `signal` as soon as it is aborted. */
 function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -90,7 +90,7 @@ function unreached() {
   return new Problem(0, { detail: "The server does not answer." });
 }
 
-/** A WebSocket of this protocol. A browser lets no header be set there, so the key goes as a second protocol. */
+/** A WebSocket of this protocol. Browsers set no headers there, so the key is sent as a second protocol. */
 export function openSocket(path, protocol) {
   const address = new URL(path, ROOT);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -119,7 +119,7 @@ export async function* pages(path, parameters, options = {}) {
   }
 }
 
-/** 32 hexadecimal digits nobody else has; `crypto.randomUUID` is not there on plain http. */
+/** 32 random hexadecimal digits. Browsers have no `crypto.randomUUID` on plain http. */
 export function randomToken() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -132,6 +132,6 @@ async function problemDocument(answer) {
     // The /v1/audio family answers in another shape.
     return document.error ? { ...document.error, detail: document.error.message } : document;
   } catch {
-    return { detail: `The server answered ${answer.status} and broke off.` };
+    return { detail: `The server answered ${answer.status} and closed the connection.` };
   }
 }

@@ -1,5 +1,5 @@
-// Loads the page again where a file of it did not come: a network that changes breaks off whatever is on its way, and
-// scripts that miss one of them never run. Not a module, so that it needs none. Thrice; then the page says what it lacks.
+// Reloads the page, at most three times, if one of its files did not load. A network change breaks requests, and a script
+// without its imports never runs. This file is no module, so it needs no import.
 
 addEventListener("error", ({ target }) => {
   if (!(target instanceof HTMLScriptElement || target instanceof HTMLLinkElement)) return;
@@ -7,7 +7,7 @@ addEventListener("error", ({ target }) => {
   if (times >= 3 || document.documentElement.dataset.reloading) return;
   document.documentElement.dataset.reloading = "yes";
   sessionStorage.setItem("rhapsode.reloads", times + 1);
-  // What was only to be fetched ahead may have come by another way: a page that works is left alone.
+  // A preload may fail while the file itself loads. A page that works is not reloaded.
   setTimeout(() => {
     if (!document.documentElement.dataset.ready) {
       location.reload();

@@ -5,7 +5,7 @@ import { button, h } from "./dom.js";
 const dialog = document.getElementById("dialog");
 let onClosed = () => {};
 
-// The event comes later than the closing; by then another one may be open.
+// The event comes after closing. By then another dialog may be open.
 dialog.addEventListener("close", () => {
   if (!dialog.open) finish();
 });
@@ -17,7 +17,7 @@ function finish() {
   told();
 }
 
-/** Show `content` over the page; `whenClosed` is called however it is closed. */
+/** Show `content` over the page. `whenClosed` is called after every way of closing. */
 export function openDialog(title, content, whenClosed = () => {}) {
   if (dialog.open) {
     dialog.close();

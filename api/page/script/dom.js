@@ -1,4 +1,4 @@
-// Elements from values. Text is always set as text: names, titles and spoken lines are data, never markup.
+// Elements from values. Text is always set as text: names, titles and texts are data, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -10,6 +10,7 @@ const ICONS = {
   previous: "M18 6v12l-8.5-6zM6.5 6v12",
   close: "M6 6l12 12M18 6L6 18",
   plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
   download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14",
   microphone: "M12 4a2.5 2.5 0 0 1 2.5 2.5v5a2.5 2.5 0 0 1-5 0v-5A2.5 2.5 0 0 1 12 4zM6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3.5",
   file: "M7 3.5h7l4 4v13H7zM14 3.5v4h4",
@@ -40,7 +41,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A button; with `iconName` the label is only heard unless `showsLabel`. */
+/** A button. With `iconName` and without `showsLabel`, only screen readers get the label. */
 export function button(label, onClick, { iconName = null, kind = "", showsLabel = true, ...properties } = {}) {
   const text = showsLabel ? h("span", {}, label) : h("span", { class: "visually-hidden" }, label);
   const title = showsLabel ? null : label;
@@ -48,7 +49,7 @@ export function button(label, onClick, { iconName = null, kind = "", showsLabel 
   return h("button", { type: "button", class: kind || null, title, ...properties, on: { click: onClick } }, parts);
 }
 
-/** Set a text only when it is another one: what did not change is not read out again. */
+/** Set a text only if it differs, so that screen readers do not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -61,6 +62,18 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
+const LATER = ["job", "voices", "live", "fleet"];
+let styles = null;
+
+/** The style sheets that the first view does without, once they have come: all of them, in one order. */
+export function laterStyles() {
+  styles ??= Promise.all(LATER.map((name) => new Promise((resolve, reject) => {
+    const href = new URL(`../style/${name}.css`, import.meta.url);
+    document.head.append(h("link", { rel: "stylesheet", href, on: { load: resolve, error: reject } }));
+  })));
+  return styles;
+}
+
 /** Change a part of the page: a button in it that had the focus and is not there any more hands it on. */
 export function keepingFocus(element, change) {
   const active = document.activeElement;
@@ -70,8 +83,8 @@ export function keepingFocus(element, change) {
 }
 
 /**
- * Nothing in `element` can be used until `action` is done; the focus, which that or `action` takes away from something in
- * `home`, comes back to it, or to the first button of `home` if it is not there any more.
+ * Disables `element` until `action` is done. Then the focus returns to the element of `home` that had it, or to the
+ * first button of `home` if that element is gone.
  */
 export async function whileBusy(element, action, home = element) {
   const active = document.activeElement;
@@ -81,7 +94,7 @@ export async function whileBusy(element, action, home = element) {
     await action();
   } finally {
     element.inert = false;
-    // A browser takes the focus away with its next picture: an answer that is quicker finds it on what went away.
+    // Browsers move the focus with the next frame. After a faster answer it is still on the old element.
     const holder = document.activeElement;
     if (isInside && home.isConnected && (holder === document.body || !canHoldFocus(holder))) {
       (canHoldFocus(active) ? active : firstButton(home))?.focus({ preventScroll: true });
@@ -97,14 +110,14 @@ function firstButton(element) {
   return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
-/** Say a sentence to those who do not see the page. */
+/** Announce a sentence to screen readers. */
 export function announce(sentence) {
   setText(document.getElementById("announcements"), sentence);
 }
 
 let lastId = 0;
 
-/** An id of this page's own, to tie a label to its field. */
+/** A new id, to connect a label with its field. */
 export function freshId(stem) {
   lastId += 1;
   return `${stem}-${lastId}`;

@@ -5,9 +5,8 @@ import { request } from "./api.js";
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Calls `onEvent(event, id)` for everything that happens to the job after the event `lastId` ("": from its beginning)
- * until it has ended, over as many connections as it takes. Ends quietly when `signal` is aborted; throws the `Problem`
- * that the job is not there.
+ * Calls `onEvent(event, id)` for each event of the job after `lastId` ("": for all) until the job ends. Reconnects as
+ * often as needed. Returns when `signal` is aborted. Throws a `Problem` if there is no such job.
  */
 export async function follow(jobId, onEvent, signal, lastId = "") {
   let pauseMs = 500;
@@ -20,7 +19,7 @@ export async function follow(jobId, onEvent, signal, lastId = "") {
         pauseMs = 500;
         onEvent(JSON.parse(message.data), lastId);
       }
-      // The server closes the stream of a job that has ended, and of none else unless it stops itself.
+      // The server closes the stream when the job ends, and when the server stops.
       if (!signal.aborted && (await hasEnded(jobId, signal))) return;
     } catch (error) {
       if (signal.aborted) return;
@@ -37,7 +36,7 @@ async function hasEnded(jobId, signal) {
   return job.finished_at !== null;
 }
 
-/** The messages of a stream of bytes, by the rules of the HTML standard as far as this server uses them. */
+/** Messages of a byte stream, by the part of the HTML standard that this server uses. */
 async function* messages(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

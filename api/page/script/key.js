@@ -1,4 +1,4 @@
-// Asking for the API key where the server wants one. It stays in this tab and ends with it.
+// Asks for the API key if the server needs one. The key is kept in this tab only.
 
 import { key } from "./api.js";
 import { button, h } from "./dom.js";
@@ -7,12 +7,12 @@ import { closeDialog, openDialog } from "./dialog.js";
 let isAsking = false;
 let isDeclined = false;
 
-/** The server wants a key, or another one: ask, unless whoever was asked has closed the dialog. */
+/** The server needs a key or another key: ask, unless the user has closed the dialog. */
 export function demandKey(onChange) {
   if (!isDeclined) askForKey(onChange, { isRefused: Boolean(key.get()) });
 }
 
-/** Ask for the key, once at a time; `onChange` is called when there is another one. `isRefused`: the one there is. */
+/** Ask for the key, once at a time; `onChange` is called after a change. `isRefused`: the current key was refused. */
 export function askForKey(onChange, { isRefused = false } = {}) {
   if (isAsking) return;
   isAsking = true;
@@ -20,8 +20,8 @@ export function askForKey(onChange, { isRefused = false } = {}) {
     id: "api-key", type: "password", autocomplete: "off", spellcheck: "false", value: key.get(), required: true,
   });
   const form = h("form", { class: "stack", on: { submit: take } },
-    h("p", {}, isRefused ? "This key is not taken, or not any more. Use another one." : "This server serves those who hold a key."),
-    h("p", { class: "hint" }, "It is kept in this tab only, until you close it."),
+    h("p", {}, isRefused ? "The server refused this key. Use another one." : "Enter an API key for this server."),
+    h("p", { class: "hint" }, "The key is kept in this tab until you close it."),
     h("label", { for: "api-key" }, "API key"),
     field,
     h("div", { class: "row end" },

@@ -1,8 +1,8 @@
-// Lists whose rows stay the same elements while what they show changes: a press that began on one ends on it.
+// Lists whose rows keep their elements when their data changes, so that no click gets lost.
 
 /**
  * Returns `show(entries)` for `[key, value]` pairs in the order wanted. `make(key)` gives a row: its `element`, and
- * `show(value)` to bring it up to date. A row whose key is not there any more goes.
+ * `show(value)` to update it. A row without an entry is removed.
  */
 export function keyed(parent, make) {
   const rows = new Map();

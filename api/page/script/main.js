@@ -1,15 +1,14 @@
-// The page: which part of it is open, by the address after the #.
+// Opens a part of the page by the address after the #.
 
 import { key, signals } from "./api.js";
-import { setHidden, setText } from "./dom.js";
-import { askForKey, demandKey } from "./key.js";
+import { laterStyles, setHidden, setText } from "./dom.js";
 import { openJobs } from "./jobs/page.js";
 
 const SECTIONS = {
   jobs: { load: async () => openJobs },
-  voices: { load: async () => (await import("./voices/page.js")).openVoices },
-  live: { load: async () => (await import("./live/page.js")).openLive },
-  fleet: { load: async () => (await import("./fleet/page.js")).openFleet },
+  voices: { load: async () => (await styled(import("./voices/page.js"))).openVoices },
+  live: { load: async () => (await styled(import("./live/page.js"))).openLive },
+  fleet: { load: async () => (await styled(import("./fleet/page.js"))).openFleet },
 };
 
 const main = document.getElementById("main");
@@ -17,10 +16,15 @@ const keyButton = document.getElementById("key-button");
 const offline = document.getElementById("offline");
 let open = { name: null, view: null };
 
-/** "#/jobs/job_1" -> ["jobs", "job_1"]; whatever is not known leads to the jobs. */
+/** "#/jobs/job_1" -> ["jobs", "job_1"]; an unknown name leads to the jobs. */
 function place() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
   return name in SECTIONS ? [name, ...rest] : ["jobs"];
+}
+
+async function styled(loading) {
+  const [module] = await Promise.all([loading, laterStyles()]);
+  return module;
 }
 
 async function navigate() {
@@ -39,10 +43,10 @@ async function navigate() {
     if (link.dataset.section === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  open.view.go(rest.map(decodeURIComponent), { isFirst });
+  await open.view.go(rest.map(decodeURIComponent), { isFirst });
 }
 
-/** With another key everything is another tenant's. */
+/** Another key may belong to another tenant, so everything is loaded again. */
 function reopen() {
   open.view?.close();
   open = { name: null, view: null };
@@ -50,22 +54,22 @@ function reopen() {
   navigate();
 }
 
-/** In a line above everything, until the server answers as it should. */
+/** Shows a line at the top until the server answers. */
 function tell(sentence) {
   setText(offline, sentence);
   setHidden(offline, false);
 }
 
-/** Past the head, and past what stands beside the content: the list of narrations. */
+/** Skips the head and the list of narrations. */
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   (main.querySelector("[data-content]") ?? main).focus();
 });
-keyButton.addEventListener("click", () => askForKey(reopen));
-signals.addEventListener("unauthorized", () => {
+keyButton.addEventListener("click", async () => (await import("./key.js")).askForKey(reopen));
+signals.addEventListener("unauthorized", async () => {
   setHidden(keyButton, false);
   tell("This server wants an API key.");
-  demandKey(reopen);
+  (await import("./key.js")).demandKey(reopen);
 });
 document.getElementById("keyboard-button").addEventListener("click", async () => (await import("./keyboard.js")).showKeys());
 for (const [source, type] of [[signals, "unreached"], [window, "offline"]]) {

@@ -1,11 +1,10 @@
-// Work that is done again and again while somebody looks.
+// Work repeated while the page is visible.
 
 const AFTER_FAILURE_S = 2;
 
 /**
- * Runs `task(signal)` at once and again `pauseS()` seconds after each end, but not while the page is hidden.
- * Returns `now()`, to do it as soon as possible, and `stop()`. A task that fails is soon done again, and so is everything
- * once the browser is connected again.
+ * Runs `task(signal)` now and `pauseS()` seconds after each end, but not while the page is hidden. Returns `now()`, which
+ * runs it as soon as possible, and `stop()`. It retries soon after a failure and when the browser is online again.
  */
 export function repeat(task, pauseS) {
   const abort = new AbortController();
@@ -52,7 +51,7 @@ export function repeat(task, pauseS) {
   };
 }
 
-/** `action`, at most once in `milliseconds`; calls in between are made up for by one at the end. */
+/** Calls `action` at most once in `milliseconds`. Calls in between cause one call at the end. */
 export function throttled(action, milliseconds) {
   let timer = null;
   let isDue = false;

@@ -1,8 +1,7 @@
-// Numbers, times and states as a reader wants them.
-
-import { titleOf } from "./jobs/titles.js";
+// Numbers, times and states as text.
 
 const LOCALE = "en";
+const MOST_TITLE_CHARS = 60;
 const number = new Intl.NumberFormat(LOCALE);
 const oneDigit = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
 const relative = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto", style: "short" });
@@ -15,7 +14,7 @@ export const percent = (fraction) => `${Math.floor(fraction * 100)} %`;
 /** "331 segments", "1 segment". */
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
-/** A stretch of time: "0.8 s", "12 s", "3 min 20 s", "1 h 15 min". */
+/** A duration: "0.8 s", "12 s", "3 min 20 s", "1 h 15 min". */
 export function span(seconds) {
   if (seconds < 10) return `${oneDigit.format(seconds)} s`;
   const whole = Math.round(seconds);
@@ -24,7 +23,7 @@ export function span(seconds) {
   return joined(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
 }
 
-/** A place in a recording: "0:07", "1:02:33". */
+/** A position in a recording: "0:07", "1:02:33". */
 export function clock(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   const parts = [Math.floor((whole % 3600) / 60), whole % 60];
@@ -50,6 +49,9 @@ export function ago(moment, now = Date.now()) {
   return relative.format(Math.round(seconds / 86400), "day");
 }
 
+/** "14:05". */
+export const dayClock = (value) => new Date(value).toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
 export const moment = (value) => exact.format(new Date(value));
 
 const STATES = {
@@ -62,11 +64,11 @@ const STATES = {
   cancelled: "Cancelled",
   expired: "Expired",
 };
-const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Putting together" };
+const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Assembling" };
 
 export const stateWord = (state) => STATES[state] || state;
 
-/** Whether a job waits for the time that it was given. */
+/** Whether a job waits for its start time. */
 export const beginsLater = ({ state, request }) => state === "pending" && Boolean(request.not_before) && new Date(request.not_before) > new Date();
 
 /** What a job is doing now, in one or two words. */
@@ -74,13 +76,25 @@ export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state ==
 
 export const isOver = (state) => ["succeeded", "failed", "cancelled", "expired"].includes(state);
 
-/** What to call a job: its title if it has one, else what its request says of it. */
+/** A job's title, or a name made from its request. */
 export function jobTitle(job) {
   if (job.kind === "voice_cache") return `Preparing ${counted(job.request.voices, "voice")}`;
   const { metadata, request } = job;
   if (metadata.preview_of) return `Preview of ${job.request.voice}`;
   const begins = request.input.first_words;
   return metadata.title || metadata.book || metadata.name || request.output.tags.title || (begins && titleOf(null, begins)) || `Narration ${job.id.slice(-6)}`;
+}
+
+/**
+ * The title of a new narration without one: the file's name, or the first sentence of the text. It is cut to the
+ * allowed length.
+ */
+export function titleOf(file, text) {
+  if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);
+  const line = text.trim().split(/\n/, 1)[0].replace(/^#+\s*/, "");
+  const [sentence] = line.split(/(?<=[.!?…])\s/, 1);
+  const letters = [...sentence];
+  return letters.length <= MOST_TITLE_CHARS ? sentence : `${letters.slice(0, MOST_TITLE_CHARS).join("").replace(/\s+\S*$/, "")} …`;
 }
 
 /** The server's sentence with its segments, counted from 0, as the passages that the page counts from 1. */
@@ -93,5 +107,5 @@ function joined(large, largeUnit, small, smallUnit) {
   return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }
 
-/** How long a narration is for who listens: its longest file, pauses included; its speech alone while there is none. */
+/** Seconds of a narration: its longest file with pauses, or its speech while there is no file. */
 export const lengthS = ({ artifacts, progress }) => Math.max(progress.audio_s_done || 0, ...artifacts.map((file) => file.duration_s || 0));

@@ -149,9 +149,8 @@ class _Decision:
 
 def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
     """What `rhapsode.stack.processes` gives its processes."""
-    from rhapsode.stack.commands import DEFAULT_SLOTS
     from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS
-    from worker.engine.settings import LIVE_SLOTS
+    from worker.engine.settings import GPU_SLOTS, LIVE_SLOTS, SLOTS
 
     objects = folder.objects.as_uri()
     drawn = f"(drawn into {folder.root})"
@@ -162,12 +161,12 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
         "broker_url": _Decision("redis://127.0.0.1:6379/1", socket),
         "url_secret": _Decision("x" * 16, drawn),
         "webhook_key": _Decision("x" * 16, drawn),
-        "slots": _Decision(str(DEFAULT_SLOTS), str(DEFAULT_SLOTS)),
     }
     if process in ("gpu-worker", "cpu-worker"):
         lane = process.removesuffix("-worker")
         decided["lane"] = _Decision(lane, lane)
         decided["worker_name"] = _Decision("", "a name for each")
+        decided["slots"] = _Decision(str(SLOTS), f"{SLOTS}, on a GPU up to {GPU_SLOTS}")
         decided["live_slots"] = _Decision(str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")
     if process == "gpu-worker":
         decided["device"] = _Decision("cpu", "each GPU, else cpu")

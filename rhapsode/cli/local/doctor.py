@@ -184,13 +184,13 @@ def _vllm() -> Generator[MachineFinding]:
 
 
 def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
-    from rhapsode.stack.commands import DEFAULT_SLOTS
     from rhapsode.stack.models import BYTES_OF_SIZE, slots_beside_live, slots_on
+    from worker.engine.settings import GPU_SLOTS
 
     said: list[str] = []
     for size in BYTES_OF_SIZE:
         most = slots_on(gpu.memory_bytes, size)
-        slots, live = slots_beside_live(gpu.memory_bytes, size, DEFAULT_SLOTS, None)
+        slots, live = slots_beside_live(gpu.memory_bytes, size, GPU_SLOTS, None)
         room = f"fits with about {most} slots (unset: {slots} and {live} live)" if most else "does not fit"
         said.append(f"{size} {room}")
     yield MachineFinding("ok", "CUDA", f"Qwen3-TTS on {gpu.name}: {', '.join(said)}")

@@ -38,7 +38,6 @@ def run(
 ) -> None:
     """Run one process of the system. RHAPSODE_ variables hold its settings. `rhapsode up` runs all processes."""
     from rhapsode.cli.local.requirements import require_packages
-    from rhapsode.stack.commands import DEFAULT_SLOTS
     from rhapsode.stack.models import with_checkpoints
     from rhapsode.stack.processes import inherited_environment
 
@@ -46,7 +45,6 @@ def run(
         raise Misuse(f"--processes: one {process} is one process; start several of them")
     require_packages("api" if process is ProcessKind.API else "worker" if process in LANES else "storage")
     environment = inherited_environment(os.environ)
-    environment.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
     if process in LANES:
         environment["RHAPSODE_LANE"] = LANES[process]
     if process is ProcessKind.GPU_WORKER:

@@ -35,7 +35,8 @@ class VoiceMemory(Answer):
 class WorkerView(Answer):
     """A worker process. `loading`: it loads another model. `drained`: it claims nothing and has no work.
     `unresponsive`: no heartbeat for ten seconds; after a minute it is not listed. `leases`: current items, or webhook
-    attempts. `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly
+    attempts. `live_slots`, `live_streams`: live streams that it can serve at once, and those open now; null for none.
+    `other_models`: models that it may load instead. `tasks_down`: background tasks that ended unexpectedly
     and have not restarted.
     """
 
@@ -48,6 +49,8 @@ class WorkerView(Answer):
     other_models: tuple[str, ...] = ()
     slots: int | None
     leases: int
+    live_slots: int | None = None
+    live_streams: int | None = None
     tasks_down: tuple[str, ...] = ()
     host: str
     pid: int
@@ -64,8 +67,9 @@ class WorkerList(Answer):
 
 
 class QueueClass(Answer):
-    """`jobs`, `tenants`: with items that could be claimed now. `oldest_wait_s`: the longest that such a job has gone
-    without a turn.
+    """`backlog_audio_s`: expected audio of accepted text that is not spoken yet. `jobs`, `tenants`: with items that
+    could be claimed now. `oldest_wait_s`: the longest time that such a job has waited for its turn. `wait_p50_s`,
+    `wait_p95_s`: percentiles of these waits.
     """
 
     job_class: Literal["interactive", "bulk"] = Field(validation_alias="class", serialization_alias="class")
@@ -73,11 +77,14 @@ class QueueClass(Answer):
     jobs: int
     tenants: int
     oldest_wait_s: float | None
+    wait_p50_s: float | None = None
+    wait_p95_s: float | None = None
 
 
 class QueueView(Answer):
     """`tickets`: messages in the broker, null if it does not answer. `pace`: audio seconds spoken in a second, as
-    measured; `drain_s`: the backlog by that pace.
+    measured. `drain_s`: seconds until the backlog is spoken, at the pace of the jobs' `eta_s`; null while that is
+    unknown.
     """
 
     name: str
@@ -97,7 +104,9 @@ class QueueView(Answer):
 class QueueTotals(Answer):
     """`claims_held`: why no worker is given anything, null while claims are open.
 
-    `scheduled_jobs`: of the unfinished ones, those that wait for their `not_before`.
+    `scheduled_jobs`: of the unfinished ones, those that wait for their `not_before`. `drain_s`: of the queue that needs
+    longest; null if one of them does not know. `live_streams`, `live_slots`: open streams of live speech, and how many
+    the workers can serve at once.
     """
 
     unfinished_jobs: int
@@ -109,6 +118,9 @@ class QueueTotals(Answer):
     audio_s_per_s: float
     batch_fill: float | None
     claims_held: str | None
+    drain_s: float | None = None
+    live_streams: int = 0
+    live_slots: int = 0
 
 
 class QueueList(Answer):
@@ -118,28 +130,35 @@ class QueueList(Answer):
 
 
 class FleetMinute(Answer):
-    """The fleet as it was in the minute that began at `at`; null where nothing was measured.
+    """The fleet at one time in the minute that began at `at`; null where nothing was measured.
 
-    `audio_s_per_s`, `batch_fill`, `backlog_audio_s`, `unfinished_jobs`, `leases`, `dead_letters`: as the `totals` of
-    queues have them. `step_ms_p50`, `step_ms_most`: of the engines' steps. `oldest_wait_s`: the longest that a job
-    which could be claimed has gone without a turn.
+    `audio_s_per_s`: mean audio seconds spoken per second since the point before. `step_ms_p50`, `step_ms_most`: of the
+    engines' steps. `oldest_wait_s`: the longest time that a job has waited for its turn. `wait_p50_s`, `wait_p95_s`:
+    percentiles of the waits in that job's class and queue. `given_up`: items given up in the 60 s before. Other fields
+    are as the `totals` of queues have them.
     """
 
     at: datetime
     workers: int
-    audio_s_per_s: float
+    audio_s_per_s: float | None
     batch_fill: float | None
     step_ms_p50: float | None
     step_ms_most: float | None
     backlog_audio_s: float
+    drain_s: float | None = None
     unfinished_jobs: int
     leases: int
+    retries_waiting: int = 0
+    live_streams: int = 0
     oldest_wait_s: float | None
+    wait_p50_s: float | None = None
+    wait_p95_s: float | None = None
+    given_up: int = 0
     dead_letters: int
 
 
 class FleetHistory(Answer):
-    """The oldest first, a day at most; a minute in which no janitor was there is missing."""
+    """The oldest first, a day at most. A minute without a running API process has no point."""
 
     object: Literal["list"] = "list"
     data: tuple[FleetMinute, ...]

@@ -15,6 +15,13 @@ register_reader('overview', function(call)
     return names
   end
 
+  -- Since when the job at this percentile of waits has waited; nil if none waits. The longest wait stands first.
+  local function since_of(waiting, share)
+    local jobs = redis.call('ZCARD', waiting)
+    local at = jobs - math.ceil(share * jobs)
+    return tonumber(redis.call('ZRANGE', waiting, at, at, 'WITHSCORES')[2])
+  end
+
   -- since: by tenant, of the jobs looked at, when the one that has waited longest began to.
   local function class_of(queue, class, tenants)
     local seen = redis.call('HMGET', K.flow, queue .. ':' .. class .. ':in', queue .. ':' .. class .. ':out')
@@ -27,13 +34,15 @@ register_reader('overview', function(call)
       if tenant and not since[tenant] then since[tenant] = tonumber(oldest[i + 1]) end
     end
     return {backlog_ms = number(seen[1]) - number(seen[2]), tenants = redis.call('LLEN', ring),
-      jobs = redis.call('ZCARD', waiting), since = since}
+      jobs = redis.call('ZCARD', waiting), since = since,
+      since_p50 = since_of(waiting, 0.5), since_p95 = since_of(waiting, 0.95)}
   end
 
   local queues, tenants = {}, {}
   for queue in pairs(queue_names()) do
     queues[queue] = {
       ready = number(redis.call('HGET', K.counters, queue)), slots = worker_slots(queue), pace = throughput(queue),
+      batch_pace = batch_throughput(queue),
       interactive = class_of(queue, 'interactive', tenants), bulk = class_of(queue, 'bulk', tenants),
     }
   end

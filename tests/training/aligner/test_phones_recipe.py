@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training.options import arguments
-from training.aligner import misaki_dictionaries, train_unknown_words
+from training.aligner import cmu_words, misaki_dictionaries, train_unknown_words
 from training.aligner.misaki_dictionaries import dictionary_lines
 from training.aligner.model import TrainedStack
 from training.steps import Unusable
@@ -63,6 +63,39 @@ def test_another_wheel_is_rejected(tmp_path: Path) -> None:
 
     with pytest.raises(Unusable, match="not the wheel of misaki"):
         misaki_dictionaries.main(arguments(wheel=tmp_path / "other.whl", out=tmp_path))
+
+
+def test_lacking_words_of_the_cmu_dictionary_are_added(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    misaki_dictionaries.main(arguments(wheel=wheel, out=tmp_path))
+    cmu = tmp_path / "cmudict.dict"
+    cmu.write_text(
+        "the DH AH0\nqorville K AO1 R V IH0 L # a place\nqorville(2) K AO0 R V IY1 L\nq.o. K Y UW1 OW1\n"
+        "qotta K OW1 T AH0\nqonder K AA1 N D ER0\nqorrin K ER1 IH0 N\nqistle K IH1 S AH0 L\n"
+        "qeer K IH1 R\nqotton K AA1 T AH0 N\n"
+    )
+    monkeypatch.setattr(cmu_words, "CMU_SHA256", hashlib.sha256(cmu.read_bytes()).hexdigest())
+
+    cmu_words.main(arguments(cmu=cmu, out=tmp_path))
+
+    us, gb = (
+        dict(
+            line.split("\t")[:2]
+            for line in gzip.decompress((tmp_path / f"{accent}.txt.gz").read_bytes()).decode().splitlines()
+        )
+        for accent in Accent
+    )
+    names = ("qorville", "qotta", "qonder", "qorrin", "qistle", "qeer", "qotton")
+    assert [us[name] for name in names] == ["kˈɔɹvɪl", "kˈOTə", "kˈɑndəɹ", "kˈɜɹɪn", "kˈɪsᵊl", "kˈɪɹ", "kˈɑtᵊn"]
+    assert [gb[name] for name in names] == ["kˈɔːvɪl", "kˈQtə", "kˈɒndə", "kˈɜːɹɪn", "kˈɪsᵊl", "kˈɪə", "kˈɒtᵊn"]
+    assert "batter" in us
+    assert "the" not in us
+
+
+def test_another_cmu_dictionary_is_rejected() -> None:
+    with pytest.raises(Unusable, match="not the CMU dictionary"):
+        cmu_words.cmu_words(b"the DH AH0\n")
 
 
 @pytest.mark.usefixtures("restored_torch")

@@ -21,16 +21,12 @@ from storage.jobs.work_items import LeaseStatus, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.fleet_history import FleetHistoryStore
-from storage.queue.overview import QueueOverviews
-from storage.queue.worker_registry import WorkerRegistry
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateGuard
 from storage.webhooks.deliveries import WebhookQueue
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import SPEC, TENANT, Studio
-from worker.janitor.fleet import FleetRecorder
 from worker.janitor.orphans import ORPHAN_AGE_S
 from worker.janitor.periodic_jobs import Chore, run_chores
 from worker.janitor.sweeper import Janitor, Leadership, chores_of, removals_of
@@ -42,11 +38,6 @@ from worker.process.state_watch import StateWatch
 @pytest.fixture
 def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> Janitor:
     return Janitor(studio.jobs, AuditLog(redis_client), studio.artifacts, tickets, ticket_cap=8)
-
-
-@pytest.fixture
-def fleet(redis_client: redis.Redis) -> FleetRecorder:
-    return FleetRecorder(QueueOverviews(redis_client), WorkerRegistry(redis_client), FleetHistoryStore(redis_client))
 
 
 @pytest.fixture
@@ -216,7 +207,7 @@ def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: 
 
 
 def test_a_failing_chore_does_not_stop_the_others(
-    studio: Studio, janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: FleetRecorder
+    studio: Studio, janitor: Janitor, state: StateWatch, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
@@ -228,7 +219,7 @@ def test_a_failing_chore_does_not_stop_the_others(
             raise StoreUnavailable("for a moment")
         return True
 
-    chores = chores_of(janitor, state, hooks, fleet)
+    chores = chores_of(janitor, state, hooks)
     thread = threading.Thread(target=run_chores, args=(chores, Leadership(lock, janitor).renew, stop))
     thread.start()
     give_up = time.monotonic() + 30
@@ -246,7 +237,6 @@ def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
     state: StateWatch,
     voices: VoiceJanitor,
     hooks: HookJanitor,
-    fleet: FleetRecorder,
 ) -> None:
     """However long the removal of something takes."""
     stop, silent, asked = threading.Event(), threading.Event(), threading.Event()
@@ -258,7 +248,7 @@ def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
 
     leadership = Leadership(lambda: True, janitor)
     removals = (Chore(1.0, removes_nothing), *removals_of(janitor, voices))
-    rounds = ((removals, leadership.is_held), (chores_of(janitor, state, hooks, fleet), leadership.renew))
+    rounds = ((removals, leadership.is_held), (chores_of(janitor, state, hooks), leadership.renew))
     threads = [threading.Thread(target=run_chores, args=(*chores, stop)) for chores in rounds]
     for thread in threads:
         thread.start()
@@ -275,11 +265,11 @@ def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
 
 
 def test_without_the_lock_nothing_is_done(
-    studio: Studio, janitor: Janitor, state: StateWatch, hooks: HookJanitor, fleet: FleetRecorder
+    studio: Studio, janitor: Janitor, state: StateWatch, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
-    chores = chores_of(janitor, state, hooks, fleet)
+    chores = chores_of(janitor, state, hooks)
     thread = threading.Thread(target=run_chores, args=(chores, lambda: False, stop))
 
     thread.start()

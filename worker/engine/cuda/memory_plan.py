@@ -56,15 +56,16 @@ def share_slots(
 ) -> tuple[MemoryPlan, int]:
     """The plan of all slots, and how many of them are for live speech.
 
-    live_slots: None takes what `slots` leave, up to `MOST_LIVE_SLOTS`: beyond the first few, live slots neither shorten
-    those of jobs nor take their place. Raises CheckpointError when there is not room for one slot.
+    live_slots: None takes what `slots` leave, up to `MOST_LIVE_SLOTS`, and a fifth of all if not all fit.
+    Raises CheckpointError when there is not room for one slot.
     """
-    least = LIVE_SLOTS if live_slots is None else live_slots
-    plan = plan_slots(slots + least, capacity, bytes_per_position, free_bytes)
-    num_live = min(least, plan.num_slots // 2)
     if live_slots is not None:
-        return plan, num_live
-    for_jobs = plan.num_slots - num_live
+        plan = plan_slots(slots + live_slots, capacity, bytes_per_position, free_bytes)
+        return plan, min(live_slots, plan.num_slots // 2)
+    wanted = slots + min(MOST_LIVE_SLOTS, max(LIVE_SLOTS, slots))
+    plan = plan_slots(wanted, capacity, bytes_per_position, free_bytes)
+    least = max(plan.num_slots // 5, min(LIVE_SLOTS, plan.num_slots // 2))
+    for_jobs = min(slots, plan.num_slots - least)
     num_live = min(MOST_LIVE_SLOTS, _room(bytes_per_position, free_bytes) // plan.capacity - for_jobs)
     return MemoryPlan(for_jobs + num_live, plan.capacity), num_live
 

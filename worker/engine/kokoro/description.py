@@ -20,7 +20,7 @@ from worker.engine.kokoro.voices import KokoroVoices
 MAX_TEXT_CHARS = 280
 """About 20 s of speech in one call."""
 
-_RELEASE = "5"
+_RELEASE = "6"
 """Another number where the same files say a text otherwise: other phones, another pace, other edges."""
 
 

@@ -22,14 +22,17 @@ T = TypeVar("T")
 
 
 class Turns:
-    """The first of two classes goes first. While both wait, every fifth turn is for the second."""
+    """The first of two classes goes first. While both wait, the second has a turn after `most_overtakings` of the
+    first: every fifth by default.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, most_overtakings: int = MOST_OVERTAKINGS) -> None:
+        self._most_overtakings = most_overtakings
         self._overtakings = 0
 
     def is_of_first(self, *, first_waits: bool, second_waits: bool) -> bool:
         """Whether the first class has the turn. At least one class must wait."""
-        return not second_waits or (first_waits and self._overtakings < MOST_OVERTAKINGS)
+        return not second_waits or (first_waits and self._overtakings < self._most_overtakings)
 
     def taken(self, *, of_first: bool, second_waits: bool) -> None:
         """Record an admission. second_waits: whether one of the second class still waits."""

@@ -1,4 +1,4 @@
-// What was given up: passages that no worker could make, each to be tried once more or dropped.
+// Failed items that an operator can retry or dismiss.
 
 import { getJson, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
@@ -9,10 +9,10 @@ import { ago, counted, jobTitle } from "../wording.js";
 
 const MOST = 50;
 const CODES = {
-  worker_lost: "Its worker died each time",
-  segment_quality: "It never passed the quality gate",
-  deadline_exceeded: "Its deadline passed",
-  internal: "An error of the system",
+  worker_lost: "The worker died in every attempt",
+  segment_quality: "No attempt passed the quality checks",
+  deadline_exceeded: "The deadline passed",
+  internal: "Internal error",
 };
 
 export function givenUp() {
@@ -20,17 +20,17 @@ export function givenUp() {
   const trouble = h("div", { class: "notices", role: "alert" });
   const list = h("ul", { class: "given-up" });
   const showRows = keyed(list, () => entryRow({ onRetry: retry, onDrop: drop }));
-  const title = h("h2", { id: "given-up-title", tabindex: "-1" }, "Given up");
+  const title = h("h2", { id: "given-up-title", tabindex: "-1" }, "Failed items");
   const element = h("section", { class: "stack", "aria-labelledby": "given-up-title", hidden: true }, title, summary, trouble, list);
   let entries = [];
 
   function show() {
-    // Once it was there it stays while somebody looks: the place of a button that was just pressed does not vanish.
+    // Stays once shown, so that the place of a pressed button does not disappear.
     if (entries.length) setHidden(element, false);
     keepingFocus(element, () => showRows(entries.map((entry) => [entry.id, entry])));
   }
 
-  /** Its narration goes on from what is done; the entry has been seen to. */
+  /** The narration continues with its finished passages. The entry goes. */
   async function retry(entry) {
     await attempt(async () => {
       await sendJson("POST", `v1/jobs/${entry.job}/retry`);
@@ -39,7 +39,7 @@ export function givenUp() {
   }
 
   async function drop(entry) {
-    const isAgreed = await confirmed("Drop this entry?", "It leaves this list. The narration stays as it is.", "Drop it");
+    const isAgreed = await confirmed("Remove this entry?", "The narration stays as it is.", "Remove it");
     if (isAgreed) await attempt(() => forget(entry), entry);
   }
 
@@ -51,8 +51,8 @@ export function givenUp() {
   }
 
   function tell(hasMore) {
-    if (hasMore) setText(summary, `The newest ${MOST}; \`rhapsode dlq list\` has them all.`);
-    else setText(summary, entries.length ? `${counted(entries.length, "entry", "entries")}, the newest first.` : "Nothing is left here.");
+    if (hasMore) setText(summary, `The newest ${MOST}. \`rhapsode dlq list\` shows all.`);
+    else setText(summary, entries.length ? `${counted(entries.length, "entry", "entries")}, newest first.` : "No entries are left.");
   }
 
   async function attempt(action, { tenant }) {
@@ -63,7 +63,7 @@ export function givenUp() {
     } catch (error) {
       if (error.name !== "Problem") throw error;
       const isAnothers = error.status === 404;
-      showProblem(trouble, isAnothers ? { message: `This is ${tenant}'s, or not there any more: only a key of ${tenant} can try it again.` } : error);
+      showProblem(trouble, isAnothers ? { message: `Only a key of ${tenant} can retry it, if it still exists.` } : error);
     }
   }
 
@@ -80,7 +80,7 @@ export function givenUp() {
 
 const titles = new Map();
 
-/** What a narration is called; its id's end where it is another tenant's, or gone. */
+/** The narration's title. The end of its id if it is gone or belongs to another tenant. */
 async function titleOf(id) {
   if (!titles.has(id)) titles.set(id, getJson(`v1/jobs/${id}`).then(jobTitle, (error) => {
     if (error.name !== "Problem") throw error;
@@ -94,8 +94,8 @@ function entryRow({ onRetry, onDrop }) {
   const detail = h("p", { class: "given-up-detail", dir: "auto" });
   const link = h("a");
   const facts = h("span");
-  const again = button("Try again", () => onRetry(entry));
-  const away = button("Drop", () => onDrop(entry), { kind: "quiet danger" });
+  const again = button("Retry", () => onRetry(entry));
+  const away = button("Remove", () => onDrop(entry), { kind: "quiet danger" });
   let entry = null;
   return {
     element: h("li", {}, h("div", {}, reason, detail, h("p", { class: "hint" }, link, facts)), h("div", { class: "row" }, again, away)),
@@ -105,10 +105,10 @@ function entryRow({ onRetry, onDrop }) {
       setText(detail, next.detail);
       link.href = `#/jobs/${next.job}`;
       titleOf(next.job).then((title) => setText(link, title));
-      setText(facts, ` of ${next.tenant}, ${placeOf(next.item)}, given up after ${counted(next.attempts, "run")} by a worker, ${ago(next.at)}`);
+      setText(facts, ` · tenant ${next.tenant} · ${placeOf(next.item)} · failed after ${counted(next.attempts, "attempt")} · ${ago(next.at)}`);
     },
   };
 }
 
-/** Items are passages, by their number, and the steps before and after them. */
+/** An item is a passage, by its number, or another step of the narration. */
 const placeOf = (item) => (/^\d+$/.test(item) ? `passage ${Number(item) + 1}` : `step ${item}`);

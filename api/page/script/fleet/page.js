@@ -1,4 +1,4 @@
-// The fleet: who works, how full the batches are, how fast it goes, and what waits.
+// The fleet: workers, queues, live streams and their history.
 
 import { getJson } from "../api.js";
 import { h, replace, setHidden, setText } from "../dom.js";
@@ -18,15 +18,17 @@ export function openFleet(main) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const refusal = h("div", { class: "notices", role: "alert" });
   const tiles = {
-    pace: tile("Speech made now", "seconds of speech a second"),
-    fill: tile("Batch fill", "of the slots there are"),
-    backlog: tile("Backlog", "of speech waits"),
-    jobs: tile("Narrations under way", "accepted and not over"),
-    leases: tile("In work", "in the hands of workers"),
+    pace: tile("Throughput", "seconds of speech per second"),
+    fill: tile("Batch fill", "share of engine slots in use"),
+    backlog: tile("Backlog", "speech still to make"),
+    jobs: tile("Unfinished narrations", "accepted, not finished"),
+    leases: tile("In progress", "items that workers process"),
+    live: tile("Live streams", "open now"),
   };
   const queues = h("div", { class: "queues" });
   const workers = h("tbody");
-  const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "No worker has reported in the last minute. What you submit waits.");
+  const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "No worker has reported in the last minute. New narrations wait until one starts.");
+  const unswept = h("p", { class: "notice bad", role: "status", hidden: true }, "No janitor runs. Start it: without it, the work of a lost worker is not repeated.");
   const held = h("p", { class: "notice bad", role: "status", hidden: true });
   const dead = givenUp();
   const past = fleetHistory();
@@ -36,9 +38,9 @@ export function openFleet(main) {
     h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
   const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
-  const body = h("div", { class: "fleet" }, held, nobody, figures, dead.element, past.element,
+  const body = h("div", { class: "fleet" }, held, nobody, unswept, figures,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
-    crew);
+    crew, dead.element, past.element);
   main.append(h("div", { class: "fleet-page" }, heading, trouble, body));
   const refresher = repeat(refresh, () => LOOK_S);
 
@@ -46,9 +48,11 @@ export function openFleet(main) {
     try {
       const [waiting, working] = await Promise.all([getJson("v1/admin/queues", { signal }), getJson("v1/admin/workers", { signal })]);
       showTotals(waiting.totals);
-      showQueues(waiting.data.map((queue) => [queue.name, queue]));
+      const { totals } = waiting;
+      showQueues(waiting.data.map((queue) => [queue.name, { queue, workers: working.data, totals }]));
       showWorkers(working.data.map((worker) => [worker.name, worker]));
       setHidden(nobody, working.data.length > 0);
+      setHidden(unswept, !working.data.length || working.data.some(({ role, state }) => role === "janitor" && state !== "unresponsive"));
       setHidden(crew, working.data.length === 0);
       if (waiting.totals.dead_letters || !dead.element.hidden) await dead.read(signal);
       replace(trouble);
@@ -56,19 +60,20 @@ export function openFleet(main) {
     } catch (error) {
       if (error.name !== "Problem") throw error;
       setHidden(body, error.status === 403);
-      showProblem(trouble, error.status === 403 ? { message: "Only an operator's key may look at the fleet." } : error);
+      showProblem(trouble, error.status === 403 ? { message: "Only a key with the scope admin can see the fleet." } : error);
       throw error;
     }
   }
 
   function showTotals(totals) {
     setHidden(held, !totals.claims_held);
-    setText(held, totals.claims_held ? `No worker is given anything: ${totals.claims_held}.` : "");
+    setText(held, totals.claims_held ? `Workers claim nothing: ${totals.claims_held}.` : "");
     tiles.pace.show(totals.audio_s_per_s, decimal);
     tiles.fill.show(totals.batch_fill, (value) => `${Math.round(value * 100)} %`);
-    tiles.backlog.show(totals.backlog_audio_s, span);
-    tiles.jobs.show(totals.unfinished_jobs, count);
+    tiles.backlog.show(totals.backlog_audio_s, span, totals.drain_s === null ? "speech to make; time left unknown" : `speech to make in about ${span(totals.drain_s)}`);
+    tiles.jobs.show(totals.unfinished_jobs, count, totals.scheduled_jobs ? `${count(totals.scheduled_jobs)} of them scheduled` : "accepted, not finished");
     tiles.leases.show(totals.leases, count);
+    tiles.live.show(totals.live_streams, count, totals.live_slots ? `open, of at most ${count(totals.live_slots)}` : "no worker serves live streams");
   }
 
   return {
@@ -85,11 +90,13 @@ export function openFleet(main) {
 
 function tile(name, unit) {
   const value = h("dd", { class: "tile-value" }, "–");
-  const element = h("dl", { class: "tile" }, h("dt", {}, name), value, h("dd", { class: "tile-unit" }, unit));
+  const about = h("dd", { class: "tile-unit" }, unit);
+  const element = h("dl", { class: "tile" }, h("dt", {}, name), value, about);
   return {
     element,
-    /** null: not known. */
-    show(figure, wording) {
+    /** `figure`: null if unknown. `says`: the text below it. */
+    show(figure, wording, says = unit) {
+      setText(about, says);
       setText(value, figure === null ? "–" : wording(figure));
     },
   };

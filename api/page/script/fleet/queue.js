@@ -1,42 +1,44 @@
-// One queue: what waits in it, by class, and when it will be empty.
+// One queue: what waits in it, since when, why, and what to do.
 
 import { h, setHidden, setText } from "../dom.js";
 import { keyed } from "../keyed.js";
-import { count, counted, decimal, span } from "../wording.js";
+import { count, counted, dayClock, decimal, span } from "../wording.js";
+import { causeOf } from "./waiting.js";
 
-const LANES = { cpu: "Reading and putting together", gpu: "Speaking", hooks: "Telling other servers" };
+const LANES = { cpu: "Plans texts and assembles files", gpu: "Speaks", hooks: "Sends webhooks" };
 const CLASSES = { interactive: "Interactive", bulk: "Bulk" };
 const NAMES = { cpu: "Texts and files", hooks: "Webhooks" };
-const MISSING = {
-  cpu: "Items wait, and no worker is ready to plan texts and assemble files.",
-  gpu: "Items wait, and no worker is ready to speak.",
-  hooks: "Webhooks wait, and no worker is ready to send them.",
-};
-const COLUMNS = ["Class", "Waiting", "Narrations", "Oldest"];
+const COLUMNS = ["Class", "To speak", "Waiting", "Wait, 95 %", "Longest"];
 
-/** A card; `show(queue)` brings it up to date. */
+/** A card; `show({ queue, workers, totals })` updates it. */
 export function queueCard() {
   const name = h("h3");
   const lane = h("p", { class: "hint" });
-  const missing = h("p", { class: "notice bad", hidden: true });
+  const cause = h("dl", { class: "notice cause", hidden: true });
   const figures = h("dl", { class: "figures" });
   const classes = h("tbody");
+  const link = h("a", { hidden: true }, "Show its narrations");
+  const showCause = keyed(cause, figure);
   const showFigures = keyed(figures, figure);
   const showClasses = keyed(classes, classRow);
 
   return {
-    element: h("article", { class: "queue" }, h("header", {}, name, lane), missing, figures,
+    element: h("article", { class: "queue" }, h("header", {}, name, lane), cause, figures,
       h("table", { class: "classes" },
-        h("caption", { class: "visually-hidden" }, "What waits, by class"),
+        h("caption", { class: "visually-hidden" }, "Waiting work by class"),
         h("thead", {}, h("tr", {}, COLUMNS.map((column) => h("th", { scope: "col" }, column)))),
-        classes)),
-    show(queue) {
+        classes), link),
+    show({ queue, workers, totals }) {
       setText(name, queue.model ?? NAMES[queue.lane] ?? queue.name.replace(/^gpu\./, ""));
       setText(lane, LANES[queue.lane] ?? queue.lane);
-      setText(missing, MISSING[queue.lane]);
-      setHidden(missing, queue.workers > 0 || !queue.classes.some((entry) => entry.jobs || entry.backlog_audio_s));
+      const found = causeOf(queue, workers, totals);
+      setHidden(cause, !found);
+      if (found) cause.classList.toggle("bad", found.isStuck);
+      showCause(found ? rowsOfCause(queue, found) : []);
       showFigures(figuresOf(queue));
-      showClasses(queue.classes.map((entry) => [entry.class, entry]));
+      showClasses(queue.classes.map((entry) => [entry.class, { ...entry, lane: queue.lane }]));
+      setHidden(link, queue.lane !== "gpu");
+      link.href = `#/?queue=${encodeURIComponent(queue.name)}`;
     },
   };
 }
@@ -52,26 +54,38 @@ function figure() {
   };
 }
 
+function rowsOfCause(queue, { why, action }) {
+  const jobs = queue.classes.reduce((sum, entry) => sum + entry.jobs, 0);
+  const oldestS = Math.max(0, ...queue.classes.map((entry) => entry.oldest_wait_s ?? 0));
+  return [
+    ["Waiting", `${counted(jobs, "narration")} with ${counted(queue.ready_items, queue.lane === "gpu" ? "passage" : "step")}`],
+    ["Since", `${dayClock(Date.now() - oldestS * 1000)} (${span(oldestS)})`],
+    ["Why", why],
+    ["What to do", action],
+  ].map((row) => [row[0], row]);
+}
+
 function figuresOf(queue) {
   const found = [
     ["Workers", count(queue.workers)],
     ["Slots", queue.slots ? count(queue.slots) : "–"],
-    ["Ready", count(queue.ready_items)],
-    ["In work", count(queue.leased_items)],
-    ["Pace, last minute", queue.pace === null ? "–" : `${decimal(queue.pace)} s`],
-    ["Empty at that pace in", queue.drain_s === null ? "–" : span(queue.drain_s)],
+    ["Ready items", count(queue.ready_items)],
+    ["In progress", count(queue.leased_items)],
+    ["Pace", queue.pace === null ? "–" : `${decimal(queue.pace)} s/s`],
+    ["Time left", queue.drain_s === null ? "–" : span(queue.drain_s)],
   ];
   return found.map((entry) => [entry[0], entry]);
 }
 
 function classRow() {
-  const cells = [h("th", { scope: "row" }), h("td"), h("td"), h("td")];
+  const cells = [h("th", { scope: "row" }), ...COLUMNS.slice(1).map(() => h("td"))];
   return {
     element: h("tr", {}, cells),
     show(entry) {
       const tenants = entry.tenants > 1 ? ` of ${counted(entry.tenants, "tenant")}` : "";
-      const oldest = entry.oldest_wait_s === null ? "–" : span(entry.oldest_wait_s);
-      const texts = [CLASSES[entry.class] ?? entry.class, span(entry.backlog_audio_s), `${count(entry.jobs)}${tenants}`, oldest];
+      const waits = [entry.wait_p95_s, entry.oldest_wait_s].map((wait) => (wait === null ? "–" : span(wait)));
+      const speech = entry.lane === "gpu" ? span(entry.backlog_audio_s) : "–";
+      const texts = [CLASSES[entry.class] ?? entry.class, speech, `${count(entry.jobs)}${tenants}`, ...waits];
       texts.forEach((text, place) => setText(cells[place], text));
     },
   };

@@ -1,4 +1,4 @@
-// The workers, one a row, each of which can be told to finish and take nothing new.
+// The workers, one in a row. Each can be drained: it finishes its work and claims nothing new.
 
 import { sendJson } from "../api.js";
 import { button, h, keepingFocus, setHidden, setText, whileBusy } from "../dom.js";
@@ -6,11 +6,11 @@ import { ago, count, decimal } from "../wording.js";
 
 const STATES = { loading: "Loading", ready: "Ready", draining: "Draining", drained: "Drained", unresponsive: "Unresponsive" };
 const BADGES = { loading: "processing", ready: "ready", draining: "processing", drained: "none", unresponsive: "failed" };
-const ROLES = { gpu: "speaks", cpu: "reads and puts together", hooks: "sends webhooks", janitor: "keeps house" };
+const ROLES = { gpu: "speaks", cpu: "plans and assembles", hooks: "sends webhooks", janitor: "repairs and removes" };
 
-export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last report", "Action"];
+export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Throughput", "Step", "Voices in memory", "Live streams", "Last report", "Action"];
 
-/** A row; `show(worker)` brings it up to date. `onTrouble(problem)` is told what was refused. */
+/** A row; `show(worker)` updates it. `onTrouble(problem)` gets a refused request. */
 export function workerRow(onTrouble) {
   const name = h("span", { class: "worker-name" });
   const role = h("span", { class: "worker-role" });
@@ -18,12 +18,12 @@ export function workerRow(onTrouble) {
   const used = h("span");
   const fill = h("span", { class: "row-fill" });
   const bar = h("span", { class: "mini-bar", "aria-hidden": "true" }, fill);
-  const [model, batchFill, speech, step, voices, seen] = Array.from({ length: 6 }, () => h("td"));
-  const drain = button("Drain", () => wish("drain"), { title: "Finish what it holds and take nothing new" });
-  const undrain = button("Take up again", () => wish("undrain"));
+  const [model, batchFill, speech, step, voices, live, seen] = Array.from({ length: 7 }, () => h("td"));
+  const drain = button("Drain", () => wish("drain"), { title: "Finish its work and claim nothing new" });
+  const undrain = button("Resume", () => wish("undrain"));
   const actions = h("td", {}, drain, undrain);
   const element = h("tr", {}, h("th", { scope: "row" }, name, role), h("td", {}, badge), model,
-    h("td", {}, h("span", { class: "slots" }, used, bar)), batchFill, speech, step, voices, seen, actions);
+    h("td", {}, h("span", { class: "slots" }, used, bar)), batchFill, speech, step, voices, live, seen, actions);
   let worker = null;
 
   async function wish(verb) {
@@ -45,15 +45,16 @@ export function workerRow(onTrouble) {
     setText(model, [next.model ?? "–", ...next.other_models].join(" or "));
     showSlots(next);
     setText(batchFill, known(next.engine?.batch_fill, (value) => `${Math.round(value * 100)} %`));
-    setText(speech, known(next.engine?.audio_s_per_s, (value) => `${decimal(value)} s`));
+    setText(speech, known(next.engine?.audio_s_per_s, (value) => `${decimal(value)} s/s`));
     setText(step, known(next.engine?.step_ms, (value) => `${decimal(value)} ms`));
     setText(voices, known(next.voice_cache?.voices, count));
+    setText(live, next.live_slots === null ? "–" : `${count(next.live_streams)} of ${count(next.live_slots)}`);
     setText(seen, ago(next.seen_at));
     keepingFocus(actions, () => {
       setHidden(drain, next.role === "janitor" || next.state !== "ready");
       setHidden(undrain, !["draining", "drained"].includes(next.state));
     });
-    for (const [press, label] of [[drain, "Drain"], [undrain, "Take up again"]]) press.setAttribute("aria-label", `${label}: ${next.name}`);
+    for (const [press, label] of [[drain, "Drain"], [undrain, "Resume"]]) press.setAttribute("aria-label", `${label}: ${next.name}`);
   }
 
   function showSlots({ slots, leases }) {
@@ -65,7 +66,7 @@ export function workerRow(onTrouble) {
   return { element, show };
 }
 
-/** A worker also holds what is checked and stored, and what it takes up next: these have no slot. */
-const placesUsed = (leases, slots) => `${count(Math.min(leases, slots))} of ${count(slots)}${leases > slots ? `, ${count(leases - slots)} more in hand` : ""}`;
+/** A worker also holds items that it checks, stores or has fetched early. They use no slot. */
+const placesUsed = (leases, slots) => `${count(Math.min(leases, slots))} of ${count(slots)}${leases > slots ? `, ${count(leases - slots)} more in progress` : ""}`;
 
 const known = (value, wording) => (value === null || value === undefined ? "–" : wording(value));

@@ -27,7 +27,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   }
 
   async function remove() {
-    const isAgreed = await confirmed("Delete this narration?", "Its audio and everything else it made will be gone.", "Delete");
+    const isAgreed = await confirmed("Delete this narration?", "This also deletes its audio and all its files.", "Delete");
     if (!isAgreed) return;
     await attempt(async () => {
       await request("DELETE", `v1/jobs/${id}`);
@@ -59,7 +59,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
         setHidden(again, !["failed", "cancelled", "expired"].includes(state));
         setHidden(drop, !isOver(state));
       });
-      // Not at every look: somebody may be choosing.
+      // Not after every refresh: the user may be choosing.
       if (known === asked.priority) return;
       known = asked.priority;
       choice.value = known;

@@ -1,12 +1,11 @@
-// Several narrations chosen in the list, and one thing done with all of them.
+// One action for several chosen narrations.
 
 import { request, sendJson } from "../api.js";
-import { confirmed } from "../dialog.js";
 import { button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { counted, isOver } from "../wording.js";
 import { showProblem } from "./compose/fields.js";
 
-/** `chosen()`: the jobs that are; `onDone(id, isGone)` after each that is done; `onEnd`: nobody chooses any more. */
+/** `chosen()`: the jobs that are; `onDone(id, isGone)` after each that is done; `onEnd`: choosing has ended. */
 export function bulkBar({ chosen, onDone, onEnd }) {
   const line = h("p", { class: "bulk-line", role: "status" });
   const trouble = h("div", { class: "notices", role: "alert" });
@@ -24,12 +23,13 @@ export function bulkBar({ chosen, onDone, onEnd }) {
   }
 
   async function remove() {
+    const { confirmed } = await import("../dialog.js");
     const over = chosen().filter(({ state }) => isOver(state));
-    const isAgreed = await confirmed(`Delete ${counted(over.length, "narration")}?`, "Their audio and everything else they made will be gone. Those under way stay.", "Delete");
+    const isAgreed = await confirmed(`Delete ${counted(over.length, "narration")}?`, "This also deletes their audio and all their files. Unfinished narrations stay.", "Delete");
     if (isAgreed) await each((job) => isOver(job.state), (job) => request("DELETE", `v1/jobs/${job.id}`), true);
   }
 
-  /** One after the other, as far as it goes. */
+  /** One after the other, until one fails. */
   async function each(isMeant, action, isGone = false) {
     replace(trouble);
     await whileBusy(buttons, async () => {

@@ -1,4 +1,4 @@
-// All jobs, newest first: a page at a time as one scrolls, and those that move kept up to date.
+// All jobs, newest first. Scrolling loads more pages. Unfinished jobs are refreshed.
 
 import { getJson } from "../api.js";
 import { button, h, replace, setHidden, setText } from "../dom.js";
@@ -12,8 +12,8 @@ const NEWEST = 30;
 const BUSY_S = 1.5;
 const IDLE_S = 8;
 const ACTIVE = ["pending", "running", "paused", "cancelling"];
-const OLDER = "Show older ones";
-/** A search goes on among older ones until so many are found. */
+const OLDER = "Show older narrations";
+/** A search reads older jobs until it has found this many. */
 const ENOUGH = 25;
 const FILTERS = {
   all: { label: "All", states: [] },
@@ -22,7 +22,7 @@ const FILTERS = {
   troubled: { label: "Failed or stopped", states: ["failed", "cancelled", "expired"] },
 };
 
-/** `onEmpty(isEmpty)`: whether nothing was narrated yet, once that is known. */
+/** `onEmpty(isEmpty)`: whether there is no narration yet, once that is known. */
 export function jobList(onEmpty) {
   const rows = new Map();
   const jobs = new Map();
@@ -50,6 +50,10 @@ export function jobList(onEmpty) {
     bulk.element,
     h("div", { class: "job-scroll" }, list, empty, more));
 
+  let queue = new URLSearchParams(location.hash.split("?")[1]).get("queue");
+  if (queue) choice.value = "active";
+  const ofQueue = h("p", { class: "notice", hidden: queue === null }, `Only narrations of the queue ${queue}. `, button("Show all", showAll, { kind: "quiet" }));
+  element.querySelector(".side-tools").after(ofQueue);
   let cursor = null;
   let openId = null;
   let reachable = null;
@@ -68,6 +72,7 @@ export function jobList(onEmpty) {
   function query(limit, extra = {}) {
     const parameters = new URLSearchParams({ limit, ...extra });
     for (const state of FILTERS[choice.value].states) parameters.append("state", state);
+    if (queue) parameters.set("queue", queue);
     return `v1/jobs?${parameters}`;
   }
 
@@ -77,7 +82,7 @@ export function jobList(onEmpty) {
     const page = await getJson(query(isFirst ? PAGE : NEWEST), { signal });
     if (mine !== generation) return;
     if (isFirst) setCursor(page);
-    if (choice.value === "all") onEmpty(!page.data.length);
+    if (choice.value === "all" && !queue) onEmpty(!page.data.length);
     forgetMissing(page);
     for (const job of page.data) take(job);
     const known = new Set(page.data.map((job) => job.id));
@@ -85,7 +90,7 @@ export function jobList(onEmpty) {
     if (mine === generation) arrange();
   }
 
-  /** Those below the newest page that still move, together if they are many. */
+  /** Unfinished jobs below the newest page, in one request if they are many. */
   async function refreshOlder(moving, signal) {
     if (!moving.length) return;
     const states = ACTIVE.map((state) => `state=${state}`).join("&");
@@ -119,13 +124,13 @@ export function jobList(onEmpty) {
       setText(more.firstChild, OLDER);
     } catch (error) {
       if (error.name !== "Problem") throw error;
-      // The button stays, for whoever wants to try again.
+      // The button stays, for a retry.
       setText(more.firstChild, `${error.message} Try again`);
       return;
     } finally {
       isReading = false;
     }
-    // An observer tells of changes only; asked anew, it also tells that the end is in sight still.
+    // An observer reports changes only. Observing again reports that the end is still visible.
     sight.unobserve(more);
     sight.observe(more);
   }
@@ -135,7 +140,7 @@ export function jobList(onEmpty) {
     setHidden(more, cursor === null);
   }
 
-  /** Jobs within the newest page's span that it does not have are gone. */
+  /** Jobs that should be on the newest page but are not were deleted. */
   function forgetMissing(page) {
     const last = page.has_more ? page.data.at(-1)?.id : "";
     const there = new Set(page.data.map((job) => job.id));
@@ -143,7 +148,7 @@ export function jobList(onEmpty) {
   }
 
   function take(job) {
-    // Of the one that is open its view knows more, and a moment later: both are to say the same.
+    // The open job's view has newer data. List and view must agree.
     if (job.id === openId && jobs.has(job.id)) return;
     put(job);
   }
@@ -174,7 +179,7 @@ export function jobList(onEmpty) {
     if (!isOn) choosing.focus();
   }
 
-  /** Only what has the words is seen; older ones are read as long as few have them. */
+  /** Shows only matching jobs. Reads older ones while few match. */
   function sift() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
@@ -184,11 +189,11 @@ export function jobList(onEmpty) {
       found += isMeant;
     }
     setHidden(empty, found > 0);
-    setText(empty, rows.size ? "None of these has such words." : emptyWords());
+    setText(empty, rows.size ? "No narration matches your search." : emptyWords());
     if (words.length && found < ENOUGH) older();
   }
 
-  const emptyWords = () => (choice.value === "all" ? "Nothing has been narrated yet." : "There is none of these.");
+  const emptyWords = () => (choice.value === "all" && !queue ? "No narrations yet." : "No such narrations.");
 
   function remove(id) {
     rows.get(id)?.element.remove();
@@ -196,7 +201,7 @@ export function jobList(onEmpty) {
     jobs.delete(id);
   }
 
-  /** Ids grow with time, so their order is the order of the list. */
+  /** Ids grow with time, so they order the list. */
   function arrange() {
     const order = [...rows.keys()].sort().reverse();
     order.forEach((id, place) => {
@@ -207,12 +212,18 @@ export function jobList(onEmpty) {
     sift();
   }
 
-  /** One stop for the Tab key in the whole list; arrows go from one to the next. */
+  /** The list is one stop of the Tab key. Arrow keys move within it. */
   function reach(id) {
     if (id === undefined) return;
     if (reachable !== id && rows.has(reachable)) rows.get(reachable).link.tabIndex = -1;
     reachable = id;
     rows.get(id).link.tabIndex = 0;
+  }
+
+  function showAll() {
+    queue = null;
+    setHidden(ofQueue, true);
+    restart();
   }
 
   function restart() {

@@ -1,4 +1,4 @@
-// How far a job is, in one large number and the facts beside it.
+// A job's progress: one large number and facts.
 
 import { h, replace } from "../dom.js";
 import { beginsLater, count, counted, isOver, lengthS, moment, percent, span } from "../wording.js";
@@ -46,13 +46,13 @@ function waiting(queue) {
 
 const still = (state, queue) => (state === "running" && queue && !queue.has_worker ? NOBODY : "");
 
-/** What is always told first, in places of its own; what is rare behind it. */
+/** Facts of every job first, rare ones after them. */
 function figures({ kind, progress, usage, queue, state }) {
   const { segments } = progress;
   const isSpeech = kind === "synthesis";
-  const found = [[isSpeech ? "Passages" : "Voices", segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "being counted"]];
+  const found = [[isSpeech ? "Passages" : "Voices", segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "not known yet"]];
   if (isSpeech && state !== "succeeded") found.push(["Speech so far", span(progress.audio_s_done)]);
-  if (!isOver(state)) found.push(["Being spoken", count(segments.running)], ["Pace of the fleet", queue?.pace ? `${queue.pace.toFixed(1)} × real time` : "–"]);
+  if (!isOver(state)) found.push(["Being spoken", count(segments.running)], ["Pace of the workers", queue?.pace ? `${queue.pace.toFixed(1)} × real time` : "–"]);
   if (segments.reused) found.push(["Reused", count(segments.reused)]);
   if (segments.failed) found.push(["Failed", count(segments.failed)]);
   if (segments.flagged) found.push(["Flagged", count(segments.flagged)]);

@@ -3,7 +3,7 @@
 import { h, setHidden, setText } from "../dom.js";
 import { ago, count, doing, isOver, jobTitle, lengthS, percent, span } from "../wording.js";
 
-/** A row; `show(job)` brings it up to date and changes only what is different. */
+/** A row. `show(job)` changes only what differs. */
 export function row(job) {
   const title = h("span", { class: "row-title", dir: "auto" });
   const state = h("span", { class: "state" });
@@ -36,7 +36,7 @@ export function row(job) {
     link,
     box,
     show,
-    /** Whether it has these words, in lower case. */
+    /** Whether it contains these words, in lower case. */
     has: (words) => words.every((word) => `${title.textContent} ${facts.textContent} ${job.id}`.toLowerCase().includes(word)),
     setOpen: (isOpen) => (isOpen ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")),
   };

@@ -1,4 +1,4 @@
-// One job: how far it is, what can be done with it, its text and its files.
+// One job: progress, actions, text and files.
 
 import { getJson } from "../api.js";
 import { announce, h, icon, replace, setHidden, setText } from "../dom.js";
@@ -13,10 +13,10 @@ import { jobFailure } from "./inspector/failure.js";
 import { showProblem } from "./compose/fields.js";
 import { jobFacts } from "./inspector/facts.js";
 import { inspector } from "./inspector/inspector.js";
-import { manuscript, manuscriptHint } from "./compose/manuscript.js";
 import { jobProgress } from "./progress.js";
 import { FEW, Segments } from "./inspector/segments.js";
 import { jobWarnings } from "./inspector/warnings.js";
+import { manuscript, manuscriptHint } from "./text/manuscript.js";
 import { chapterRail } from "./waveform/chapters.js";
 import { Peaks } from "./waveform/peaks.js";
 import { waveform } from "./waveform/waveform.js";
@@ -51,6 +51,7 @@ export function jobView(id, list) {
   let parts = null;
   let isFollowing = false;
   let lastEvent = "";
+  let lastEnd = 0;
   let numTold = 0;
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
@@ -63,7 +64,7 @@ export function jobView(id, list) {
     try {
       const before = numTold;
       const found = await getJson(`v1/jobs/${id}`, { signal });
-      // What an action was answered meanwhile is newer; it has asked for another look.
+      // An action's answer is newer. It has asked for another refresh.
       if (before !== numTold) return;
       show(found);
       if (parts && !isOver(job.state)) await readSegments(signal);
@@ -74,7 +75,7 @@ export function jobView(id, list) {
     }
   }
 
-  /** The job as an action has just left it. */
+  /** The job after an action. */
   function told(next) {
     numTold += 1;
     replace(refusal);
@@ -85,6 +86,7 @@ export function jobView(id, list) {
   function show(next) {
     const before = job;
     job = next;
+    if (next.finished_at) lastEnd = Date.parse(next.finished_at);
     element.removeAttribute("data-loading");
     list.show(next);
     setText(title, jobTitle(next));
@@ -102,30 +104,33 @@ export function jobView(id, list) {
     segments.setSpeed(next.request.output?.speed ?? 1);
     segments.setOver(isOver(next.state));
     if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
-    // Not the state: a job that was taken up and ended between two looks is in the same one.
+    // Not the state: a job may be reopened and end between two refreshes.
     if (before && isOver(next.state) && before.finished_at !== next.finished_at) loadSegments();
     if (!isOver(next.state)) followEvents();
     showListening();
   }
 
   function open({ request }) {
-    const note = inspector(id, segments, { model: request.model, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const { signal } = abort;
+    const editor = { open: (index) => paper.edit(index, 0), keep: () => paper.field.keep(), leave: () => paper.field.leave(-1) };
+    const note = inspector(id, segments, { model: request.model, editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const choose = (index) => {
       paper.setChosen(index);
       paper.putBehind(index, note.element);
       note.show(index, paper.paragraphOf(index));
       wave.bring(index);
     };
-    /** Marked in both, whichever the pointer is on. */
+    /** Marks the passage in text and waveform. */
     const pointAt = (index) => {
       paper.setPointed(index);
       wave.setPointed(index);
     };
-    const paper = manuscript(segments, request.pauses, { onChoose: choose, onPoint: pointAt });
+    const editing = { onKeep: note.changeSentence, onOpen: note.setWriting };
+    const paper = manuscript(segments, request.pauses, { onChoose: choose, onPoint: pointAt, editing });
     const peaks = new Peaks(id, segments, signal);
     const wave = waveform(segments, peaks, { onSeek: listenFrom, onPoint: (index) => paper.setPointed(index), signal });
     const rail = chapterRail(segments, peaks, { startOf: wave.startOf, onChoose: openChapter, signal });
+    addEventListener("keydown", (event) => isUndo(event) && note.undo(), { signal });
     note.element.addEventListener("closed", ({ detail }) => {
       paper.setChosen(null);
       paper.focus(detail);
@@ -136,7 +141,7 @@ export function jobView(id, list) {
     loadSegments();
   }
 
-  /** Read it there, and hear it there if it is heard. */
+  /** Scrolls to it, and plays from there if the player is on. */
   function openChapter(index) {
     parts.paper.show(index);
     parts.wave.bring(index);
@@ -174,7 +179,8 @@ export function jobView(id, list) {
 
   function onEvent(event, eventId) {
     lastEvent = eventId;
-    if (event.type.startsWith("job.segment.")) segments.apply(event);
+    // A job that is taken up again tells everything from its beginning; what led to its end is read already.
+    if (event.type.startsWith("job.segment.") && Date.parse(event.timestamp) > lastEnd) segments.apply(event);
     if (event.data.detail.events_lost) loadSegments();
     soon();
   }
@@ -207,7 +213,7 @@ export function jobView(id, list) {
     parts.wave.setHeard(mine);
   }
 
-  /** What was asked for and refused, until something else is done. */
+  /** A refused action, shown until the next action. */
   function tellTrouble(problem) {
     showProblem(refusal, problem);
   }
@@ -217,7 +223,7 @@ export function jobView(id, list) {
     list.forget(id);
     element.removeAttribute("data-loading");
     replace(element, element.querySelector(".back"), element.querySelector(".job-head"), refusal);
-    setText(title, "This narration is not there");
+    setText(title, "There is no such narration");
     tellTrouble(error);
   }
 
@@ -236,4 +242,9 @@ export function jobView(id, list) {
       refresher.stop();
     },
   };
+}
+
+/** Ctrl or ⌘ and Z, except where it takes back what is being written. */
+function isUndo({ key, target, ctrlKey, metaKey, shiftKey }) {
+  return key === "z" && (ctrlKey || metaKey) && !shiftKey && !target.closest?.("input, textarea, select, [contenteditable], dialog");
 }

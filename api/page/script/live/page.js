@@ -1,4 +1,4 @@
-// Live speech: a text is heard while it is spoken, or while it is written.
+// Live speech: plays a text while it is made or written.
 
 import { getJson, pages } from "../api.js";
 import { announce, button, h, replace, setHidden, setText } from "../dom.js";
@@ -16,13 +16,13 @@ const WHOLE_WORDS = /^[\s\S]*\s/;
 
 export function openLive(main) {
   const heading = h("h1", { tabindex: "-1" }, "Live");
-  const text = h("textarea", { id: "live-text", rows: 6, dir: "auto", maxlength: 4096, placeholder: "Write what is to be said.", on: { input: onText, keydown } });
+  const text = h("textarea", { id: "live-text", rows: 6, dir: "auto", maxlength: 4096, placeholder: "Write a text to speak.", on: { input: onText, keydown } });
   const voice = voiceField();
   const language = languageField();
   const speed = h("input", { id: "speed", type: "range", min: 0.5, max: 2, step: 0.05, value: 1, on: { input: () => setText(speedShown, pace()) } });
   const speedShown = h("output", { for: "speed", class: "counter" }, "1.00 ×");
   const instructions = h("input", { id: "live-instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
-  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "live-instructions" }, "How it is said"), instructions);
+  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "live-instructions" }, "Speaking style"), instructions);
   const whileWriting = h("input", { type: "checkbox", id: "while-writing", on: { change: showAction } });
   const trouble = h("div", { class: "notices", role: "alert" });
   const note = h("p", { class: "hint", role: "status" });
@@ -46,7 +46,7 @@ export function openLive(main) {
       h("div", {}, h("dt", {}, "First audio"), first), h("div", {}, h("dt", {}, "Heard"), heard), h("div", {}, h("dt", {}, "Gaps"), gaps)));
   main.append(form);
 
-  /** What is being said: its `abort`, its `player`, and `open` with how much of it is `sent` while it is written. */
+  /** The current speech: `abort`, `player`, and for text being written `open` and how much is `sent`. */
   let now = null;
   let isServed = false;
   const filler = repeat(fill, () => (isServed ? SERVED_S : ALONE_S));
@@ -88,7 +88,7 @@ export function openLive(main) {
   async function speak() {
     replace(trouble);
     if (!whileWriting.checked && !text.value.trim()) {
-      showProblem(trouble, { message: "There is no text yet." });
+      showProblem(trouble, { message: "Write a text first." });
       text.focus();
       return;
     }
@@ -133,7 +133,7 @@ export function openLive(main) {
     return mine.open.chunks();
   }
 
-  /** What was said stays said: only what is behind it goes on. */
+  /** Spoken text cannot change. Only text after it is sent. */
   function writeOn(mine, words) {
     if (mine.isEnded || !words.startsWith(mine.sent) || words.length === mine.sent.length) return;
     mine.begin();
@@ -144,7 +144,7 @@ export function openLive(main) {
   function onText() {
     if (!now?.open) return;
     const isChanged = !text.value.startsWith(now.sent);
-    setText(note, isChanged ? "What was said stays said." : "Each word is said when a space follows it.");
+    setText(note, isChanged ? "Spoken words cannot be changed." : "A word is spoken after you type a space.");
     writeOn(now, WHOLE_WORDS.exec(text.value)?.[0] ?? "");
   }
 
@@ -195,7 +195,7 @@ export function openLive(main) {
     action.disabled = Boolean(now) && !isWriting;
     stopper.disabled = !now;
     whileWriting.disabled = Boolean(now);
-    if (isWriting) setText(note, "Each word is said when a space follows it.");
+    if (isWriting) setText(note, "A word is spoken after you type a space.");
   }
 
   return {

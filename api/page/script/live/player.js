@@ -1,5 +1,5 @@
-// Plays samples the moment they come, and says how loud it is. It reads on while it plays: a server that speaks live does
-// not wait for a listener.
+// Plays samples as they arrive and measures their level. It keeps reading while it plays: a live server does not wait for
+// the listener.
 
 const LEAD_S = 0.04;
 const LOOK_MS = 50;
@@ -13,17 +13,17 @@ export class LivePlayer {
   #gaps = 0;
   #isStopped = false;
 
-  /** Seconds of speech that were heard. */
+  /** Seconds of speech played so far. */
   get position() {
     return this.#context ? Math.max(0, this.#duration - Math.max(0, this.#end - this.#context.currentTime)) : 0;
   }
 
-  /** How often what came next came too late. */
+  /** Number of buffer underruns. */
   get gaps() {
     return this.#gaps;
   }
 
-  /** How loud it is now, 0 to 1. */
+  /** The level now, 0 to 1. */
   get level() {
     if (!this.#analyser) return 0;
     this.#analyser.getFloatTimeDomainData(this.#heard);
@@ -45,7 +45,7 @@ export class LivePlayer {
     this.#duration += buffer.duration;
   }
 
-  /** Until everything was heard, or it was stopped. */
+  /** Resolves when everything was played, or after a stop. */
   async finish() {
     while (!this.#isStopped && this.#context && this.#context.currentTime < this.#end) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

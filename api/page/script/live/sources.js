@@ -1,4 +1,4 @@
-// Where live speech comes from: a whole text over HTTP, or one that is still being written over a WebSocket.
+// Sources of live speech: a whole text over HTTP, or a text being written over a WebSocket.
 
 import { Problem, openSocket, request } from "../api.js";
 import { PcmReader } from "../player/wav.js";
@@ -6,7 +6,7 @@ import { PcmReader } from "../player/wav.js";
 const PROTOCOL = "nari.speech.v1";
 const NORMAL = 1000;
 
-/** Speech of a text as it is made. Yields `{samples, rate}`. */
+/** Speech of a text while it is made. Yields `{samples, rate}`. */
 export async function* wholeText(text, options, signal) {
   const json = { ...options, input: text, stream: true, response_format: "pcm" };
   const answer = await request("POST", "v1/audio/speech", { json, signal, isKeyed: false });
@@ -22,11 +22,11 @@ export async function* wholeText(text, options, signal) {
     }
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, { detail: "The speech broke off before its end." });
+    throw new Problem(0, { detail: "The connection was lost before the end of the speech." });
   }
 }
 
-/** A text that is said while it is written. `write` and `end` may be called at once; both wait until the server is ready. */
+/** Speech of a text while it is written. `write` and `end` wait until the server is ready. */
 export class OpenText {
   #socket;
   #options;
@@ -37,7 +37,7 @@ export class OpenText {
   #wake = () => {};
   #pcm = new PcmReader();
   #rate = 0;
-  /** What was noticed about the speech; complete at its end. */
+  /** Findings about the speech; complete at its end. */
   findings = [];
 
   constructor(options, signal) {
@@ -103,7 +103,7 @@ export class OpenText {
   }
 
   #closed(code) {
-    const detail = this.#isReady ? "The speech broke off before its end." : "The server did not take the connection.";
+    const detail = this.#isReady ? "The connection was lost before the end of the speech." : "The server refused the connection.";
     this.#hand(code === NORMAL ? null : new Problem(0, { detail }));
   }
 

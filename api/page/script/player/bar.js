@@ -1,4 +1,4 @@
-// The bar at the foot of the page: what is heard, where in it, how fast and how loud.
+// The player bar: title, position, speed and volume.
 
 import { button, h, icon, replace, setText } from "../dom.js";
 import { clock, span } from "../wording.js";
@@ -9,14 +9,14 @@ const STEP_S = 5;
 /** `on`: what its buttons do, by name: `toggle`, `step(direction)`, `seek(seconds)`, `close`, `rate(value)`, `volume(value)`. */
 export function playerBar(element, on) {
   const toggle = button("Pause", on.toggle, { iconName: "pause", kind: "primary icon-only round", showsLabel: false });
-  const back = button("Passage before", () => on.step(-1), { iconName: "previous", kind: "quiet icon-only", showsLabel: false });
+  const back = button("Previous passage", () => on.step(-1), { iconName: "previous", kind: "quiet icon-only", showsLabel: false });
   const ahead = button("Next passage", () => on.step(1), { iconName: "next", kind: "quiet icon-only", showsLabel: false });
   const close = button("Close the player", on.close, { iconName: "close", kind: "quiet icon-only", showsLabel: false });
   const title = h("a", { class: "player-title", href: "#/", dir: "auto" });
   const line = h("p", { class: "player-line", dir: "auto" });
   const time = h("span", { class: "player-time" });
   const total = h("span", { class: "player-total" });
-  const place = h("input", { type: "range", class: "player-place", min: 0, step: "any", "aria-label": "Place in the narration", on: { input: seek, keydown } });
+  const place = h("input", { type: "range", class: "player-place", min: 0, step: "any", "aria-label": "Position in the narration", on: { input: seek, keydown } });
   const rate = h("select", { id: "player-rate", on: { change: () => on.rate(Number(rate.value)) } },
     SPEEDS.map((speed) => h("option", { value: speed, selected: speed === 1 }, `${speed} ×`)));
   const volume = h("input", { type: "range", id: "player-volume", min: 0, max: 1, step: 0.05, value: 1, on: { input: () => on.volume(volume.valueAsNumber) } });
@@ -40,7 +40,7 @@ export function playerBar(element, on) {
     on.seek(place.valueAsNumber);
   }
 
-  /** By seconds, not by the hundredth of a book that a browser would take. */
+  /** Steps of seconds. A browser's default step is a hundredth of the book. */
   function keydown(event) {
     const steps = { ArrowRight: STEP_S, ArrowUp: STEP_S, ArrowLeft: -STEP_S, ArrowDown: -STEP_S };
     if (event.key in steps) on.seek(place.valueAsNumber + steps[event.key]);
@@ -50,12 +50,12 @@ export function playerBar(element, on) {
   }
 
   return {
-    /** What is played, which stays the same from its beginning to its end. */
+    /** Title and passage, which change only with another narration. */
     open({ name, href }) {
       title.href = href;
       setText(title, name);
     },
-    /** `whole`: the length, or what there is of it while more is spoken. */
+    /** `whole`: the length, or the length so far while more is spoken. */
     show({ at, whole, isPaused, passage, isWhole }) {
       setText(time, clock(at));
       setText(total, `${clock(whole)}${isWhole ? "" : " so far"}`);

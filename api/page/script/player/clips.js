@@ -1,10 +1,10 @@
-// One segment as a clip: its samples and the silence behind it, as a file that a media element plays. The element itself
-// could not ask for it, since it sends no API key.
+// One segment as a clip: its samples and the silence after them, as a file for a media element. The element sends no API
+// key, so it cannot load the file itself.
 
 import { request } from "../api.js";
 import { withSilence } from "./wav.js";
 
-/** A segment, ready to be played. `close()` once nothing plays it any more. */
+/** A segment, ready to play. Call `close()` when nothing plays it any more. */
 export class Clip {
   #url;
 

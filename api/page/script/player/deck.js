@@ -1,9 +1,9 @@
-// Plays a narration segment by segment on two media elements: one is heard while the other has the next segment ready.
-// Media elements keep the pitch at another speed, and a browser gives the keys of a keyboard's media row to nothing else.
+// Plays a narration by segments on two media elements: one plays while the other loads the next segment. Media elements
+// keep the pitch at other speeds, and browsers send media keys to nothing else.
 
 import { clipOf } from "./clips.js";
 
-/** Tells "change" when it plays, pauses, waits or goes to another segment; "end" at the end; "trouble" with `detail`. */
+/** Events: "change" on play, pause, wait or another segment; "end"; "trouble" with `detail`. */
 export class Deck extends EventTarget {
   #jobId;
   #segments;
@@ -33,7 +33,7 @@ export class Deck extends EventTarget {
     return this.#elements[this.#front];
   }
 
-  /** Which segment is heard, or waited for. */
+  /** The segment that plays or is waited for. */
   get index() {
     return this.#index;
   }
@@ -42,7 +42,7 @@ export class Deck extends EventTarget {
     return this.#isPaused;
   }
 
-  /** Whether nothing is heard because the next segment is still to come. */
+  /** Whether playback waits for the next segment. */
   get isWaiting() {
     return this.#isWaiting;
   }
@@ -64,7 +64,7 @@ export class Deck extends EventTarget {
     for (const element of this.#elements) element.volume = value;
   }
 
-  /** Go on at a segment, so many seconds behind its beginning. */
+  /** Continue at a segment, this many seconds after its start. */
   async goTo(index, offsetS = 0) {
     this.#loading.abort();
     this.#loading = new AbortController();
@@ -117,7 +117,7 @@ export class Deck extends EventTarget {
     }
   }
 
-  /** A browser may want a press for each beginning: then it stands ready, and the button says so. */
+  /** A browser may require a click to start playback. Then it stays paused, and the button shows it. */
   async #play() {
     try {
       await this.#heard.play();
@@ -141,7 +141,7 @@ export class Deck extends EventTarget {
     return true;
   }
 
-  /** Have the next one ready. What is wrong with it is told when its turn comes. */
+  /** Load the next segment. Its errors are reported when it should play. */
   async #prepare(index, signal) {
     const place = 1 - this.#front;
     if (this.#isReady(place, index)) return;
@@ -152,7 +152,7 @@ export class Deck extends EventTarget {
     }
   }
 
-  /** One that was spoken anew since is not: what is heard is what stands there now. */
+  /** A loaded clip is dropped if the segment was spoken again since. */
   #isReady(place, index) {
     const clip = this.#clips[place];
     return clip !== null && clip.index === index && clip.sha256 === this.#segments.items[index]?.sha256;

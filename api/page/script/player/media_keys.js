@@ -1,15 +1,15 @@
-// The keys of a keyboard's media row, a headset's button, and what a locked screen shows.
+// Media keys, headset buttons and lock screens.
 
 const session = navigator.mediaSession ?? null;
 
-/** What the keys do, by the names of the Media Session standard; null for those that do nothing. */
+/** Actions by their names in the Media Session standard; null disables one. */
 export function takeMediaKeys(actions) {
   if (!session) return;
   for (const [name, action] of Object.entries(actions)) {
     try {
       session.setActionHandler(name, action);
     } catch (error) {
-      // A browser that does not know an action throws; its other keys work all the same.
+      // Browsers throw for unknown actions. The other keys still work.
       if (error.name !== "TypeError") throw error;
     }
   }

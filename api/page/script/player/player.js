@@ -1,4 +1,4 @@
-// The player: one narration at a time, with the passage that is heard.
+// The player: one narration at a time.
 
 import { getJson } from "../api.js";
 import { announce, setHidden } from "../dom.js";
@@ -10,11 +10,11 @@ import { clearKeys, showOnKeys, takeMediaKeys } from "./media_keys.js";
 
 const LOOK_MS = 120;
 const JUMP_S = 10;
-/** Within so many seconds of a passage's beginning, "the one before" is the one before it. */
+/** Up to this many seconds into a passage, "previous" goes to the passage before it. */
 const BEGUN_S = 2;
 const FOLLOW_S = 2;
 
-/** Tells "change" when what is played, or how, is another thing, and "move" as it goes on. */
+/** Events: "change" of narration, passage or playback; "move" while it plays. */
 export const player = new EventTarget();
 
 const element = document.getElementById("player");
@@ -23,7 +23,7 @@ const sound = { rate: 1, volume: 1 };
 let now = null;
 let timer = null;
 
-/** What is played: `{jobId, segment, position, isPaused}`, or null. */
+/** `{jobId, segment, position, isPaused}`, or null if nothing plays. */
 export function playing() {
   return now && { jobId: now.jobId, segment: now.deck.index, position: now.deck.position, isPaused: now.deck.isPaused };
 }
@@ -61,7 +61,7 @@ export function play({ jobId, name, segments, first = 0, offsetS = 0 }) {
   deck.goTo(first, offsetS);
 }
 
-/** Where the narration is not open on the page, nobody else asks what has been spoken since. */
+/** Refreshes the segments while the narration is not open on the page. */
 async function follow(jobId, segments, signal) {
   if (segments.isFollowed || segments.isWhole) return;
   const job = await getJson(`v1/jobs/${jobId}`, { signal });
@@ -82,13 +82,18 @@ export function stop() {
   tell("change");
 }
 
+/** Another source plays next. */
+export function pausePlayer() {
+  if (now && !now.deck.isPaused) now.deck.pause();
+}
+
 export function togglePause() {
   if (!now) return;
   if (now.deck.isPaused) now.deck.resume();
   else now.deck.pause();
 }
 
-/** To this second of what is played, as far as it is spoken. */
+/** Go to this second, if it is spoken already. */
 export function seek(seconds) {
   if (!now) return;
   const { segments, deck } = now;
@@ -97,7 +102,7 @@ export function seek(seconds) {
   if (index !== null) deck.goTo(index, wanted - segments.startOf(index));
 }
 
-/** To the passage before or after the one that is heard; the one before only if this one has just begun. */
+/** Go to the next passage, or back: to the start of this one, or the previous one if this has just begun. */
 function step(direction) {
   if (!now) return;
   const { segments, deck } = now;

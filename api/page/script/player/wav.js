@@ -1,9 +1,9 @@
-// Samples of 16 bits: read from a stream, and as WAV files, written from what a microphone gave or lengthened.
+// 16-bit samples, from streams and as WAV files.
 
 const HEADER_BYTES = 44;
 const RATE_AT = 24;
 
-/** Takes 16-bit samples as bytes, in any pieces, and gives them back between -1 and 1. */
+/** Converts bytes of 16-bit samples, in any pieces, to values between -1 and 1. */
 export class PcmReader {
   #rest = new Uint8Array(0);
 
@@ -37,7 +37,7 @@ export function wavFile(samples, rate, name) {
   return new File([view.buffer], name, { type: "audio/wav" });
 }
 
-/** A WAV file as the server makes them, with so many seconds of silence behind its samples. */
+/** The server's WAV file with this many seconds of silence added. */
 export function withSilence(buffer, seconds) {
   const view = new DataView(buffer);
   const silent = new Uint8Array(2 * Math.round(seconds * view.getUint32(RATE_AT, true)));

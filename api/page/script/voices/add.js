@@ -1,4 +1,4 @@
-// A new voice: from a file or from the microphone, with what it says and the speaker's consent.
+// A new voice: recording, transcript and the speaker's consent.
 
 import { getJson, request } from "../api.js";
 import { announce, button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
@@ -9,9 +9,9 @@ import { playRecording, stopRecording } from "./recordings.js";
 import { recorder } from "./recorder.js";
 
 const TYPES = ".wav,.flac,.mp3,.ogg";
-const STATEMENT = "The speaker agrees that a voice is made from this recording.";
+const STATEMENT = "The speaker agrees that this recording is used to make a voice.";
 
-/** To be read aloud: half a minute with most sounds of English in running speech. */
+/** A text to read aloud: half a minute with most sounds of English. */
 const PROMPT =
   "Every morning the ferry crosses the wide grey bay, whether anyone is waiting or not. The captain says she enjoys the quiet: just gulls, " +
   "engine and weather. On Thursdays she brings fresh bread, oranges and a huge pile of newspapers. Children run down to the jetty, " +
@@ -34,13 +34,13 @@ export function voiceForm(onAdded) {
   const zone = h("div", { class: "recording" }, h("p", { class: "hint" }, "A clean recording of 5 to 30 seconds: WAV, FLAC, MP3, Ogg, M4A or WebM. Drop it here."),
     h("div", { class: "row" }, pick, picker, record), prompt, level, chip);
   const element = h("form", { class: "voice-form", novalidate: true, "aria-labelledby": "voice-form-title", on: { submit: send } },
-    h("h2", { id: "voice-form-title" }, "A voice of your own"),
+    h("h2", { id: "voice-form-title" }, "New voice"),
     h("div", { class: "field" }, h("label", { for: "voice-name" }, "Name"), name),
     zone,
-    h("div", { class: "field" }, h("label", { for: "ref-text" }, "What the recording says, word for word (optional; it makes the voice closer)"), refText),
+    h("div", { class: "field" }, h("label", { for: "ref-text" }, "Transcript of the recording (optional; it makes the voice more similar)"), refText),
     h("div", { class: "field" }, h("label", { for: "voice-language" }, "Language"), language),
     h("label", { class: "check" }, consent, STATEMENT),
-    h("label", { class: "check" }, precompute, "Prepare it at once"),
+    h("label", { class: "check" }, precompute, "Prepare it now"),
     trouble, h("div", { class: "row end" }, submit));
 
   let file = null;
@@ -49,7 +49,7 @@ export function voiceForm(onAdded) {
   dropZone(zone, take);
   if (!window.isSecureContext || !navigator.mediaDevices) {
     record.disabled = true;
-    record.title = "Browsers lend the microphone to https and localhost only.";
+    record.title = "Browsers allow the microphone on https and localhost only.";
   }
   fillLanguages();
 
@@ -101,7 +101,7 @@ export function voiceForm(onAdded) {
       if (!refText.value.trim()) refText.value = PROMPT;
       announce("Recorded.");
     } catch (error) {
-      showProblem(trouble, { message: `Nothing was recorded: ${error.message}` });
+      showProblem(trouble, { message: `The recording failed: ${error.message}` });
     } finally {
       recording = null;
       showRecording(false);
@@ -122,9 +122,9 @@ export function voiceForm(onAdded) {
   }
 
   function missing() {
-    if (!name.value.trim()) return [name, "The voice needs a name."];
-    if (!file) return [pick, "There is no recording yet."];
-    if (!consent.checked) return [consent, "Without the speaker's consent no voice is made."];
+    if (!name.value.trim()) return [name, "Enter a name."];
+    if (!file) return [pick, "Add a recording first."];
+    if (!consent.checked) return [consent, "Confirm the speaker's consent first."];
     return null;
   }
 

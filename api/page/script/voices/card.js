@@ -1,4 +1,4 @@
-// One voice: what it is, whether it is ready, hearing it, and deleting it.
+// One voice: its state, a sample, and deleting it.
 
 import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
@@ -47,7 +47,7 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   }
 
   async function remove() {
-    const sentence = `The recording of ${voice.name} and everything prepared from it will be gone. Narrations that were made with it stay.`;
+    const sentence = `This deletes the recording of ${voice.name} and everything made from it. Narrations stay.`;
     if (await confirmed(`Delete ${voice.name}?`, sentence, "Delete")) await attempt(() => onDeleted(voice.id));
   }
 
@@ -77,11 +77,11 @@ function factsOf({ kind, language, models, sample }) {
   const facts = [kind === "own" ? "Yours" : "Built in"];
   if (language !== "auto") facts.push(language);
   if (sample?.duration_s) facts.push(`${span(sample.duration_s)} recorded`);
-  if (!models.length) facts.push("no model speaks it now");
+  if (!models.length) facts.push("no running model has it");
   return facts.join(" · ");
 }
 
-/** A disc with the first letter; the colour follows from the name, so that one finds a voice again. */
+/** A disc with the first letter. Its colour depends on the name. */
 function portrait(name) {
   const sum = [...name].reduce((total, letter) => (total * 31 + letter.codePointAt(0)) % 9973, 7);
   return h("span", { class: "portrait", "data-hue": sum % HUES, "aria-hidden": "true" }, [...name.trim()][0]?.toUpperCase() ?? "?");

@@ -1,4 +1,4 @@
-// The voices: all of them with the state of their caches, and the form for a new one.
+// All voices with the state of their caches, and the form for a new one.
 
 import { getJson, pages, request, sendJson } from "../api.js";
 import { button, h, replace, setHidden, setText } from "../dom.js";
@@ -83,7 +83,7 @@ export function openVoices(main) {
     if (voice.id) card.showCaches(caches.get(voice.id) ?? []);
   }
 
-  /** Of all voices at once where they are few; else of those whose state may be moving. */
+  /** Of all voices if they are few; else of those that may be changing. */
   async function readCaches(signal) {
     const found = new Map();
     for await (const page of pages("v1/voice-caches", { limit: 100 }, { signal })) {
@@ -100,7 +100,7 @@ export function openVoices(main) {
     const own = known.filter((voice) => voice.kind === "own");
     const ready = own.filter((voice) => (caches.get(voice.id) ?? []).some((cache) => cache.state === "ready"));
     const rest = cursor === null ? "" : ", and more";
-    setText(summary, `${counted(known.length - own.length, "built-in voice")}, ${own.length} of your own${rest}; ${ready.length} ready to speak`);
+    setText(summary, `${counted(known.length - own.length, "built-in voice")}, ${own.length} uploaded${rest}; ${ready.length} ready to speak`);
     prepareAll.disabled = !own.length;
   }
 

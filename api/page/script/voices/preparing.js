@@ -1,4 +1,4 @@
-// Many voices made ready at once: a job, and how far it is.
+// A job that prepares several voices, and its progress.
 
 import { getJson } from "../api.js";
 import { h, replace, setHidden } from "../dom.js";

@@ -1,4 +1,4 @@
-// The microphone, as a WAV file: what browsers record themselves in is none of the formats that voices are made from.
+// Records the microphone as WAV. Voices cannot be made from the formats that browsers record.
 
 import { wavFile } from "../player/wav.js";
 
@@ -6,12 +6,12 @@ const RATE_HZ = 24_000;
 const LONGEST_S = 58;
 const LOOK_MS = 100;
 
-/** As the voice is, not as a telephone call would have it. */
+/** Without the processing of phone calls. */
 const WANTED = { audio: { echoCancellation: false, noiseSuppression: false, autoGainControl: false, channelCount: 1 } };
 
 /**
- * Starts recording, and stops by itself before a minute is full. `onLevel(level, seconds)` tells how loud it is (0 to 1)
- * and how long it has been. Gives back `stop()` and the promise of a `file`. Throws if there is no microphone to use.
+ * Starts recording and stops before a minute is full. `onLevel(level, seconds)` gets the level (0 to 1) and the time.
+ * Returns `stop()` and the promise of a `file`. Throws if no microphone can be used.
  */
 export async function recorder(onLevel) {
   const stream = await navigator.mediaDevices.getUserMedia(WANTED);

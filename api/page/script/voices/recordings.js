@@ -1,18 +1,34 @@
-// Playing a recording as it was uploaded.
+// Playing a recording: one as it was uploaded, or one take of a passage.
 
 let audio = null;
+let tellOver = () => {};
 
-export function playRecording(blob) {
-  if (audio) stopRecording();
-  const url = URL.createObjectURL(blob);
-  audio = new Audio(url);
-  audio.addEventListener("ended", stopRecording);
-  return audio.play();
+export async function playRecording(blob) {
+  stopRecording();
+  audio = new Audio(URL.createObjectURL(blob));
+  audio.addEventListener("ended", () => end(true));
+  await audio.play();
+}
+
+/** Play it to its end: whether that came before it was stopped. */
+export async function hearRecording(blob) {
+  stopRecording();
+  const over = new Promise((resolve) => {
+    tellOver = resolve;
+  });
+  await playRecording(blob);
+  return over;
 }
 
 export function stopRecording() {
+  end(false);
+}
+
+function end(isHeard) {
   if (!audio) return;
   audio.pause();
   URL.revokeObjectURL(audio.src);
   audio = null;
+  tellOver(isHeard);
+  tellOver = () => {};
 }

@@ -1,21 +1,19 @@
-// A voice is heard at once, as live speech: no job is made for it, and nothing is kept.
+// Plays a voice as live speech. It creates no job and stores nothing.
 
 import { button, h, icon, replace } from "../dom.js";
-import { LivePlayer } from "../live/player.js";
-import { wholeText } from "../live/sources.js";
 
 const WORDS = "Here is how I sound. I read a story, a letter or the news, whatever you give me.";
 
 let now = null;
 
-/** End the sample that is heard, whoever began it. */
+/** Stop the sample that plays. */
 export function stopSample() {
   now?.stop();
 }
 
 /**
  * A button that plays a few words; pressed again, it stops them. `order()` says which voice: `{voice, language}`; `text` has other words.
- * `onTrouble(problem)` is told why nothing is heard, null at the beginning.
+ * `onTrouble(problem)` gets an error, or null at the start.
  */
 export function sampleButton(label, order, onTrouble, { text = WORDS, ...properties } = {}) {
   const element = button(label, press, { iconName: "play", ...properties });
@@ -30,11 +28,14 @@ export function sampleButton(label, order, onTrouble, { text = WORDS, ...propert
     stopSample();
     onTrouble(null);
     const abort = new AbortController();
-    const player = new LivePlayer();
-    const sample = { stop: () => { abort.abort(); player.stop(); } };
+    let player = null;
+    const sample = { stop: () => { abort.abort(); player?.stop(); } };
     [now, mine] = [sample, sample];
     draw();
     try {
+      const [{ LivePlayer }, { wholeText }] = await Promise.all([import("../live/player.js"), import("../live/sources.js")]);
+      abort.signal.throwIfAborted();
+      player = new LivePlayer();
       for await (const { samples, rate } of wholeText(text, order(), abort.signal)) {
         if (abort.signal.aborted) break;
         player.take(samples, rate);
@@ -44,7 +45,7 @@ export function sampleButton(label, order, onTrouble, { text = WORDS, ...propert
       if (error.name === "Problem") onTrouble(error);
       else if (error.name !== "AbortError") throw error;
     } finally {
-      await player.stop();
+      await player?.stop();
       if (now === sample) now = null;
       if (mine === sample) mine = null;
       draw();

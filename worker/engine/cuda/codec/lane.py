@@ -140,9 +140,9 @@ class BatchedCodecLane:
     def _patience_left_s(self, client: CodecClient) -> float:
         """Until a pass is due; infinite while there is nothing to decode."""
         ready = self._decodes.ready()
-        if not (ready.awaited or ready.others):
+        if not ready:
             return math.inf
-        if self._closed or ready.awaited or ready.num_frames >= self._patience.frames:
+        if self._closed or ready.has_awaited or ready.num_frames >= self._patience.frames:
             return 0.0
         if client.num_in_flight - self._decodes.num_utterances < self._patience.least_company:
             return 0.0

@@ -25,8 +25,8 @@ from worker.engine.serving.parts import StartedCodec
 _SHARE_OF_DEVICE = 1 / 8
 # Of that: the states of utterances that are in the middle of being decoded. The rest is for the largest pass.
 _SHARE_FOR_STATES = 1 / 4
-# 2.6 MB each with the published codec.
-_MOST_STREAMS, _LEAST_STREAMS = 256, 16
+# 2.6 MB each with the published codec. The most hold 512 live streams, and utterances and references beside them.
+_MOST_STREAMS, _LEAST_STREAMS = 640, 16
 # A residual unit's input, what is between its convolutions, and its output.
 _WIDEST_AT_ONCE = 3
 _SAMPLE_BYTES = 4

@@ -22,23 +22,27 @@ from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.admission_queue import Turns
 from worker.engine.serving.codec_lane import EndedFrames
 
-# One slot in so many is for the state behind a voice's reference.
-_WARM_SHARE = 8
-# Of the others, the share that streams may hold between their parts; the rest is for utterances, whatever streams do.
-_STREAM_SHARE = 0.75
+# Slots for states behind voices' references: one in so many, and no more than that.
+_WARM_SHARE, _MOST_WARM = 8, 32
+# Slots that streams leave to utterances: a quarter of the others, and no more than that.
+_UTTERANCE_SHARE, _MOST_FOR_UTTERANCES = 4, 64
+# While a listener's frames wait, every second pass is for other frames. Each has room for ten times as many.
+_LIVE_OVERTAKINGS = 1
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Frames:
     """arrived_s: of the first frame that waits, on the monotonic clock. slot: of the state behind the frames that were
-    launched, while others are to come.
+    launched, while others are to come. is_open: when it got the slot, its end was unknown.
     """
 
     frames: CodecFrames
     arrived_s: float
+    is_streamed: bool
     is_awaited: bool
     num_launched: int = 0
     slot: int | None = None
+    is_open: bool = False
 
     @property
     def num_waiting(self) -> int:
@@ -68,7 +72,7 @@ class DecodeRequest(_Frames):
     @property
     def is_unheard(self) -> bool:
         """Of a stream that has made no sound yet."""
-        return self.request.is_streamed and self.num_launched <= self.num_dropped
+        return self.is_streamed and self.num_launched <= self.num_dropped
 
     @property
     def may_begin(self) -> bool:
@@ -93,7 +97,7 @@ class ReferencePass(_Frames):
     @property
     def is_unheard(self) -> bool:
         """A stream that has made no sound yet may begin after it."""
-        return self.is_awaited
+        return self.is_streamed
 
     @property
     def may_begin(self) -> bool:
@@ -105,14 +109,26 @@ Decode = DecodeRequest | ReferencePass
 
 @dataclass(frozen=True, slots=True)
 class ReadyDecodes:
-    """What may be in the next pass, by age: what is awaited, and the others."""
+    """What may be in the next pass, by age: streams, other frames that somebody waits for, and the rest."""
 
-    awaited: Sequence[Decode]
-    others: Sequence[Decode]
+    streams: list[Decode]
+    awaited: list[Decode]
+    others: list[Decode]
+
+    @property
+    def has_awaited(self) -> bool:
+        return bool(self.streams or self.awaited)
 
     @property
     def num_frames(self) -> int:
-        return sum(decode.num_waiting for decode in (*self.awaited, *self.others))
+        return sum(decode.num_waiting for decode in (*self.streams, *self.awaited, *self.others))
+
+    def of(self, decode: Decode) -> list[Decode]:
+        """Where it stands."""
+        return self.streams if decode.is_streamed else self.awaited if decode.is_awaited else self.others
+
+    def __bool__(self) -> bool:
+        return self.has_awaited or bool(self.others)
 
 
 class DecodeQueue:
@@ -120,11 +136,17 @@ class DecodeQueue:
 
     def __init__(self, slots: Sequence[int], scratch_slot: int) -> None:
         """slots: for states; scratch_slot: where a state goes that no pass will need."""
-        num_warm = len(slots) // _WARM_SHARE
+        num_warm = min(len(slots) // _WARM_SHARE, _MOST_WARM)
         self._warm = WarmSlots(slots[:num_warm])
         self._free_slots = list(slots[num_warm:])
-        self._most_stream_slots = max(1, int(len(self._free_slots) * _STREAM_SHARE))
+        num_slots = len(self._free_slots)
+        # For open streams, and for what has ended. Half of the slots at least are for streams.
+        self._room = {
+            True: num_slots - min(-(-num_slots // _UTTERANCE_SHARE), _MOST_FOR_UTTERANCES),
+            False: -(-num_slots // 2),
+        }
         self._scratch_slot = scratch_slot
+        self._live_turns = Turns(_LIVE_OVERTAKINGS)
         self._turns = Turns()
         # With frames that wait.
         self._waiting: deque[Decode] = deque()
@@ -173,32 +195,33 @@ class DecodeQueue:
 
     def ready(self) -> ReadyDecodes:
         """What has no slot may come to need one: there is never more of that in a pass than there are free slots."""
-        awaited: list[Decode] = []
-        others: list[Decode] = []
-        num_free = len(self._free_slots)
-        num_free_for_streams = self._most_stream_slots - sum(one.slot is not None for one in self._streams.values())
+        ready = ReadyDecodes([], [], [])
+        num_free, room = len(self._free_slots), dict(self._room)
         for decode in self._waiting:
             if not decode.may_begin:
                 continue
             if decode.slot is None:
-                if not num_free or not (decode.is_ended or num_free_for_streams > 0):
+                if not num_free or not room[not decode.is_ended]:
                     continue
                 num_free -= 1
-                num_free_for_streams -= not decode.is_ended
-            (awaited if decode.is_awaited else others).append(decode)
-        return ReadyDecodes(awaited, others)
+                room[not decode.is_ended] -= 1
+            ready.of(decode).append(decode)
+        return ready
 
     def next_company(self, ready: ReadyDecodes) -> Sequence[Decode]:
         """Among what the next pass chooses, where anything is ready.
 
-        A pass for what is awaited is kept small; the others have their turns. Streams without audio so far get a
-        separate pass. Each of the others has enough buffered audio to wait for it.
+        Streams have their own passes, which are small, and those without audio so far go first: each of the others has
+        enough buffered audio to wait for a pass.
         """
+        others_wait = bool(ready.awaited or ready.others)
+        is_live = self._live_turns.is_of_first(first_waits=bool(ready.streams), second_waits=others_wait)
+        self._live_turns.taken(of_first=is_live, second_waits=others_wait)
+        if is_live:
+            return [decode for decode in ready.streams if decode.is_unheard] or ready.streams
         is_awaited = self._turns.is_of_first(first_waits=bool(ready.awaited), second_waits=bool(ready.others))
         self._turns.taken(of_first=is_awaited, second_waits=bool(ready.others))
-        if not is_awaited:
-            return (*ready.others, *ready.awaited)
-        return [decode for decode in ready.awaited if decode.is_unheard] or ready.awaited
+        return ready.awaited if is_awaited else (*ready.others, *ready.awaited)
 
     def take_row(self, decode: Decode, max_frames: int) -> PassRow:
         """The next frames, which count as launched then. Passes run in order: what one leaves, the next may read."""
@@ -210,15 +233,18 @@ class DecodeQueue:
         if not decode.num_waiting:
             self._waiting.remove(decode)
         if decode.num_waiting or not decode.is_ended:
-            decode.slot = self._free_slots.pop() if decode.slot is None else decode.slot
-            return PassRow(frames, read_slot, decode.slot)
+            return PassRow(frames, read_slot, self._claim_slot(decode))
         self._release(decode)
         return PassRow(frames, read_slot, self._last_slot(decode))
 
     def _enter(self, request: RequestState, frames: CodecFrames) -> DecodeRequest:
         """A new one, and before it its reference's where that is new."""
         decode = DecodeRequest(
-            request=request, frames=frames[:0], arrived_s=time.monotonic(), is_awaited=request.is_awaited
+            request=request,
+            frames=frames[:0],
+            arrived_s=time.monotonic(),
+            is_streamed=request.is_streamed,
+            is_awaited=request.is_awaited,
         )
         placed = request.prompt.reference
         if placed is not None and len(placed.codes):
@@ -240,7 +266,13 @@ class DecodeQueue:
         decode.begins_behind = warm
         if is_new:
             self._waiting.append(
-                ReferencePass(frames=reference, arrived_s=decode.arrived_s, is_awaited=decode.is_awaited, leaves=warm)
+                ReferencePass(
+                    frames=reference,
+                    arrived_s=decode.arrived_s,
+                    is_streamed=decode.is_streamed,
+                    is_awaited=decode.is_awaited,
+                    leaves=warm,
+                )
             )
 
     def _append(self, decode: DecodeRequest, frames: CodecFrames) -> None:
@@ -251,9 +283,16 @@ class DecodeQueue:
             self._waiting.append(decode)
         decode.frames = np.concatenate((decode.frames, frames))
 
+    def _claim_slot(self, decode: Decode) -> int:
+        if decode.slot is None:
+            decode.slot, decode.is_open = self._free_slots.pop(), not decode.is_ended
+            self._room[decode.is_open] -= 1
+        return decode.slot
+
     def _release(self, decode: Decode) -> None:
         if decode.slot is not None:
             self._free_slots.append(decode.slot)
+            self._room[decode.is_open] += 1
             decode.slot = None
 
     def _last_slot(self, decode: Decode) -> int:

@@ -27,7 +27,10 @@ def from_stem(word: str, accent: Accent) -> Ways | None:
 
 
 def _stems(stem: str, ending: str) -> Iterator[str]:
-    """As the stem may be written alone: stopping, making, tried."""
+    """As the stem may be written alone: stopping, making, tried, juryman."""
+    if ending == "men":
+        yield stem + "man"
+        return
     yield stem
     if ending in ("ed", "ing", "er", "est"):
         yield stem + "e"
@@ -80,6 +83,11 @@ def _tapped(stem: str, accent: Accent) -> str:
     return stem[:-1] + "T" if taps else stem
 
 
+def _men(stem: str, accent: Accent) -> str:
+    """Said as the singular, unless that has a full vowel."""
+    return stem.removesuffix("man").removesuffix("mæn") + ("mɛn" if stem.endswith(("man", "mæn")) else "")
+
+
 def _weak(accent: Accent) -> str:
     return "ɪ" if accent is Accent.BRITISH else "ᵻ"
 
@@ -95,6 +103,7 @@ _ENDINGS: tuple[tuple[str, _Join], ...] = (
     ("'d", _plus("d")),
     ("'ve", _plus("əv")),
     ("'re", _plus("ə", "əɹ")),
+    ("men", _men),
     ("s", with_s),
     ("ed", _ed),
     ("ing", _ing),

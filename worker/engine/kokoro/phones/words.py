@@ -57,6 +57,8 @@ def _weak_form(written: str, after: str, *, vowel_follows: bool | None) -> str |
         return "ɐ"
     if written == "I":
         return SECONDARY + "I"
+    if word == "d'you":
+        return "djʊ"
     if word == "an":
         return "ɐn"
     if word == "the":

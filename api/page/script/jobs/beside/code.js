@@ -10,7 +10,7 @@ const MOST_CHARS = 20_000;
 export function showCode(job, segments) {
   const order = orderOf(job, segments);
   openDialog("As code", h("div", { class: "stack code" },
-    h("p", { class: "hint" }, order.isWhole ? "The same narration, ordered by a program." : "The same narration, ordered by a program; its text stands in for one that is not here as it was sent."),
+    h("p", { class: "hint" }, order.isWhole ? "The same narration, ordered by a program." : "The same narration, ordered by a program. A sample text replaces yours, which this page does not have."),
     block("curl", curl(order)), block("Python", python(order)), block("Command line", commandLine(order))));
 }
 
@@ -19,11 +19,11 @@ function block(title, code) {
     await navigator.clipboard.writeText(code);
     announce(`${title}: copied`);
   }, { kind: "quiet", "aria-label": `Copy: ${title}` });
-  // Where a page is not served safely a browser lends it no clipboard; the text can be marked.
+  // Browsers allow the clipboard on https only. Otherwise the user selects the text.
   return h("section", {}, h("div", { class: "code-head" }, h("h3", {}, title), navigator.clipboard ? copy : null), h("pre", { tabindex: "0" }, code));
 }
 
-/** What was asked for, without what goes without saying. */
+/** The request without its default values. */
 export function orderOf({ request, metadata }, segments) {
   const isText = request.input.type === "text";
   const text = isText ? textOf(segments, request.pauses.paragraph_s) : "";
@@ -47,7 +47,7 @@ function outputOf(output) {
   return { formats: output.formats.map((format) => Object.fromEntries(Object.entries(format).filter(([name, value]) => value !== null && !(name === "files" && value === "whole")))), ...found };
 }
 
-/** What differs from the usual, by name; of a part of an order too. */
+/** Values that differ from the defaults, by name. */
 function askedFor(values, usual) {
   const names = Object.keys(usual).filter((name) => JSON.stringify(values[name]) !== JSON.stringify(usual[name]));
   return Object.fromEntries(names.map((name) => [name, isPart(usual[name]) ? askedFor(values[name], usual[name]) : values[name]]));
@@ -55,10 +55,10 @@ function askedFor(values, usual) {
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** Names that are a caller's own, such as tags, have no usual values to be compared with. */
+/** Names chosen by callers, such as tags, have no defaults. */
 const isPart = (usual) => isObject(usual) && Object.keys(usual).length > 0;
 
-/** As people wrote it; a paragraph ends where the narration pauses for one. */
+/** The text as written. A paragraph ends at a paragraph pause. */
 function textOf(segments, paragraphS) {
   const items = segments.items.filter(Boolean);
   return items.map((item, place) => item.written + (place + 1 === items.length ? "" : item.pause_after_s >= paragraphS ? "\n\n" : " ")).join("");
@@ -99,7 +99,7 @@ function commandLine({ text, options, type }) {
   const flags = [["--server", SERVER], ...Object.entries(speakers).map((pair) => ["--speaker", pair.join("=")])];
   if (!loudness) flags.push(["--loudness", "none"]);
   else if (output.preset || JSON.stringify(loudness) !== JSON.stringify(LEVELLED)) output.loudness = loudness;
-  // Its names are the caller's: they stand in no line that a shell reads.
+  // Callers choose these names, so they must not appear in a shell command.
   const left = metadata ? ["metadata"] : [];
   for (const [path, value] of leaves({ ...rest, output })) {
     if (FLAGS[path] && value === false) flags.push([FLAGS[path].replace("--", "--no-")]);

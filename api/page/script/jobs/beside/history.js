@@ -1,4 +1,4 @@
-// What became of a narration, step by step: when, what, and by which worker.
+// The events of a narration, each with its time and worker.
 
 import { openDialog } from "../../dialog.js";
 import { h, setText } from "../../dom.js";
@@ -13,7 +13,7 @@ export function showHistory(jobId) {
   const rows = h("tbody");
   const note = h("p", { class: "hint", role: "status" }, "Reading …");
   openDialog("History", h("div", { class: "stack" }, note,
-    h("div", { class: "history-frame", tabindex: "0", role: "region", "aria-label": "What happened" },
+    h("div", { class: "history-frame", tabindex: "0", role: "region", "aria-label": "History" },
       h("table", {}, h("thead", {}, h("tr", {}, ["When", "What", "By"].map((name) => h("th", { scope: "col" }, name)))), rows))),
   () => abort.abort());
   let length = 0;
@@ -34,16 +34,16 @@ export function showHistory(jobId) {
     if (told === null) return;
     length += 1;
     rows.append(h("tr", {}, h("td", {}, clockTime.format(new Date(timestamp))), h("td", { dir: "auto" }, told), h("td", {}, data.detail.worker ?? "")));
-    setText(note, `${counted(length, "step")}; the last 500 or so are kept.`);
+    setText(note, `${counted(length, "step")}. About 500 are kept.`);
   }
 }
 
 const SIMPLE = {
-  "job.created": "Accepted", "job.started": "Taken up by a worker", "job.paused": "Paused", "job.resumed": "Goes on", "job.succeeded": "Done",
+  "job.created": "Accepted", "job.started": "Started by a worker", "job.paused": "Paused", "job.resumed": "Goes on", "job.succeeded": "Done",
   "job.cancelled": "Cancelled", "job.expired": "Expired", "batch.completed": "The batch is complete",
 };
 
-/** null: nothing that is worth a line. */
+/** null: no line for this event. */
 function wordsOf(type, detail) {
   const passage = detail.segment === undefined ? "" : `Passage ${count(detail.segment + 1)}`;
   switch (type) {
@@ -51,17 +51,17 @@ function wordsOf(type, detail) {
       if (detail.audio_ms === undefined) return `Voice ${count(detail.segment + 1)} prepared`;
       return `${passage} ${spoken(detail.attempts)}, ${span(detail.audio_ms / 1000)}`;
     case "job.segment.flagged":
-      return `${passage} kept, although: ${String(detail.flags).split(",").map(findingWords).join("; ")}`;
+      return `${passage} kept with findings: ${String(detail.flags).split(",").map(findingWords).join("; ")}`;
     case "job.segment.failed":
       return `${passage} failed: ${detail.detail}`;
     case "job.segment.edited":
-      return `${passage} changed: take ${detail.take} is to be spoken`;
+      return `${passage} changed: take ${detail.take} will be spoken`;
     case "job.segment.selected":
       return `${passage}: take ${detail.take} chosen`;
     case "job.artifact.created":
       return `${detail.name} made`;
     case "job.reopened":
-      return `Taken up again: ${detail.reason}`;
+      return `Reopened: ${detail.reason}`;
     case "job.failed":
       return `Failed: ${detail.detail ?? detail.code ?? ""}`;
     default:
@@ -69,8 +69,8 @@ function wordsOf(type, detail) {
   }
 }
 
-/** Each attempt is checked; the last is the one that was kept. */
+/** Each attempt is checked. The last one was kept. */
 function spoken(attempts) {
-  if (attempts === 0) return "taken from an earlier narration";
+  if (attempts === 0) return "reused from an earlier narration";
   return attempts > 1 ? `spoken and checked ${attempts} times` : "spoken and checked";
 }

@@ -1,4 +1,4 @@
-// What is done beside a narration: its code, a link to its files, its history. Each is asked for when it is wanted.
+// More about a narration: its code, links to its files, its history. Each is loaded on demand.
 
 import { button, h, setHidden } from "../../dom.js";
 

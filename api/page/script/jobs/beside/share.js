@@ -1,4 +1,4 @@
-// A link to a file that can be given to somebody without a key.
+// A link to a file that needs no key.
 
 import { sendJson } from "../../api.js";
 import { openDialog } from "../../dialog.js";
@@ -8,7 +8,7 @@ import { showProblem } from "../compose/fields.js";
 
 const TERMS = [["An hour", 3600], ["A day", 86_400], ["A week", 604_800]];
 
-/** `files`: the names of those that there are. */
+/** `files`: names of the finished files. */
 export function shareFile(jobId, files) {
   const file = h("select", { id: "share-file" }, files.map((name) => h("option", { value: name }, name)));
   const term = h("select", { id: "share-term" }, TERMS.map(([label, seconds]) => h("option", { value: seconds, selected: seconds === 86_400 }, label)));
@@ -22,7 +22,7 @@ export function shareFile(jobId, files) {
     h("div", { class: "inline-field" }, link, navigator.clipboard ? copy : null), note);
   const trouble = h("div", { class: "notices", role: "alert" });
   const form = h("form", { class: "stack", on: { submit: make } },
-    h("p", {}, "Everyone with the link can fetch this file, without a key."),
+    h("p", {}, "Anyone with the link can download this file without a key."),
     h("div", { class: "grid" },
       h("div", { class: "field" }, h("label", { for: "share-file" }, "File"), file),
       h("div", { class: "field" }, h("label", { for: "share-term" }, "For"), term)),
@@ -37,7 +37,7 @@ export function shareFile(jobId, files) {
         const path = `v1/jobs/${jobId}/artifacts/${encodeURIComponent(file.value)}/share`;
         const shared = await sendJson("POST", path, { expires_in_s: Number(term.value) });
         link.value = shared.url;
-        replace(note, `Holds until ${moment(shared.expires_at)}; the file is called ${shared.filename}. Deleting the narration ends it sooner.`);
+        replace(note, `Valid until ${moment(shared.expires_at)} or until the narration is deleted. File name: ${shared.filename}.`);
         setHidden(result, false);
       });
       link.focus();

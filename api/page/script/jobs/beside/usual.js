@@ -1,6 +1,6 @@
 // Made from rhapsode/contract/jobs/narration.py by `make generated`; change that, not this file.
 
-/** A request in which nothing was asked for, without what each narration has of its own. */
+/** A request of defaults, without the fields that differ for each narration. */
 export const USUAL = {"reproducibility": "best_effort", "pauses": {"sentence_s": 0.45, "paragraph_s": 0.8, "heading_s": 0.9, "chapter_s": 2.0, "line_s": 0.35, "cut_s": 0.12, "inside": "spoken"}, "sampling": {"do_sample": null, "temperature": null, "top_p": null, "top_k": null, "repetition_penalty": null, "subtalker_temperature": null, "subtalker_top_p": null, "subtalker_top_k": null, "max_new_tokens": null}, "reuse": true, "emoji": "dropped", "quality": {"gate": "basic", "max_attempts": 3, "on_exhausted": "keep_best"}, "output": {"preset": null, "formats": [{"type": "wav", "files": "whole", "bitrate_kbps": null}], "sample_rate": null, "speed": 1.0, "loudness": null, "head_s": 0.0, "tail_s": 0.0, "room_tone_db": null, "chapters": "auto", "timestamps": "off", "subtitles": [], "karaoke": false, "tags": {}, "cover": null, "destination": null}, "language": "auto", "instructions": "", "segmentation": {"mode": "packed", "target_chars": 220, "max_chars": 400, "min_chars": 0}, "pronunciation_dictionaries": [], "priority": "normal", "not_before": null, "deadline": null, "retention_s": 604800};
 
 /** The loudness that `rhapsode narrate` asks for by itself. */

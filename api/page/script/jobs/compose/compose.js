@@ -3,14 +3,11 @@
 import { getJson, pages, randomToken, request, sendJson } from "../../api.js";
 import { button, h, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { repeat } from "../../repeating.js";
-import { bytes, counted, span } from "../../wording.js";
+import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { sampleButton, stopSample } from "../../voices/sample.js";
 import { chosen, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
-import { orderFields } from "./orders.js";
-import { titleOf } from "../titles.js";
-import { welcome } from "./welcome.js";
 
 const MOST_VOICES = 300;
 const SERVED_S = 300;
@@ -27,19 +24,13 @@ export function composer(onSubmitted) {
   const voice = voiceField();
   const sample = sampleButton("Hear it", () => ({ voice: voice.value() ?? undefined, language: language.value() }),
     (problem) => (problem ? showProblem(trouble, problem) : replace(trouble)), { kind: "quiet" });
-  const first = welcome({ speakers: voice.builtIn, onText: (words) => {
-    if (file) detach();
-    text.value = words;
-    onText();
-    element.requestSubmit();
-  } });
   const language = languageField();
   const delivery = deliveryFields();
   const priority = priorityFields();
-  const orders = orderFields();
   const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
-  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
+  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "Speaking style"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
+  const rare = h("div");
   const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready to speak yet. What you submit waits for one.");
   const trouble = h("div", { class: "notices", role: "alert" });
   const estimate = h("p", { class: "estimate", role: "status" });
@@ -48,22 +39,24 @@ export function composer(onSubmitted) {
   const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
   const heading = h("h1", { tabindex: "-1" }, "New narration");
   const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
-    heading, first.element,
+    heading,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
     h("div", { class: "grid" }, h("div", { class: "with-sample" }, voice.element, sample), language.element),
     delivery.formats,
-    h("details", { class: "more-choices" }, h("summary", {}, "More choices"),
+    h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
       h("div", {},
         h("div", { class: "grid" }, h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
         delivery.choices,
         priority,
-        orders.element,
+        rare,
         h("div", { class: "checks" },
           h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
           delivery.checks))),
     h("div", { class: "row end" }, check, submit), estimate);
 
+  let orders = null;
+  let greeting = null;
   let file = null;
   let upload = null;
   let token = { body: "", value: "" };
@@ -85,15 +78,42 @@ export function composer(onSubmitted) {
         if (voices.length >= MOST_VOICES) break;
       }
       voice.show(voices);
-      await orders.fill(signal);
+      await orders?.fill(signal);
       isServed = served.length > 0;
       setHidden(missing, isServed);
-      first.show(isNewHere && isServed);
+      await greet();
     } catch (error) {
-      // Where nobody answers, or a key is asked for, the page says so by itself.
+      // The page shows lost connections and missing keys elsewhere.
       if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
       throw error;
     }
+  }
+
+  /** Loaded only for new users. */
+  async function greet() {
+    if (isNewHere && isServed) greeting ??= import("./welcome.js").then(greetingOf);
+    (await greeting)?.show(isNewHere && isServed);
+  }
+
+  function greetingOf({ welcome }) {
+    const made = welcome({ speakers: voice.builtIn, onText: narrateThis });
+    heading.after(made.element);
+    return made;
+  }
+
+  function narrateThis(words) {
+    if (file) detach();
+    text.value = words;
+    onText();
+    element.requestSubmit();
+  }
+
+  /** Rare fields are loaded when the user opens them. */
+  async function openMore() {
+    if (orders) return;
+    orders = (await import("./orders.js")).orderFields();
+    replace(rare, orders.element);
+    filler.now();
   }
 
   function onText() {
@@ -112,7 +132,7 @@ export function composer(onSubmitted) {
     replace(trouble);
     setText(estimate, "");
     if (!documentFormat(next.name)) {
-      showProblem(trouble, { message: `${next.name} is none of the kinds that can be read: text, Markdown, HTML, EPUB, DOCX, PDF.` });
+      showProblem(trouble, { message: `${next.name} cannot be read. Use text, Markdown, HTML, EPUB, DOCX or PDF.` });
       return;
     }
     [file, upload] = [next, null];
@@ -131,7 +151,7 @@ export function composer(onSubmitted) {
   }
 
   async function input() {
-    if (!file) return orders.isSsml() ? { ssml: text.value, ssml_mode: "lenient" } : { text: text.value };
+    if (!file) return orders?.isSsml() ? { ssml: text.value, ssml_mode: "lenient" } : { text: text.value };
     upload ??= await uploadDocument(file, (fraction) => setText(submit, fraction < 1 ? `Sending the file, ${Math.floor(fraction * 100)} %` : "Narrate"));
     return { document: { upload_id: upload, format: documentFormat(file.name) } };
   }
@@ -143,7 +163,7 @@ export function composer(onSubmitted) {
     if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
     const name = title.value.trim() || titleOf(file, text.value);
     if (name) order.metadata = { title: name };
-    orders.write(order);
+    orders?.write(order);
     return order;
   }
 
@@ -162,8 +182,8 @@ export function composer(onSubmitted) {
       setText(estimate, "Reading the text …");
       const answer = await request("POST", "v1/jobs", { json: { ...(await body()), validate_only: true } });
       const found = await answer.json();
-      setText(estimate, found.object === "job" ? "That takes a while; it will be in the list." : planned(found));
-      // The estimate was a job, too; it is over, and nobody looks for it in the list.
+      setText(estimate, found.object === "job" ? "This takes a while. You will find it in the list." : planned(found));
+      // The estimate was a job too. It is over and not wanted in the list.
       if (found.object !== "job") await request("DELETE", `v1/jobs/${answer.headers.get("Location").split("/").pop()}`);
     });
   }
@@ -171,7 +191,7 @@ export function composer(onSubmitted) {
   async function attempt(action) {
     replace(trouble);
     if (!file && !text.value.trim()) {
-      showProblem(trouble, { message: "There is no text yet." });
+      showProblem(trouble, { message: "Write or paste a text first." });
       text.focus();
       return;
     }
@@ -186,7 +206,7 @@ export function composer(onSubmitted) {
     }
   }
 
-  /** The same order sent twice, because the first answer was lost, is one job. */
+  /** A request repeated after a lost answer makes one job. */
   function tokenFor(order) {
     const content = JSON.stringify(order);
     if (token.body !== content) token = { body: content, value: randomToken() };
@@ -203,10 +223,10 @@ export function composer(onSubmitted) {
 
   return {
     element,
-    /** Whether nothing was narrated yet. */
+    /** Whether there is no narration yet. */
     setFirst(isFirst) {
       isNewHere = isFirst;
-      first.show(isNewHere && isServed);
+      greet();
     },
     focus: () => heading.focus(),
     close() {

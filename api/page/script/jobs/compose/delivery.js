@@ -1,4 +1,4 @@
-// How a new narration is delivered: as a publisher wants it, or in formats of one's own; how fast, and in which files.
+// The delivery of a new narration: a publisher's preset or chosen formats, speed and files.
 
 import { h, replace, setHidden, setText } from "../../dom.js";
 import { formatFields } from "./fields.js";
@@ -14,15 +14,15 @@ export function deliveryFields() {
   const loudness = h("input", { type: "checkbox" });
   const subtitles = h("input", { type: "checkbox" });
   const perChapter = h("label", { class: "check" }, chapters, "A file for each chapter");
-  const even = h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)");
+  const even = h("label", { class: "check" }, loudness, "Even loudness of audiobooks (−18 LUFS)");
   let presets = [];
 
-  /** What a preset says of formats and loudness takes the place of these fields. */
+  /** A preset replaces these fields for formats and loudness. */
   function choose() {
     const chosen = presets.find(({ name }) => name === preset.value);
     for (const element of [formats.element, perChapter, even]) setHidden(element, Boolean(chosen));
     setHidden(meant, !chosen);
-    setText(meant, chosen ? `Delivered as ${chosen.output.formats.map(formatWords).join(", ")}, at its loudness` : "");
+    setText(meant, chosen ? `Delivered as ${chosen.output.formats.map(formatWords).join(", ")}, at the preset's loudness` : "");
   }
 
   function show(abilities) {
@@ -39,7 +39,7 @@ export function deliveryFields() {
     const output = preset.value ? { preset: preset.value } : { formats: formats.value().map(inFiles) };
     if (!preset.value && loudness.checked) output.loudness = { target_lufs: -18 };
     if (subtitles.checked) output.subtitles = ["srt", "vtt"];
-    // What is no number is left for the server to refuse, in its own words.
+    // The server refuses invalid numbers and says why.
     if (speed.value.trim() !== "1") output.speed = Number.isNaN(speed.valueAsNumber) ? speed.value : speed.valueAsNumber;
     return output;
   }
@@ -50,10 +50,10 @@ export function deliveryFields() {
     formats: h("div", {}, formats.element, meant),
     choices: [
       h("div", { class: "grid" },
-        h("div", { class: "field" }, h("label", { for: "preset" }, "As a publisher takes it"), preset),
+        h("div", { class: "field" }, h("label", { for: "preset" }, "Publisher's preset"), preset),
         h("div", { class: "field" }, h("label", { for: "speed" }, "Speed"), speed)),
     ],
-    checks: [perChapter, even, h("label", { class: "check" }, subtitles, "Subtitles beside it (SRT and WebVTT)")],
+    checks: [perChapter, even, h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)")],
     prefer: formats.prefer,
     show,
     value,

@@ -1,4 +1,4 @@
-// Files to narrate: which ones, dropping them, and bringing them to the server.
+// Files to narrate: accepted types, dropping and uploading.
 
 import { Problem, sendJson } from "../../api.js";
 
@@ -7,7 +7,7 @@ const FORMATS = { txt: "txt", text: "txt", md: "md", markdown: "md", html: "html
 /** For a file field. */
 export const TYPES = Object.keys(FORMATS).map((suffix) => `.${suffix}`).join(",");
 
-/** What kind of document a file is by its name; null if none that can be read. */
+/** The document type by the file's name; null if it cannot be read. */
 export function documentFormat(name) {
   return FORMATS[name.split(".").pop().toLowerCase()] ?? null;
 }
@@ -30,7 +30,7 @@ export function dropZone(element, onFile) {
   });
 }
 
-/** Store a file; the id it has from then on. `onProgress(fraction)` while it is sent. Throws a `Problem`. */
+/** Upload a file and return its id. Calls `onProgress(fraction)` meanwhile. Throws a `Problem`. */
 export async function uploadDocument(file, onProgress) {
   if (!file.size) throw new Problem(0, { detail: `${file.name} is empty.` });
   const place = await sendJson("POST", "v1/uploads", { bytes: file.size });
@@ -38,21 +38,21 @@ export async function uploadDocument(file, onProgress) {
   return place.id;
 }
 
-/** By XMLHttpRequest: fetch does not tell how much of a body was sent. */
+/** By XMLHttpRequest: fetch reports no upload progress. */
 function put({ url, method, headers }, file, onProgress) {
   return new Promise((resolve, reject) => {
     const sending = new XMLHttpRequest();
     sending.open(method, url);
     for (const [name, value] of Object.entries(headers)) {
-      // The browser says how long a body is by itself, and lets nobody else.
+      // The browser sets Content-Length itself and forbids scripts to.
       if (name.toLowerCase() !== "content-length") sending.setRequestHeader(name, value);
     }
     sending.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
     sending.addEventListener("load", () => {
       if (sending.status < 300) resolve();
-      else reject(new Problem(sending.status, { detail: `The file was not taken: the store answered ${sending.status}.` }));
+      else reject(new Problem(sending.status, { detail: `The upload failed: the store answered ${sending.status}.` }));
     });
-    const lost = () => reject(new Problem(0, { detail: "The connection broke off while the file was sent." }));
+    const lost = () => reject(new Problem(0, { detail: "The connection was lost during the upload." }));
     sending.addEventListener("error", lost);
     sending.addEventListener("abort", lost);
     sending.send(file);

@@ -5,7 +5,7 @@ import { h, replace } from "../../dom.js";
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
 const DEFAULT_FORMAT = "wav";
 
-const ANYBODY = "The model's own choice";
+const ANYBODY = "The model's default";
 
 export function voiceField() {
   const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
@@ -13,7 +13,7 @@ export function voiceField() {
   return {
     element: h("div", { class: "field" }, h("label", { for: "voice" }, "Voice"), select),
     value: () => select.value || null,
-    /** Names of the models' own voices, as far as they are known. */
+    /** Names of the known built-in voices. */
     builtIn: () => names,
     show(voices) {
       names = voices.filter((voice) => voice.kind === "built_in" && voice.models.length).map((voice) => voice.name);
@@ -61,7 +61,7 @@ export function formatFields() {
     element,
     show,
     value: () => all().filter((box) => box.checked).map((box) => ({ type: box.value })),
-    /** Choose this one beside the others; null leaves the choice alone. */
+    /** Select this one beside the others; null changes nothing. */
     prefer(type) {
       for (const box of all()) if (box.value === type) box.checked = true;
     },
@@ -78,7 +78,7 @@ export function chosen(element) {
   return element.querySelector("input:checked").value;
 }
 
-/** Tell of a `Problem`, each of its violations on a line of its own; what stands there already is not read out again. */
+/** Show a `Problem`, one line for each violation. Text that is there already is not announced again. */
 export function showProblem(element, problem) {
   const lines = problem.errors?.length ? problem.errors.map(violation) : [problem.message];
   if (problem.status >= 500 && problem.requestId) lines.push(`Request ${problem.requestId}`);

@@ -1,11 +1,11 @@
-// Other files of a narration that is done: nothing is spoken again, only put together anew.
+// More files of a finished narration, made from its speech.
 
 import { getJson, sendJson } from "../../api.js";
 import { closeDialog, openDialog } from "../../dialog.js";
 import { h, replace, whileBusy } from "../../dom.js";
 import { formatFields, showProblem } from "./fields.js";
 
-/** Ask which files the job is to have and order them; `onJob(job)` is told of the job as it is taken up. */
+/** Ask for formats and order them. `onJob(job)` gets the reopened job. */
 export async function chooseFormats(job, onJob) {
   const { output } = job.request;
   const formats = formatFields();
@@ -14,13 +14,13 @@ export async function chooseFormats(job, onJob) {
   const form = h("form", { class: "stack", novalidate: true, on: { submit: order } },
     formats.element,
     h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)"),
-    h("p", { class: "hint" }, "Nothing is spoken again. The files of now stay, but for those that are made again under their name."),
+    h("p", { class: "hint" }, "New files are made from the existing speech. They replace files of the same name."),
     trouble,
     h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Make these files")));
   formats.show((await getJson("v1/capabilities")).output_formats, output.formats.map(({ type }) => type));
   openDialog("Files of this narration", form);
 
-  /** As the job has them: one type may be there as a whole and in chapters. */
+  /** The job's formats. One type may be both whole and in chapters. */
   function kept(type) {
     const found = output.formats.filter((format) => format.type === type);
     return found.length ? found : null;

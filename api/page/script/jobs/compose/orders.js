@@ -1,4 +1,4 @@
-// What few narrations need: who speaks which lines, how words are respelt, SSML, when it begins, where files lie, who is told.
+// Rarely used options: cast, pronunciation, SSML, start time, folder and webhook.
 
 import { getJson } from "../../api.js";
 import { h, replace, setHidden } from "../../dom.js";
@@ -17,13 +17,13 @@ export function orderFields() {
   return {
     element: h("div", { class: "stack" },
       h("div", { class: "grid" },
-        h("div", { class: "field" }, h("label", { for: "cast" }, "Cast: who speaks lines that begin with a name"), cast), respelling),
+        h("div", { class: "field" }, h("label", { for: "cast" }, "Cast: voices of lines that begin with a name"), cast), respelling),
       h("div", { class: "grid" },
         h("div", { class: "field" }, h("label", { for: "not-before" }, "Not before"), begins),
         h("div", { class: "field" }, h("label", { for: "destination" }, "Folder in the service's bucket"), folder),
         h("div", { class: "field" }, h("label", { for: "webhook" }, "Webhook"), receiver)),
-      h("label", { class: "check" }, ssml, "The text is SSML; what is not understood is read as text")),
-    /** What there is to choose from. Throws a `Problem`. */
+      h("label", { class: "check" }, ssml, "The text is SSML. Unknown elements are read as text")),
+    /** Loads the choices. Throws a `Problem`. */
     async fill(signal) {
       const { data } = await getJson("v1/pronunciation-dictionaries?limit=100", { signal });
       const kept = new Set([...dictionaries.selectedOptions].map(({ value }) => value));
@@ -31,7 +31,7 @@ export function orderFields() {
       replace(dictionaries, data.map(({ id, name }) => h("option", { value: id, selected: kept.has(id) }, name)));
     },
     isSsml: () => ssml.checked,
-    /** Put into an order what was filled in; what cannot be is for the server to refuse. */
+    /** Adds the filled fields to a request. The server refuses invalid values. */
     write(order) {
       const speakers = Object.fromEntries(cast.value.split("\n").filter((line) => line.trim()).map((line) => {
         const [name, ...voice] = line.split("=");

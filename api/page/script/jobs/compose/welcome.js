@@ -1,4 +1,4 @@
-// What somebody sees who has narrated nothing yet: three samples that play at once, and a text that is narrated with a click.
+// The first visit: three samples to play, and a text to narrate with one click.
 
 import { button, h, replace, setHidden } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
@@ -17,15 +17,15 @@ She tried to tip it over, but it was too heavy. So she picked up pebbles, one af
 
 At last it stood at the brim, and she drank.`;
 
-/** `speakers()`: names of voices that there are; `onText(text)`: narrate it. */
+/** `speakers()`: names of the available voices. `onText(text)`: narrate it. */
 export function welcome({ speakers, onText }) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
   const voiceOf = (place) => speakers()[place % Math.max(1, speakers().length)];
   const samples = SAMPLES.map(([label, text], place) => sampleButton(label, () => ({ voice: voiceOf(place), language: "auto" }), tell, { text }));
-  const element = h("section", { class: "welcome", "aria-label": "To begin with", hidden: true },
-    h("div", {}, h("h2", {}, "Hear it first"), h("p", { class: "hint" }, "Spoken this moment; nothing is kept."), h("div", { class: "row" }, samples)),
-    h("div", {}, h("h2", {}, "Or make your first narration"), h("p", { class: "hint" }, "A fable of half a minute, as a file."),
+  const element = h("section", { class: "welcome", "aria-label": "Getting started", hidden: true },
+    h("div", {}, h("h2", {}, "Hear it first"), h("p", { class: "hint" }, "Spoken now. Nothing is stored."), h("div", { class: "row" }, samples)),
+    h("div", {}, h("h2", {}, "Make your first narration"), h("p", { class: "hint" }, "A fable of half a minute, as a file to keep."),
       button("Narrate a fable", () => onText(FABLE))),
     trouble);
   return { element, show: (isWanted) => setHidden(element, !isWanted) };

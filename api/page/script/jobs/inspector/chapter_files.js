@@ -1,4 +1,4 @@
-// The files that a format has for its chapters: read when somebody asks for them, as a book may have a thousand.
+// The chapter files of a format, loaded on demand: a book may have a thousand.
 
 import { pages } from "../../api.js";
 import { h, replace, setText } from "../../dom.js";
@@ -50,7 +50,7 @@ export function chapterFiles(id, { onUse, onTrouble }) {
 
 const formOf = ({ name }) => name.replace(/^chapters-|\.json$/g, "");
 
-/** All of a format, with links that hold. */
+/** All files of a format, with valid links. */
 export async function chapterArtifacts(id, form) {
   const found = [];
   for await (const page of pages(`v1/jobs/${id}/artifacts`, { limit: A_PAGE })) found.push(...page);

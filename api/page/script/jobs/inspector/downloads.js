@@ -1,4 +1,4 @@
-// The files of a job. Their links hold for a quarter of an hour, and are renewed when one is used later.
+// The files of a job. Links are valid for 15 minutes. A later use renews them.
 
 import { getJson } from "../../api.js";
 import { button, h, setHidden, setText } from "../../dom.js";
@@ -66,7 +66,7 @@ export function downloads(id, { onJob, onTrouble }) {
   };
 }
 
-/** Places for what is to come, so that nothing moves when it does. */
+/** Placeholders for coming files, so that the page does not jump. */
 const awaited = ({ formats }) => formats.map((format) => ({ name: awaitedName(format), url: null }));
 
 const awaitedName = (format) => (format.files === "chapters" ? formatWords(format) : `narration.${format.type}`);

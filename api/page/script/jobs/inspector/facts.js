@@ -1,4 +1,4 @@
-// What was asked for, and what is known of the job besides.
+// The request and further facts of the job.
 
 import { h, replace } from "../../dom.js";
 import { moment, span } from "../../wording.js";
@@ -25,12 +25,12 @@ function speechFacts({ request, usage }) {
   const found = [
     ["Voice", request.voice],
     ["Language", request.language],
-    ["Seed", request.reproducibility === "strict" ? `${request.seed}, strictly kept` : String(request.seed)],
+    ["Seed", request.reproducibility === "strict" ? `${request.seed}, strictly reproducible` : String(request.seed)],
     ["Quality gate", `${request.quality.gate}, at most ${request.quality.max_attempts} attempts`],
     ["Formats", request.output.formats.map(formatWords).join("; ")],
     ["Characters", String(usage.input_chars)],
   ];
-  if (request.output.preset) found.push(["As a publisher takes it", request.output.preset]);
+  if (request.output.preset) found.push(["Publisher's preset", request.output.preset]);
   if (request.output.speed !== 1) found.push(["Speed", String(request.output.speed)]);
   if (request.instructions) found.push(["Instructions", request.instructions]);
   if (request.reuse === false) found.push(["Reuse", "off"]);

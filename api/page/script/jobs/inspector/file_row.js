@@ -5,7 +5,7 @@ import { bytes, span } from "../../wording.js";
 
 export const LATER = "when everything is spoken";
 
-/** `onUse(event, artifact)`: the link was followed. */
+/** `onUse(event, artifact)`: the link was used. */
 export function fileRow(onUse) {
   let artifact = null;
   const name = h("span", { class: "file-name", dir: "auto" });

@@ -1,16 +1,17 @@
-// One passage: how it was spoken and checked, its takes, and having it spoken again.
+// One passage: how it was spoken and checked, its takes, and having it changed or spoken again.
 
 import { getJson, sendJson } from "../../api.js";
-import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
-import { count, decimal, span } from "../../wording.js";
+import { announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
+import { count, counted, decimal, span } from "../../wording.js";
 import { findingWords } from "./findings.js";
-import { paragraphVoice } from "./paragraph_voice.js";
-import { sentenceList } from "./sentences.js";
 import { attemptList, takeList } from "./takes.js";
+import { Undo } from "./undo.js";
+import { voiceMenu, voicesOf } from "./voice_menu.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
-export function inspector(jobId, segments, { model, onChanged, onPlay }) {
+/** `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
+export function inspector(jobId, segments, { model, editor, onChanged, onPlay }) {
   const title = h("h2");
   const state = h("span", { class: "inspector-state" });
   const facts = h("p", { class: "inspector-facts" });
@@ -18,16 +19,25 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
   const listen = button("Play from here", () => onPlay(index), { iconName: "play", kind: "primary" });
   const again = button("Speak it again", speakAgain);
   const compare = button("", () => pressed(readTakes));
-  const voice = paragraphVoice(jobId, model, { onChange: (change) => changed(change), put: (segment) => segments.put(segment) });
-  const sentences = sentenceList(changeSentence);
-  const actions = h("div", { class: "row" }, listen, again, compare);
+  const edit = button("Change it", () => editor.open(index));
+  const undo = button("Undo", takeBack, { kind: "quiet" });
+  const actions = h("div", { class: "row" }, listen, edit, again, compare, undo);
+  const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
+    button("Leave it", () => editor.leave()), h("span", { class: "hint" }, "Enter and Esc do the same; ↑ and ↓ lead to the other sentences."));
+  const spoken = h("p", { class: "hint", dir: "auto" });
+  const voices = voicesOf(model);
+  const recast = { onChange: (indexes, change) => changed(indexes, change), put: (segment) => segments.put(segment) };
+  const ofParagraph = voiceMenu(jobId, "paragraph-voice", voices, recast);
+  const ofSpeaker = voiceMenu(jobId, "speaker-voice", voices, recast);
   const trouble = h("div", { class: "notices", role: "alert" });
-  const list = takeList({ onSelect: (number) => pressed(() => select(number)), onTrouble: tell });
+  const list = takeList({ onSelect: select, onTrouble: tell });
   const attempts = attemptList({ onTrouble: tell });
   const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } },
     h("div", { class: "inspector-head" }, title, state,
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
-    facts, findings, sentences.element, actions, trouble, list.element, attempts.element, voice.element);
+    facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
+    h("div", { class: "row" }, ofParagraph.element, ofSpeaker.element));
+  const undoing = new Undo(jobId, segments);
   let index = null;
   let takes = null;
   let paragraph = [];
@@ -51,32 +61,58 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
       setText(state, stateOf(segment));
       state.dataset.state = segment.flagged ? "flagged" : segment.state;
       setText(facts, factsOf(segment).join(" · "));
-      setText(findings, segment.findings.length ? `The quality gate found: ${segment.findings.map(findingWords).join("; ")}.` : "");
+      setText(findings, segment.findings.length ? `The quality checks found: ${segment.findings.map(findingWords).join("; ")}.` : "");
       setHidden(findings, !segment.findings.length);
-      sentences.show(segment.sentences);
+      const otherwise = segment.sentences.filter(({ text, spoken: said }) => said !== text);
+      setText(spoken, otherwise.length ? `Spoken: ${otherwise.map(({ spoken: said }) => said).join(" ")}` : "");
+      setHidden(spoken, !otherwise.length);
+      setHidden(undo, !undoing.isPossible);
+      setText(undo.firstChild, undoing.indexes.includes(index) ? "Undo" : `Undo the change of ${placesOf(undoing.indexes)}`);
       setHidden(listen, !isDone);
       setHidden(again, !isDone);
       setText(compare.firstChild, `Compare ${count(segment.takes)} takes`);
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
-      voice.show(paragraph, segment.voice);
+      ofParagraph.show("Voice of the paragraph", paragraph, segment.voice);
+      ofSpeaker.show(`Voice of ${segment.speaker || "the narrator"}`, saidBy(segment.speaker), segment.voice);
     });
   }
 
+  /** Every passage of a speaker. */
+  function saidBy(speaker) {
+    return segments.items.filter((item) => item.speaker === speaker).map((item) => item.index);
+  }
+
   function speakAgain() {
-    return changed(async () => segments.put(await sendJson("POST", `${path()}/regenerate`)));
+    return changed([index], async () => segments.put(await sendJson("POST", `${path()}/regenerate`)));
   }
 
   /** Whether the server has taken it. */
-  function changeSentence(id, text) {
-    return changed(async () => segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${id}`, { text })));
+  function changeSentence(place, text) {
+    return changed([place.index], async () => segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${place.id}`, { text })));
   }
 
-  /** What is spoken anew is heard beside what was there, as soon as it is. */
-  function changed(change) {
+  /** A new take is compared with the old one when it is ready. The old one is kept. */
+  function changed(indexes, change) {
     return pressed(async () => {
-      await change();
+      const step = undoing.before(indexes);
+      try {
+        await change();
+      } finally {
+        // Of several passages some may have changed before one was refused.
+        undoing.add(step.filter(([place, take]) => segments.items[place].take !== take));
+      }
+      onChanged();
+      await readTakes();
+    });
+  }
+
+  function takeBack() {
+    const places = placesOf(undoing.indexes);
+    return pressed(async () => {
+      await undoing.back();
+      announce(`The change of ${places} is undone`);
       onChanged();
       await readTakes();
     });
@@ -98,19 +134,19 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
     const wanted = index;
     numReadings += 1;
     const reading = numReadings;
+    if (index === null) return;
     const { data } = await getJson(`${path()}/takes`);
     if (wanted !== index || reading !== numReadings) return;
     takes = data;
     draw();
   }
 
-  async function select(number) {
-    segments.put(await sendJson("POST", `${path()}/takes/${number}/select`));
-    await readTakes();
-    onChanged();
+
+  function select(number) {
+    return changed([index], async () => segments.put(await sendJson("POST", `${path()}/takes/${number}/select`)));
   }
 
-  /** What somebody asked for by a button; it cannot be asked for twice meanwhile. Whether it was done. */
+  /** Runs a button's action and disables the button meanwhile. Returns whether it succeeded. */
   function pressed(action) {
     return attempt(() => whileBusy(actions, action, element));
   }
@@ -141,6 +177,16 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
 
   return {
     element,
+    changeSentence,
+    /** Whether a sentence in the text is being changed. */
+    setWriting(isWriting) {
+      keepingFocus(element, () => {
+        setHidden(actions, isWriting);
+        setHidden(writing, !isWriting);
+      });
+    },
+    /** Take the last change back, if there is one. */
+    undo: () => undoing.isPossible && takeBack(),
     /** `inParagraph`: the passages of its paragraph. */
     show(wanted, inParagraph) {
       if (wanted !== index) {
@@ -157,16 +203,20 @@ export function inspector(jobId, segments, { model, onChanged, onPlay }) {
   };
 }
 
+function placesOf(indexes) {
+  return indexes.length === 1 ? `passage ${count(indexes[0] + 1)}` : counted(indexes.length, "passage");
+}
+
 function stateOf({ state, flagged, takes }) {
   if (state === "done" && flagged) return "Spoken, flagged";
-  return state === "pending" && takes ? "To be spoken again" : STATES[state];
+  return state === "pending" && takes ? "Will be spoken again" : STATES[state];
 }
 
 function factsOf(segment) {
   const facts = [segment.voice];
-  if (segment.speaker) facts.push(segment.speaker);
+  if (segment.speaker && segment.speaker !== segment.voice) facts.push(segment.speaker);
   if (segment.duration_s) facts.push(span(segment.duration_s));
-  if (segment.chars_per_s) facts.push(`${decimal(segment.chars_per_s)} characters a second`);
+  if (segment.chars_per_s) facts.push(`${decimal(segment.chars_per_s)} characters per second`);
   if (segment.attempts > 1) facts.push(`${segment.attempts} attempts`);
   if (segment.reused) facts.push("reused from an earlier narration");
   return facts;

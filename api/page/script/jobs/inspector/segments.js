@@ -1,4 +1,4 @@
-// The segments of one job as far as they are known here: read page by page, kept up to date by the job's events.
+// The segments of one job, read page by page and updated by the job's events.
 
 import { getJson, pages } from "../../api.js";
 
@@ -7,21 +7,22 @@ const WHOLE_PAGE = 1000;
 const MOST = 20_000;
 const MARGINS_S = 0.06;
 
-/** Up to so many segments the list is simply read again when something happens. */
+/** Up to this many segments, each event rereads the list. */
 export const FEW = 200;
 
-/** Tells "change" with `detail.indexes`, null for all of them. */
+/** Event "change": `detail.indexes`, null for all segments. */
 export class Segments extends EventTarget {
   #jobId;
   #starts = [0];
   #isOver = false;
+  #isRead = false;
   #reading = Promise.resolve();
   #next = null;
   #clock = 0;
   #told = [];
   #speed = 1;
   items = [];
-  /** Whether a view that is open keeps them up to date. */
+  /** Whether an open view keeps them up to date. */
   isFollowed = false;
 
   constructor(jobId) {
@@ -29,7 +30,7 @@ export class Segments extends EventTarget {
     this.#jobId = jobId;
   }
 
-  /** How much faster than it is spoken the narration is heard. */
+  /** The factor from speech time to narration time. */
   setSpeed(speed) {
     if (speed === this.#speed) return;
     this.#speed = speed;
@@ -42,13 +43,13 @@ export class Segments extends EventTarget {
 
   /**
    * Everything from the server, in the order of the text. One reading at a time, so that an older answer never comes
-   * after a newer one: whoever asks meanwhile gets what a reading that begins afterwards finds.
+   * after a newer one: a caller in the meantime gets the result of the next reading.
    */
   load(signal) {
     this.#next ??= this.#reading.then(() => {
       this.#next = null;
       const reading = this.#read(signal);
-      // Whoever asked for it hears of its failure; the next one is to be tried all the same.
+      // The caller gets the failure. The next reading is tried anyway.
       this.#reading = reading.catch(() => {});
       return reading;
     });
@@ -60,16 +61,19 @@ export class Segments extends EventTarget {
     const limit = this.length ? WHOLE_PAGE : FIRST_PAGE;
     let asked = this.#clock;
     for await (const page of pages(path, { limit }, { signal })) {
-      // What was told of one after the page was asked for is newer than the page.
+      // An event that came after the page was requested is newer than the page.
       const fresh = page.filter(({ index }) => !(this.#told[index] > asked));
       for (const segment of fresh) this.items[segment.index] = segment;
       this.#changed(fresh.map((segment) => segment.index));
-      if (this.length >= MOST) return;
+      if (this.length >= MOST) break;
       asked = this.#clock;
     }
+    if (this.#isRead) return;
+    this.#isRead = true;
+    this.#changed(null);
   }
 
-  /** Which ones are being spoken at this moment; events do not tell. */
+  /** Segments that are being spoken now. Events do not say this. */
   async markRunning(signal) {
     const { data } = await getJson(`v1/jobs/${this.#jobId}/segments?state=running&limit=500`, { signal });
     const running = new Set(data.map((segment) => segment.index));
@@ -85,17 +89,19 @@ export class Segments extends EventTarget {
     if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 / this.#speed });
     else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
     else if (type === "job.segment.failed") item.state = "failed";
+    else if (type === "job.segment.edited") Object.assign(item, { state: "pending", take: detail.take });
+    else if (type === "job.segment.selected") Object.assign(item, { state: "done", take: detail.take });
     else return;
     this.#tell(item.index);
   }
 
-  /** One segment as the server has just told it. */
+  /** One segment of the newest answer. */
   put(segment) {
     this.items[segment.index] = segment;
     this.#tell(segment.index);
   }
 
-  /** Nothing more will be spoken: whoever waits for a segment waits in vain. */
+  /** Nothing more will be spoken. Waits for a segment end. */
   setOver(isOver) {
     if (isOver === this.#isOver) return;
     this.#isOver = isOver;
@@ -134,7 +140,7 @@ export class Segments extends EventTarget {
     return this.#starts.length > this.length;
   }
 
-  /** Which segment is heard at this moment of the narration; null before the first. */
+  /** The segment at this time of the narration; null before the first. */
   at(seconds) {
     this.startOf(this.length);
     let [low, high] = [0, Math.min(this.#starts.length, this.length)];
@@ -146,12 +152,13 @@ export class Segments extends EventTarget {
     return this.length && this.isDone(low) ? low : null;
   }
 
-  /** Whether this segment can be heard, as soon as that is known. Throws an `AbortError` if `signal` says so. */
+  /** Whether this segment can be played, once that is known. Throws an `AbortError` if `signal` is aborted. */
   async spoken(index, signal) {
     for (;;) {
       signal.throwIfAborted();
       if (this.isDone(index)) return true;
-      if (this.#isOver) return false;
+      // Before the first reading nothing is known of any.
+      if (this.#isOver && this.#isRead) return false;
       await new Promise((resolve) => {
         const options = { once: true, signal };
         this.addEventListener("change", resolve, options);

@@ -1,44 +1,72 @@
-// The takes of a passage: heard one after the other, the newest first, and one of them kept.
+// The takes of a passage, newest first. The user keeps one.
 
 import { request } from "../../api.js";
-import { button, h, setHidden, setText } from "../../dom.js";
+import { button, h, replace, setHidden, setText } from "../../dom.js";
 import { keyed } from "../../keyed.js";
-import { playRecording } from "../../voices/recordings.js";
+import { pausePlayer } from "../../player/player.js";
+import { hearRecording, stopRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
 
-/** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be heard. */
+/** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be played. */
 export function takeList({ onSelect, onTrouble }) {
   const note = h("p", { class: "hint", role: "status" });
+  const both = button("Hear both", hearBoth, { iconName: "play", hidden: true });
   const list = h("ul", { class: "takes", "aria-label": "Takes" });
-  const element = h("div", { hidden: true }, note, list);
-  const show = keyed(list, () => takeRow(onSelect, onTrouble));
+  const element = h("div", { hidden: true }, h("div", { class: "row" }, note, both), list);
+  const rows = new Map();
+  const show = keyed(list, (number) => {
+    const row = takeRow(onSelect, onTrouble, () => inPlace?.text);
+    rows.set(number, row);
+    return row;
+  });
+  let inPlace = null;
+  let pair = [];
+
+  /** What was there, then what is new. */
+  async function hearBoth() {
+    for (const { take } of pair) {
+      if (!(await rows.get(take).hear())) return;
+    }
+  }
 
   return {
     element,
-    /** null: not wanted. `isAwaited`: another one is being spoken. */
+    /** null: hide them. `isAwaited`: another take is being spoken. */
     show(takes, isAwaited) {
+      inPlace = takes?.find(({ selected }) => selected) ?? null;
+      pair = (takes ?? []).slice(-2);
       setHidden(element, takes === null);
-      const newest = takes?.length > 1 ? "Hear both and keep the one you like." : "";
+      const newest = takes?.length > 1 ? "Keep the one you like." : "";
       setText(note, isAwaited ? "The new take is being spoken …" : newest);
+      setHidden(both, isAwaited || pair.length < 2);
+      setText(both.querySelector("span"), takes?.length > 2 ? "Hear the last two" : "Hear both");
       show([...(takes ?? [])].reverse().map((take) => [take.take, take]));
     },
   };
 }
 
-function takeRow(onSelect, onTrouble) {
+function takeRow(onSelect, onTrouble, textInPlace) {
   const facts = h("span", { class: "take-facts" });
   const words = h("span", { class: "take-words", dir: "auto" });
   const inPlace = h("strong", {}, "In place");
-  const hear = button("Hear", () => play(take.audio, onTrouble), { iconName: "play", kind: "quiet" });
+  const press = button("Hear", hear, { iconName: "play", kind: "quiet" });
   const use = button("Keep this one", () => onSelect(take.take), { kind: "quiet" });
+  const element = h("li", {}, h("div", {}, facts, words), h("div", { class: "row" }, inPlace, press, use));
   let take = null;
+
+  function hear() {
+    return play(element, take.audio, onTrouble);
+  }
+
   return {
-    element: h("li", {}, h("div", {}, facts, words), h("div", { class: "row" }, inPlace, hear, use)),
+    element,
+    hear,
     show(next) {
       take = next;
-      setText(facts, `Take ${count(take.take)} · ${span(take.duration_s ?? 0)}${take.flagged ? " · flagged" : ""}`);
-      setText(words, take.text);
-      hear.setAttribute("aria-label", `Hear take ${count(take.take)}`);
+      const told = [`Take ${count(take.take)}`, span(take.duration_s ?? 0), take.speaker, take.flagged && "flagged"];
+      setText(facts, told.filter(Boolean).join(" · "));
+      replace(words, ...differing(take.text, textInPlace() ?? take.text));
+      press.setAttribute("aria-label", `Hear take ${count(take.take)}`);
       use.setAttribute("aria-label", `Keep this one: take ${count(take.take)}`);
       setHidden(inPlace, !take.selected);
       setHidden(use, take.selected);
@@ -46,9 +74,22 @@ function takeRow(onSelect, onTrouble) {
   };
 }
 
+/** A text whose words between the first and the last that differ from another text are marked. */
+function differing(text, other) {
+  const [mine, theirs] = [text, other].map((each) => each.split(" "));
+  const most = Math.min(mine.length, theirs.length);
+  let [before, behind] = [0, 0];
+  while (before < most && mine[before] === theirs[before]) before += 1;
+  while (behind < most - before && mine.at(-1 - behind) === theirs.at(-1 - behind)) behind += 1;
+  const changed = mine.slice(before, mine.length - behind).join(" ");
+  if (!changed) return [text];
+  const rest = mine.slice(mine.length - behind).join(" ");
+  return [mine.slice(0, before).map((word) => `${word} `).join(""), h("mark", {}, changed), rest && ` ${rest}`];
+}
+
 /** Attempts at a passage that failed: why each was refused, and how it sounds. */
 export function attemptList({ onTrouble }) {
-  const list = h("ul", { class: "takes", "aria-label": "Refused attempts", hidden: true });
+  const list = h("ul", { class: "takes", "aria-label": "Rejected attempts", hidden: true });
   const show = keyed(list, () => attemptRow(onTrouble));
   return {
     element: list,
@@ -62,10 +103,11 @@ export function attemptList({ onTrouble }) {
 function attemptRow(onTrouble) {
   const facts = h("span", { class: "take-facts" });
   const reasons = h("span", { class: "take-words" });
-  const hear = button("Hear", () => play(attempt.audio, onTrouble), { iconName: "play", kind: "quiet" });
+  const hear = button("Hear", () => play(element, attempt.audio, onTrouble), { iconName: "play", kind: "quiet" });
+  const element = h("li", {}, h("div", {}, facts, reasons), hear);
   let attempt = null;
   return {
-    element: h("li", {}, h("div", {}, facts, reasons), hear),
+    element,
     show(next) {
       attempt = next;
       setText(facts, `Attempt ${count(attempt.attempt)}`);
@@ -76,11 +118,19 @@ function attemptRow(onTrouble) {
   };
 }
 
-async function play(address, onTrouble) {
+/** Alone: the narration pauses. Returns whether it played to its end. Its row is marked while it plays. */
+async function play(row, address, onTrouble) {
   try {
-    await playRecording(await (await request("GET", address)).blob());
+    pausePlayer();
+    stopRecording();
+    const recording = await (await request("GET", address)).blob();
+    row.classList.add("sounding");
+    return await hearRecording(recording);
   } catch (error) {
     if (error.name !== "Problem") throw error;
     onTrouble(error);
+    return false;
+  } finally {
+    row.classList.remove("sounding");
   }
 }

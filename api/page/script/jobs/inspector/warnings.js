@@ -1,4 +1,4 @@
-// What a caller should know of a job although it goes on.
+// Warnings of a job that continues.
 
 import { h, replace, setHidden, setText } from "../../dom.js";
 import { counted, inPassages } from "../../wording.js";

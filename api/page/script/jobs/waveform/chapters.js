@@ -1,4 +1,4 @@
-// The chapters of a narration, each of which leads to its place in text and sound.
+// The chapters of a narration, with links to text and audio.
 
 import { button, h, replace, setHidden, setText } from "../../dom.js";
 import { clock } from "../../wording.js";
@@ -34,7 +34,7 @@ export function chapterRail(segments, peaks, { startOf, onChoose, signal }) {
 
   return {
     element,
-    /** The chapter that is heard; null if none is. */
+    /** The chapter being played; null if none is. */
     setHeard(index) {
       const now = index === null ? null : rows.findLast(({ first }) => first <= index);
       for (const row of rows) {

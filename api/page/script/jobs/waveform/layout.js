@@ -1,4 +1,4 @@
-// Where everything is in time: segments and their sentences, those that are not spoken yet by the length of their text.
+// Times of segments and sentences. Unspoken ones are estimated from their text.
 
 const CHARS_PER_S = 14;
 
@@ -12,7 +12,7 @@ export class Layout {
     this.#segments = segments;
   }
 
-  /** Anew, after a change. */
+  /** Recompute after a change. */
   measure() {
     let at = 0;
     this.#starts.length = 0;
@@ -31,13 +31,13 @@ export class Layout {
     return this.#starts[index] ?? 0;
   }
 
-  /** Without the silence behind it. */
+  /** Without the silence after it. */
   lengthOf(index) {
     const { duration_s: duration, state, text } = this.#segments.items[index];
     return state === "done" && duration ? duration : Math.max(0.4, text.length / CHARS_PER_S);
   }
 
-  /** The segment that is there, with the silence behind it; null beyond the end. */
+  /** The segment at this time, including the silence after it; null beyond the end. */
   at(seconds) {
     if (seconds < 0 || seconds > this.total || !this.count) return null;
     let [low, high] = [0, this.count];
@@ -50,8 +50,8 @@ export class Layout {
   }
 
   /**
-   * Where a segment's sentences begin and end. The server knows the moment only of one that is a segment by itself; within a
-   * segment they are as long as their share of its letters.
+   * Start and end of a segment's sentences. The server knows times of whole segments only. Within one, they follow the share
+   * of letters.
    */
   sentencesOf(index) {
     const { sentences } = this.#segments.items[index];

@@ -1,13 +1,15 @@
-// How a waveform is painted: from a layout, peaks and what is looked at, onto a canvas. Keeps nothing.
+// Paints a waveform onto a canvas, from layout, peaks and view. Has no state.
+
+import { clock } from "../../wording.js";
 
 const BAR = 2;
 const GAP = 1;
 const TIMES_HEIGHT = 18;
-const TICKS_S = [1, 2, 5, 10, 15, 30, 60];
+const TICKS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
 const LEAST_TICK = 70;
 const UNKNOWN = 40;
 
-/** A stretch with its sentences, the place that is heard, and the time below. */
+/** A section with its sentences, the playing position and the time axis. */
 export function paintStretch(canvas, layout, segments, peaks, view) {
   const pen = opened(canvas);
   const { width, height } = size(canvas);
@@ -63,7 +65,7 @@ export function paintStretch(canvas, layout, segments, peaks, view) {
     pen.textBaseline = "bottom";
     for (let seconds = Math.ceil(view.from / step) * step; seconds < end; seconds += step) {
       pen.fillRect(xOf(seconds), tall, 1, 4);
-      const told = `${Math.floor(seconds / 60)}:${String(Math.round(seconds % 60)).padStart(2, "0")}`;
+      const told = clock(seconds);
       // Half a time at the edge would be another time.
       if (xOf(seconds) + 4 + pen.measureText(told).width <= width) pen.fillText(told, xOf(seconds) + 4, height);
     }
@@ -75,7 +77,7 @@ export function paintStretch(canvas, layout, segments, peaks, view) {
   }
 }
 
-/** The whole, with a frame around the stretch that is seen. */
+/** The whole narration, with a frame around the visible section. */
 export function paintWhole(canvas, layout, segments, peaks, view) {
   const pen = opened(canvas);
   const { width, height } = size(canvas);
@@ -124,7 +126,7 @@ const COLOURS = { pending: "--bar-waiting", running: "--bar-running", done: "--b
 
 const barColour = ({ state, flagged }) => (flagged && state === "done" ? "--bar-flagged" : COLOURS[state]);
 
-/** What must not vanish among its neighbours where many share a column. */
+/** States that must stay visible where several share a column. */
 const rank = ({ state, flagged }) => (state === "failed" ? 3 : flagged ? 2 : state === "running" ? 1 : 0);
 
 /** From 0 to 1, of what lies between two shares of a segment. */

@@ -1,4 +1,4 @@
-// How far the samples of each segment reach, asked for as they are spoken.
+// Peaks of each segment's samples, loaded as segments are spoken.
 
 import { getJson } from "../../api.js";
 import { throttled } from "../../repeating.js";
@@ -6,7 +6,7 @@ import { throttled } from "../../repeating.js";
 const PAGE = 200;
 const PAUSE_MS = 1500;
 
-/** Tells "change" when more is known. `chapters` of the narration come with the first answer. */
+/** Event "change": more is known. `chapters` of the narration come with the first answer. */
 export class Peaks extends EventTarget {
   #jobId;
   #segments;
@@ -26,13 +26,13 @@ export class Peaks extends EventTarget {
     this.#look();
   }
 
-  /** A byte for each stretch of the take in place; null where none are known. */
+  /** One byte for each stretch of the chosen take; null while unknown. */
   of(index) {
     const known = this.#known.get(index);
     return known && known.sha256 === this.#segments.items[index]?.sha256 ? known.peaks : null;
   }
 
-  /** The first segment whose take in place was not asked for; -1 if there is none. */
+  /** The first segment whose chosen take was not requested; -1 if there is none. */
   #missing() {
     return this.#segments.items.findIndex((item) => item?.state === "done" && this.#known.get(item.index)?.sha256 !== item.sha256);
   }
@@ -46,11 +46,11 @@ export class Peaks extends EventTarget {
         for (const { index, sha256, peaks } of page.data) this.#known.set(index, { sha256, peaks: decoded(peaks) });
         this.chapters = page.chapters;
         this.dispatchEvent(new Event("change"));
-        // Another take has come since the segments were read: they are read again when that is told.
+        // The take has changed since. The change event reads the segments again.
         if (this.#missing() === first) return;
       }
     } catch (error) {
-      // It is a picture: what is wrong with the server is told by whoever asks for the narration itself.
+      // The waveform is optional. The request for the narration itself shows server errors.
       if (error.name !== "AbortError" && error.name !== "Problem") throw error;
     } finally {
       this.#isReading = false;

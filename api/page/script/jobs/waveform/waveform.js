@@ -1,27 +1,33 @@
-// A narration as a picture of its sound: a minute of it with its sentences, and above that the whole.
+// The waveform: one minute with its sentences, and an overview above.
 
-import { h, setHidden, setText } from "../../dom.js";
-import { clock } from "../../wording.js";
+import { announce, button, h, setHidden, setText } from "../../dom.js";
+import { clock, span } from "../../wording.js";
 import { Layout } from "./layout.js";
 import { paintStretch, paintWhole } from "./painting.js";
 
 const VIEW_S = 45;
-/** Where in the picture what is heard stands when the picture moves on. */
+const [LEAST_S, MOST_S] = [5, 600];
+const ZOOM = 1.5;
+/** Position of the playhead after the picture has moved. */
 const LEAD = 0.15;
 const LEAVES = 0.85;
-/** For so long after a hand has moved the picture it does not follow what is heard. */
+/** After a manual scroll, the view does not follow playback for this long. */
 const LET_BE_MS = 6000;
 const MOST_WORDS = 70;
 
-/** `onSeek(index, offsetS)`: somebody wants to hear from there. `onPoint(index)`: what the pointer is on, or null. */
+/** `onSeek(index, offsetS)`: play from there. `onPoint(index)`: the segment under the pointer, or null. */
 export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
   const layout = new Layout(segments);
   const whole = h("canvas", { class: "wave-whole", "aria-hidden": "true", hidden: true });
   const stretch = h("canvas", { class: "wave", "aria-hidden": "true" });
   const caption = h("p", { class: "wave-caption", "aria-hidden": "true", dir: "auto" });
-  const element = h("div", { class: "waveform" }, whole, stretch, caption);
+  const zooming = h("div", { class: "row", hidden: true },
+    button("Zoom out", () => zoomBy(ZOOM), { iconName: "minus", kind: "quiet icon-only", showsLabel: false }),
+    button("Zoom in", () => zoomBy(1 / ZOOM), { iconName: "plus", kind: "quiet icon-only", showsLabel: false }));
+  const element = h("div", { class: "waveform" }, whole, stretch, h("div", { class: "wave-foot" }, caption, zooming));
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { from: 0, span: VIEW_S, heard: null, position: null, pointed: null, pointer: null };
+  let wanted = VIEW_S;
   let isDue = false;
   let isMeasured = false;
   let movedAt = -Infinity;
@@ -51,9 +57,9 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
       layout.measure();
       isMeasured = true;
     }
-    view.span = Math.min(VIEW_S, Math.max(1, layout.total));
+    view.span = Math.min(wanted, Math.max(1, layout.total));
     view.from = Math.max(0, Math.min(view.from, layout.total - view.span));
-    setHidden(whole, layout.total <= VIEW_S);
+    for (const part of [whole, zooming]) setHidden(part, layout.total <= LEAST_S);
     paintStretch(stretch, layout, segments, peaks, view);
     if (!whole.hidden) paintWhole(whole, layout, segments, peaks, view);
   }
@@ -93,6 +99,23 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
     draw();
   }
 
+  /** The playhead keeps its place in the picture; without one, the middle does. */
+  function zoomBy(factor) {
+    const { from, position } = view;
+    const isSeen = position !== null && position >= from && position <= from + view.span;
+    zoomAround(isSeen ? position : from + view.span / 2, factor);
+    announce(`${span(view.span)} in sight`);
+  }
+
+  function zoomAround(seconds, factor) {
+    const share = (seconds - view.from) / view.span;
+    wanted = Math.max(LEAST_S, Math.min(view.span * factor, layout.total, MOST_S));
+    view.span = wanted;
+    view.from = seconds - share * wanted;
+    movedAt = performance.now();
+    draw();
+  }
+
   function seek(canvas, event) {
     const seconds = secondsAt(canvas, event);
     const index = layout.at(seconds);
@@ -107,6 +130,12 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
     canvas.addEventListener("click", (event) => seek(canvas, event));
   }
   stretch.addEventListener("wheel", (event) => {
+    // Browsers tell two fingers that part as this key with the wheel.
+    if (event.ctrlKey) {
+      event.preventDefault();
+      zoomAround(secondsAt(stretch, event), event.deltaY < 0 ? 1 / ZOOM : ZOOM);
+      return;
+    }
     if (Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
     event.preventDefault();
     movedAt = performance.now();
@@ -120,20 +149,20 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
       if (!isMeasured) layout.measure();
       return layout.startOf(index);
     },
-    /** What the pointer is on in the text. */
+    /** The segment under the pointer in the text. */
     setPointed(index) {
       view.pointed = index;
       draw();
     },
-    /** Bring a segment into the picture. */
+    /** Scroll a segment into view. */
     bring(index) {
       const start = layout.startOf(index);
       if (start < view.from || start > view.from + view.span) show(start);
     },
-    /** What is heard, `{segment, position}`; null if nothing is. */
+    /** The playing position, `{segment, position}`; null if nothing plays. */
     setHeard(now) {
       view.heard = now?.segment ?? null;
-      // What is played and what is drawn count alike as far as everything is spoken.
+      // Player and waveform use the same times where everything is spoken.
       view.position = now?.position ?? null;
       const isLeft = now && (now.position < view.from || now.position > view.from + view.span * LEAVES);
       if (isLeft && performance.now() - movedAt > LET_BE_MS && view.from + view.span < layout.total + 0.01) {

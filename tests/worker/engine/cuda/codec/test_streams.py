@@ -61,7 +61,7 @@ class Device:
 
     def run_once(self, max_streams: int, max_frames: int) -> bool:
         ready = self.decodes.ready()
-        if not (ready.awaited or ready.others):
+        if not ready:
             return False
         for decode in list(self.decodes.next_company(ready))[:max_streams]:
             self.run(decode, max_frames)
@@ -81,17 +81,18 @@ def test_what_somebody_waits_for_has_a_pass_of_its_own_and_others_their_turns() 
 def test_streams_that_were_not_heard_yet_have_a_pass_before_those_that_were() -> None:
     decodes = DecodeQueue(SLOTS, SCRATCH)
     decodes.add_part(request_of("heard", is_streamed=True), numbered(3))
-    (heard,) = decodes.ready().awaited
+    (heard,) = decodes.ready().streams
     decodes.take_row(heard, 2)
     whole = decodes.add(ended(request_of("whole", urgency=Urgency.INTERACTIVE), 9))
     decodes.add_part(request_of("new", is_streamed=True), numbered(1))
-    new = decodes.ready().awaited[-1]
+    new = decodes.ready().streams[-1]
 
-    company = list(decodes.next_company(decodes.ready()))
+    first = list(decodes.next_company(decodes.ready()))
     decodes.take_row(new, 2)
 
-    assert company == [new]
-    assert list(decodes.next_company(decodes.ready())) == [heard, whole]
+    assert first == [new]
+    assert list(decodes.next_company(decodes.ready())) == [whole]
+    assert list(decodes.next_company(decodes.ready())) == [heard]
 
 
 def test_streams_leave_slots_to_whole_utterances() -> None:
@@ -113,11 +114,41 @@ def test_streams_leave_slots_to_whole_utterances() -> None:
     assert device.said == {"bulk": list(range(12)), **{stream.request_id: list(range(5)) for stream in streams}}
 
 
+def test_utterances_in_parts_leave_half_of_the_slots_to_streams() -> None:
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    device = Device(decodes)
+    for number in range(20):
+        decodes.add(ended(request_of(f"job {number}", urgency=Urgency.INTERACTIVE), 9))
+    device.run_once(8, 2)
+    device.run_once(8, 2)
+    for number in range(3):
+        decodes.add_part(request_of(f"stream {number}", is_streamed=True), numbered(1))
+
+    assert len(decodes.ready().streams) == 3
+
+
+def test_while_jobs_wait_every_second_pass_is_for_streams() -> None:
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    device = Device(decodes)
+    stream = request_of("stream", is_streamed=True)
+    for number in range(3):
+        decodes.add(ended(request_of(f"job {number}", urgency=Urgency.INTERACTIVE), 100))
+    said = []
+    for number in range(6):
+        decodes.add_part(stream, numbered(1, begin=number))
+        before = {name: len(codes) for name, codes in device.said.items()}
+        device.run_once(8, 4)
+        said.append({name for name, codes in device.said.items() if len(codes) > before.get(name, 0)})
+
+    jobs = {f"job {number}" for number in range(3)}
+    assert said == [{"stream"}, jobs] * 3
+
+
 def test_a_stream_that_has_said_all_is_complete_with_its_end() -> None:
     decodes = DecodeQueue(SLOTS, SCRATCH)
     stream = request_of("stream", is_streamed=True)
     decodes.add_part(stream, numbered(2))
-    (decode,) = decodes.ready().awaited
+    (decode,) = decodes.ready().streams
     assert isinstance(decode, DecodeRequest)
     decodes.take_row(decode, 5)
     decode.parts.append(np.zeros(2, dtype=np.float32))
@@ -126,7 +157,7 @@ def test_a_stream_that_has_said_all_is_complete_with_its_end() -> None:
 
     assert decodes.add(end).completed is end
     assert not decodes.has_streams
-    assert not decodes.ready().awaited
+    assert not decodes.ready()
 
 
 def test_a_stream_begins_behind_its_voices_reference() -> None:
@@ -135,7 +166,7 @@ def test_a_stream_begins_behind_its_voices_reference() -> None:
     stream = request_of("stream", numbered(3, begin=100), is_streamed=True)
 
     decodes.add_part(stream, numbered(2))
-    assert [type(decode) for decode in decodes.ready().awaited] == [ReferencePass], "the reference first"
+    assert [type(decode) for decode in decodes.ready().streams] == [ReferencePass], "the reference first"
     while device.run_once(4, 2):
         pass
     decodes.add(ended(stream, 4))

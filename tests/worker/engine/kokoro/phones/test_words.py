@@ -39,9 +39,29 @@ def test_a_hundred_everyday_words_in_both_accents() -> None:
         ("hatless", "hˈætləs", "hˈatləs"),
         ("they'll", "ðAl", "ðAl"),
         ("goin'", "ɡˈOən", "ɡˈQən"),
+        ("clergymen", "klˈɜɹʤimən", "klˈɜːʤɪmən"),
+        ("supermen", "sˈupəɹmˌɛn", "sˈuːpəmˌɛn"),
+        ("D'you", "djʊ", "djʊ"),
     ],
 )
 def test_a_known_stem_takes_its_ending(word: str, american: str, british: str) -> None:
+    assert (said(word), said(word, Accent.BRITISH)) == (american, british)
+
+
+@pytest.mark.parametrize(
+    ("word", "american", "british"),
+    [
+        ("Matthew", "mˈæθju", "mˈaθjuː"),
+        ("Eleanor's", "ˈɛlənɔɹz", "ˈɛlənɔːz"),
+        ("Emerson", "ˈɛməɹsᵊn", "ˈɛməsᵊn"),
+        ("Derek", "dˈɛɹɪk", "dˈɛɹɪk"),
+        ("Beethoven", "bˈATOvən", "bˈAtQvən"),
+        ("Katie", "kˈATi", "kˈAti"),
+        ("Nissan", "nˈisɑn", "nˈiːsɑːn"),
+        ("withdrew", "wɪθdɹˈu", "wɪðdɹˈuː"),
+    ],
+)
+def test_names_and_words_that_were_guessed_before(word: str, american: str, british: str) -> None:
     assert (said(word), said(word, Accent.BRITISH)) == (american, british)
 
 

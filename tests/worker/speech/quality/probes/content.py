@@ -40,8 +40,8 @@ def backwards(given: Given, strength: float, rng: np.random.Generator) -> Exampl
 
 def babble(given: Given, strength: float, rng: np.random.Generator) -> Example:
     """Behind the text, so many seconds of another one."""
-    extra = min(len(given.other.speech.frames), round(12.5 * strength))
     size = len(given.other.speech.pcm) // len(given.other.speech.frames)
+    extra = min(len(given.other.speech.frames), round(strength * given.rate_hz / size))
     speech = given.example.speech
     return replace(
         given.example,

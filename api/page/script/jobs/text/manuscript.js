@@ -1,17 +1,24 @@
-// The text of a job as a reader knows it. What is spoken stands in ink, what is to come is pale.
+// The text of a job. Text that is not spoken yet is pale.
 
-import { freshId, h, setHidden } from "../../dom.js";
+import { freshId, h } from "../../dom.js";
+import { SentenceField } from "./sentence_field.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
 
-/** Text of `segments`; `onChoose(index)` is called for the one a reader wants to know more of. */
-export function manuscript(segments, pauses, { onChoose, onPoint }) {
+/**
+ * Text of `segments`. `onChoose(index)`: a reader wants to know more of this passage. `onPoint(index)`: the pointer is on
+ * it, or on none. `editing`: as `SentenceField` wants it.
+ */
+export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
   const element = h("div", { class: "manuscript", role: "group", "aria-label": "Text, passage by passage",
     "aria-describedby": "manuscript-hint", on: { click, keydown, pointerover: point, pointerleave: () => onPoint(null) } });
+  const field = new SentenceField({ ...editing, onClosed: closed });
   const spans = [];
+  const drawn = [];
   let paragraph = null;
   let reachable = 0;
+  let chosen = null;
 
   segments.addEventListener("change", ({ detail }) => {
     for (const index of detail.indexes ?? []) {
@@ -39,7 +46,11 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
   function mark(index) {
     const segment = segments.items[index];
     const span = spans[index];
-    if (span.textContent !== segment.written) span.textContent = segment.written;
+    // A sentence that is being changed stays as it is under the hands of its writer.
+    if (drawn[index] !== segment.written && field.index !== index) {
+      span.replaceChildren(...sentenceParts(segment));
+      drawn[index] = segment.written;
+    }
     span.dataset.state = segment.state;
     span.toggleAttribute("data-flagged", segment.flagged);
     span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
@@ -49,9 +60,15 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
     onPoint(indexOf(target));
   }
 
+  /** The first click chooses a passage, the second one changes the sentence under it. */
   function click(event) {
     const index = indexOf(event.target);
-    if (index === null) return;
+    if (index === null || index === field.index && event.target.closest(".sentence") === field.element) return;
+    const sentence = event.target.closest(".sentence");
+    if (index === chosen && sentence) {
+      edit(index, Number(sentence.dataset.number), { x: event.clientX, y: event.clientY });
+      return;
+    }
     reach(index);
     onChoose(index);
   }
@@ -59,7 +76,7 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
   function keydown(event) {
     const index = indexOf(event.target);
     const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-    if (index === null) return;
+    if (index === null || index === field.index) return;
     if (event.key in moves) {
       event.preventDefault();
       focus(Math.max(0, Math.min(spans.length - 1, index + moves[event.key])));
@@ -67,6 +84,27 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
       event.preventDefault();
       onChoose(index);
     }
+  }
+
+  /** `number`: of the sentence within its passage. */
+  function edit(index, number, point = null) {
+    if (!field.leave(undefined, true)) return;
+    const sentence = spans[index].querySelector(`[data-number="${number}"]`);
+    if (!sentence) return;
+    // A button holds no field.
+    spans[index].removeAttribute("role");
+    spans[index].removeAttribute("tabindex");
+    field.open(sentence, { index, number, id: segments.items[index].sentences[number].id }, point);
+  }
+
+  function closed(index, next) {
+    spans[index].setAttribute("role", "button");
+    spans[index].tabIndex = index === reachable ? 0 : -1;
+    drawn[index] = null;
+    mark(index);
+    if (next === undefined) return;
+    if (spans[index].querySelector(`[data-number="${next}"]`)) edit(index, next);
+    else focus(index);
   }
 
   /** One stop for the Tab key in the whole text; arrows go from passage to passage. */
@@ -78,10 +116,10 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
 
   function focus(index) {
     reach(index);
-    spans[index].focus();
+    spans[index].focus({ preventScroll: chosen === index });
   }
 
-  /** Whether it is another one than before. */
+  /** Whether it has changed. */
   function only(name, index) {
     const [before, now] = [element.querySelector(`.${name}`), spans[index] ?? null];
     if (before === now) return false;
@@ -93,13 +131,19 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
   return {
     element,
     focus,
-    setChosen: (index) => only("chosen", index),
+    edit,
+    field,
+    setChosen(index) {
+      if (field.index !== index) field.leave(undefined, true);
+      chosen = index;
+      only("chosen", index);
+    },
     /** Where a passage stands: behind its paragraph. */
     putBehind: (index, what) => spans[index].parentElement.after(what),
     /** The passages of its paragraph. */
     paragraphOf: (index) => [...spans[index].parentElement.querySelectorAll(".segment")].map((each) => Number(each.dataset.index)),
     setPointed: (index) => only("pointed", index),
-    /** Bring it into sight. */
+    /** Scroll to it. */
     show: (index) => spans[index]?.scrollIntoView({ block: "center", behavior: still.matches ? "auto" : "smooth" }),
     setHeard(index) {
       if (!only("heard", index)) return;
@@ -107,6 +151,19 @@ export function manuscript(segments, pauses, { onChoose, onPoint }) {
       if (span && isFollowed(element)) span.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
     },
   };
+}
+
+/** A passage's text as its sentences and what stands between them. */
+function sentenceParts({ written, sentences }) {
+  const parts = [];
+  let at = 0;
+  sentences.forEach(({ text }, number) => {
+    const from = written.indexOf(text, at);
+    if (from < 0) return;
+    parts.push(written.slice(at, from), h("span", { class: "sentence", "data-number": number }, text));
+    at = from + text.length;
+  });
+  return [...parts, written.slice(at)];
 }
 
 /** Only a reader who has not gone elsewhere is taken along. */
@@ -120,9 +177,7 @@ function indexOf(target) {
   return span ? Number(span.dataset.index) : null;
 }
 
-/** The line under a text that says how to use it by keyboard. */
+/** The hint below the text. */
 export function manuscriptHint() {
-  const hint = h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it, to see how it was checked, to change a sentence, or to have it spoken again.");
-  setHidden(hint, false);
-  return hint;
+  return h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it or to have it spoken again. Click a sentence of it to change it.");
 }

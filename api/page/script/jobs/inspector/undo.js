@@ -1,0 +1,44 @@
+// The way back from changes of passages: each puts the takes in place that were there before.
+
+import { sendJson } from "../../api.js";
+
+const MOST = 100;
+
+export class Undo {
+  #jobId;
+  #segments;
+  #steps = [];
+
+  constructor(jobId, segments) {
+    this.#jobId = jobId;
+    this.#segments = segments;
+  }
+
+  get isPossible() {
+    return this.#steps.length > 0;
+  }
+
+  /** The passages of the last change; a passage that was not spoken had no take to go back to. */
+  get indexes() {
+    return this.#steps.at(-1)?.map(([index]) => index) ?? [];
+  }
+
+  /** What leads back behind a change of these passages, before it is made; `add` it once it was. */
+  before(indexes) {
+    return indexes.filter((index) => this.#segments.isDone(index)).map((index) => [index, this.#segments.items[index].take]);
+  }
+
+  add(step) {
+    if (!step.length) return;
+    this.#steps.push(step);
+    if (this.#steps.length > MOST) this.#steps.shift();
+  }
+
+  /** Take the last change back. Throws a `Problem`; it can be tried again. */
+  async back() {
+    for (const [index, take] of this.#steps.at(-1)) {
+      this.#segments.put(await sendJson("POST", `v1/jobs/${this.#jobId}/segments/${index}/takes/${take}/select`));
+    }
+    this.#steps.pop();
+  }
+}
