@@ -15,7 +15,7 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import count
@@ -74,7 +74,7 @@ def main() -> None:
 @contextmanager
 def jobs_running(
     engine: NativeEngine, requests: Requests, urgency: Urgency | None, given: argparse.Namespace
-) -> Iterator[None]:
+) -> Generator[None]:
     """As many segments as there are slots, at any time."""
     stop, running = threading.Event(), set[Future[Speech]]()
 
