@@ -152,9 +152,9 @@ def marginals(batch: Batch, weights: Tensor) -> Tensor:
     return found
 
 
-def learnt(batched: Sequence[Batch], start: Tensor, penalty: float, most_steps: int) -> Tensor:
-    """Weights by L-BFGS with a quadratic penalty. start: weights to begin with."""
-    weights = start.clone().requires_grad_()
+def learnt(batched: Sequence[Batch], num_weights: int, penalty: float, most_steps: int) -> Tensor:
+    """Weights by L-BFGS with a quadratic penalty."""
+    weights = torch.zeros(num_weights, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS(
         [weights], max_iter=most_steps, history_size=20, tolerance_change=1e-5, line_search_fn="strong_wolfe"
     )
