@@ -79,12 +79,12 @@ def _speakers(narrator: str, voices: dict[str, str], lines: dict[str, str]) -> t
     }
 
 
-def written_cast(title: str, proposed: ProposedCast, voices: Mapping[str, str], narrator: str) -> str:
-    """The file's content. voices: of the characters."""
-    return "\n".join(_written(title, proposed, voices, narrator)) + "\n"
+def written_cast(title: str, proposed: ProposedCast, narrator: str) -> str:
+    """The file's content."""
+    return "\n".join(_written(title, proposed, narrator)) + "\n"
 
 
-def _written(title: str, proposed: ProposedCast, voices: Mapping[str, str], narrator: str) -> Iterator[str]:
+def _written(title: str, proposed: ProposedCast, narrator: str) -> Iterator[str]:
     num_unsure = sum(line.probability < SURE for line in proposed.lines)
     of_lines = f"{num_unsure:,} of {len(proposed.lines):,} lines"
     yield f"# Who speaks in {' '.join(title.split())}: a guess. Check the first {of_lines}."
@@ -100,7 +100,7 @@ def _written(title: str, proposed: ProposedCast, voices: Mapping[str, str], narr
     yield "]"
     yield "[characters]"
     for each in proposed.characters:
-        fields: dict[str, object] = {"voice": voices[each.name], "lines": each.num_lines, "sex": each.sex}
+        fields: dict[str, object] = {"voice": each.voice, "lines": each.num_lines, "sex": each.sex}
         fields["also"] = [name for name in each.names if name != each.name][:8]
         yield f"{_quoted(each.name)} = {_table(fields)}"
 
