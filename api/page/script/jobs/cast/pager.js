@@ -16,7 +16,7 @@ export function pager(name, size, rowOf) {
   function turn(by) {
     first += by;
     draw();
-    list.scrollIntoView({ block: "nearest" });
+    list.scrollIntoView({ block: "start" });
   }
 
   function draw() {

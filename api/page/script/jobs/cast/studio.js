@@ -10,8 +10,8 @@ import { lateMenu } from "./menus.js";
 import { pager } from "./pager.js";
 import { personRows } from "./people.js";
 
-const PEOPLE_SHOWN = 12;
-const LINES_SHOWN = 20;
+const PEOPLE_SHOWN = 6;
+const LINES_SHOWN = 12;
 
 /**
  * `plan`: with lines. `narrator`: id or name of the narrator's voice. `voices`: every one, as the server lists them.
@@ -47,17 +47,19 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
 
   function showPeople() {
     const active = document.activeElement?.getAttribute("aria-label");
-    setText(summary, summaryOf(casting));
+    const known = casting.people();
+    setText(summary, summaryOf(casting, known.length));
     replace(narration, rows.narratorRow(plan.segments[0].text));
-    people.show(casting.people());
+    people.show(known);
     // The row that was changed is a new one.
     if (active && document.activeElement === document.body) (element.querySelector(`[aria-label="${CSS.escape(active)}"]`) ?? heading).focus({ preventScroll: true });
   }
 
   function showLines(isFromStart) {
+    // Who was shown may be somebody else by now.
+    if (shown !== "all" && !speakers().some(([name]) => `of ${name}` === shown)) shown = "all";
     const choices = () => [["all", "All, uncertain first"], ...speakers().map(([name, said]) => [`of ${name}`, `Of ${said}`])];
-    const now = choices().find(([value]) => value === shown) ?? ["all", "All, uncertain first"];
-    [shown] = now;
+    const now = shown === "all" ? ["all", "All, uncertain first"] : choices().find(([value]) => value === shown);
     replace(filter, lateMenu({ label: "Lines shown", now, choices, onChoose: (value) => choose(value) }));
     lines.show(casting.linesOf(shown === "all" ? null : shown.slice(3)), isFromStart);
   }
@@ -124,8 +126,8 @@ function voicesBeside(narrator, voices) {
   return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [idOf(voice), voice.name]);
 }
 
-function summaryOf(casting) {
+function summaryOf(casting, numPeople) {
   const number = casting.numUncertain;
-  const found = `${counted(casting.numLines, "line")} of ${counted(casting.people().length, "character")}.`;
+  const found = `${counted(casting.numLines, "line")} of ${counted(numPeople, "character")}.`;
   return number ? `${found} Check ${counted(number, "uncertain line")}.` : found;
 }
