@@ -115,7 +115,7 @@ def _cast_member(
 
 
 def _recast_name(now: str, voice: str, spec: NarrationSpec) -> str:
-    """A character keeps its name, with the new voice behind it: `Anna (tom)`. All others are named like the voice."""
+    """A character keeps its name, and the new voice follows: `Anna (tom)`. All others are named like the voice."""
     member = find_speaker(spec.cast, now)
     if member is None or member.name == member.voice:
         return voice

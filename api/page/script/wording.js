@@ -86,8 +86,8 @@ export function jobTitle(job) {
 }
 
 /**
- * What a new narration is called if nobody gave it a title: a file's name, or of the text's first line the first sentence,
- * or as many of its words as a title may have.
+ * The name of a new narration without a title: a file's name, or the first sentence of the text's first line. A long
+ * sentence is cut after the last word that fits.
  */
 export function titleOf(file, text) {
   if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);

@@ -32,7 +32,7 @@ export function openJobs(main) {
       view = null;
       list.setOpen(id ?? null);
       const made = id ? await openView(id) : null;
-      // Somebody has gone on while it was loaded.
+      // Another view was opened while it was loaded.
       if (mine !== turn) {
         made?.close();
         return;

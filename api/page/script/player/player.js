@@ -82,7 +82,7 @@ export function stop() {
   tell("change");
 }
 
-/** Something else is to be heard. */
+/** Something else is to be played. */
 export function pausePlayer() {
   if (now && !now.deck.isPaused) now.deck.pause();
 }

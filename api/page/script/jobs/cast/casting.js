@@ -1,4 +1,4 @@
-// Who speaks in a text, as somebody decides: the plan's guess and the changes to it. No elements here.
+// Who speaks in a text, as a person decides: the plan's guess and the changes to it. No elements here.
 
 const SURE = 0.95;
 const MOST_SPEAKERS = 64;
@@ -21,7 +21,7 @@ export class Casting {
     this.#lines = cast.lines;
     this.#people = cast.characters;
     this.#speakers = cast.lines.map((line) => line.speaker);
-    // Without a voice of their own, characters have the narrator's.
+    // Characters without a voice have the narrator's.
     this.#voices = new Map(cast.characters.map(({ name, voice }) => [name, voice === narrator ? "" : voice]));
     this.isChanged = false;
   }

@@ -1,4 +1,4 @@
-// Menus of many choices. Each is filled when somebody comes near it: hundreds of full ones would slow the page.
+// Menus of many choices. Each is filled when a pointer or the focus comes near: hundreds of full ones would slow the page.
 
 import { h, replace } from "../../dom.js";
 

@@ -1,4 +1,4 @@
-// A row for each character: its lines, its voice, and whether it is somebody else.
+// A row for each character: its lines, its voice, and whether it is another character.
 
 import { button, h } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
@@ -10,7 +10,7 @@ const MOST_HEARD = 300;
 
 /**
  * `casting`: a `Casting`. `voices`: `[id, name]` of every voice. `language()`: to speak samples in. `onChange()`: after each
- * change. `onLines(name)`: somebody wants to see the lines of a speaker. `onTrouble(problem)`: of a sample.
+ * change. `onLines(name)`: shows the lines of a speaker. `onTrouble(problem)`: of a sample.
  */
 export function personRows(casting, { voices, language, onChange, onLines, onTrouble }) {
   const nameOf = (voice) => voices.find(([id]) => id === voice)?.[1] ?? voice;

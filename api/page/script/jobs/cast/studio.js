@@ -1,4 +1,4 @@
-// Who speaks in a new narration: its characters with their voices, and its lines, for somebody to check.
+// Who speaks in a new narration: its characters with their voices, and its lines, for a person to check.
 
 import { button, h, replace, setText } from "../../dom.js";
 import { stopSample } from "../../voices/sample.js";
@@ -56,7 +56,7 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
   }
 
   function showLines(isFromStart) {
-    // Who was shown may be somebody else by now.
+    // The speaker shown may be merged by now.
     if (shown !== "all" && !speakers().some(([name]) => `of ${name}` === shown)) shown = "all";
     const choices = () => [["all", "All, uncertain first"], ...speakers().map(([name, said]) => [`of ${name}`, `Of ${said}`])];
     const now = shown === "all" ? ["all", "All, uncertain first"] : choices().find(([value]) => value === shown);

@@ -92,7 +92,7 @@ export function composer(onSubmitted) {
     }
   }
 
-  /** What somebody sees who is new here is loaded for nobody else. */
+  /** The greeting is loaded for new visitors only. */
   async function greet() {
     if (isNewHere && isServed) greeting ??= import("./welcome.js").then(greetingOf);
     (await greeting)?.show(isNewHere && isServed);
@@ -111,7 +111,7 @@ export function composer(onSubmitted) {
     element.requestSubmit();
   }
 
-  /** What few narrations need is loaded once somebody looks for it. */
+  /** What few narrations need is loaded when it is opened. */
   async function openMore() {
     if (orders) return;
     orders = (await import("./orders.js")).orderFields();
@@ -189,7 +189,7 @@ export function composer(onSubmitted) {
     });
   }
 
-  /** What somebody has decided on a text is kept until another text is looked at. */
+  /** Decisions on a text are kept until another text is examined. */
   async function findSpeakers() {
     await attempt(async () => {
       if (!["auto", "english"].includes(language.value().toLowerCase())) {

@@ -94,7 +94,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     return changed([place.index], async () => segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${place.id}`, { text })));
   }
 
-  /** What is spoken anew is heard beside what was there, as soon as it is; until then nothing is lost. */
+  /** A new take is played beside the earlier ones as soon as it exists. */
   function changed(indexes, change) {
     return pressed(async () => {
       const step = undoing.before(indexes);

@@ -118,7 +118,7 @@ function attemptRow(onTrouble) {
   };
 }
 
-/** Alone: the narration pauses. Whether it was heard to its end; its row is marked meanwhile. */
+/** Alone: the narration pauses. Whether it was played to its end; its row is marked meanwhile. */
 async function play(row, address, onTrouble) {
   try {
     pausePlayer();

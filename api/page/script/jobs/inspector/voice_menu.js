@@ -39,7 +39,7 @@ export function voiceMenu(jobId, id, voices, { onChange, put }) {
   let voice = "";
   let isFilled = false;
 
-  /** When somebody comes near it: most never do. */
+  /** When the pointer or the focus comes near it: most menus are never opened. */
   async function fill() {
     if (isFilled) return;
     try {

@@ -8,7 +8,7 @@ import { paintStretch, paintWhole } from "./painting.js";
 const VIEW_S = 45;
 const [LEAST_S, MOST_S] = [5, 600];
 const ZOOM = 1.5;
-/** Where in the picture what is heard stands when the picture moves on. */
+/** Where in the picture the played passage stands when the picture moves on. */
 const LEAD = 0.15;
 const LEAVES = 0.85;
 /** After a manual scroll, the view does not follow playback for this long. */
@@ -99,7 +99,7 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
     draw();
   }
 
-  /** What is heard stays where it is in the picture, else its middle. */
+  /** The played passage stays where it is in the picture, else its middle. */
   function zoomBy(factor) {
     const { from, position } = view;
     const isSeen = position !== null && position >= from && position <= from + view.span;
