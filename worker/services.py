@@ -12,6 +12,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.work_items import WorkerIdentity
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
+from storage.queue.model_registry import ModelRegistry
 from storage.voices.store import VoiceStore
 from worker.engine.interface import Engine
 from worker.items.leases.claim_ahead import ClaimAhead
@@ -37,6 +38,7 @@ class WorkerServices:
     identity: WorkerIdentity
     queue: WorkQueue
     jobs: JobStore
+    models: ModelRegistry
     artifacts: ArtifactStore
     tickets: TicketQueue
     leases: LeaseKeeper

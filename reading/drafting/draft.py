@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reading.cleaning.cleaning import without_litter
 from reading.cleaning.letters import find_odd_letters
 from reading.dialogue.proposal import Dialogue
-from reading.drafting.languages import language_warnings, refuse_foreign_text
+from reading.drafting.languages import is_english, language_warnings, refuse_foreign_text
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
 from reading.drafting.warnings import DOCUMENT_REPAIRED, LINES_NOT_FOUND, SEGMENTS_SHORTENED, SSML_LEFT_OUT, TextWarning
@@ -37,7 +37,8 @@ class Draft:
     """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
 
     cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
-    left_out: as of the script. dialogue: proposed speakers, if the request asks for them.
+    left_out: as of the script. dialogue: proposed speakers, if the request asks for them
+    and the text is English.
     """
 
     plan: Plan
@@ -87,7 +88,7 @@ def draft_script(
         bool(script.chapters),
         script.cover,
         script.left_out,
-        _dialogue(script) if spec.request.input.find_speakers else None,
+        _dialogue(script) if spec.request.input.find_speakers and is_english(script.text, spec) else None,
     )
 
 

@@ -27,6 +27,10 @@ LEAST_SHARE = 0.3
 LEAST_LEAD = 3
 """So many times as many as of any language that would be right."""
 
+ENGLISH = "english"
+SAMPLE_CHARS = 20_000
+"""Of the beginning of a text, which tell whether it is English."""
+
 LEAST_CHARS = 300
 """Of a passage that is looked at by itself; a quotation in another language is shorter, and nobody's mistake."""
 
@@ -87,6 +91,14 @@ def _foreign_letters(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iter
         letters = "1 letter is" if number == 1 else f"{number} letters are"
         detail = f"{letters} of no language that {spec.model} speaks ({', '.join(spec.languages)}), and may sound wrong"
         yield TextWarning(FOREIGN_LETTERS, detail)
+
+
+def is_english(text: str, spec: ReadingSpec) -> bool:
+    """As far as the request and the beginning of the text tell."""
+    if spec.request.language.casefold() not in {AUTO_LANGUAGE, ENGLISH}:
+        return False
+    sample = text[:SAMPLE_CHARS]
+    return wrong_language(sample, [ENGLISH]) is None and 2 * count_foreign(sample, [ENGLISH]) < len(sample)
 
 
 def wrong_language(text: str, expected: Collection[str]) -> str | None:

@@ -75,12 +75,16 @@ class PlanWarning(Answer):
 
 
 class ProposedCharacter(Answer):
-    """`names`: every form in the text. `sex`: "" where the text does not tell it. `I` is who tells the story."""
+    """`names`: every form in the text. `sex`: "" where the text does not tell it. `I` is who tells the story.
+
+    `voice`: a proposal; "" for a model without built-in voices.
+    """
 
     name: str
     names: tuple[str, ...]
     sex: Literal["male", "female", ""]
     num_lines: int
+    voice: str = ""
 
 
 _LineId = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9]{1,6})?$")]
@@ -107,7 +111,7 @@ class ProposedCast(Answer):
 class PlanDocument(Answer):
     """`estimated_render_s`: at the measured pace of the model's workers; null before anything was measured.
 
-    `cast`: with `find_speakers`.
+    `cast`: with `find_speakers`; null for a text that is not English.
     """
 
     format: Literal[1]

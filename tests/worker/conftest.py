@@ -15,6 +15,7 @@ from storage.job_store.segment_reuse import ReuseIndex
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import WorkerIdentity
 from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import StorageSettings
 from storage.voices.store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
@@ -53,6 +54,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         identity=WorkerIdentity("w", "1"),
         queue=GPU_QUEUE,
         jobs=jobs,
+        models=ModelRegistry(redis_client, storage_settings.key_prefix),
         artifacts=artifacts,
         tickets=tickets,
         leases=leases,

@@ -20,6 +20,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue
+from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import refusal
 from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import end_tracing
@@ -145,6 +146,7 @@ class WorkerProcess:
             identity=self._identity,
             queue=self._settings.queue,
             jobs=self._jobs,
+            models=ModelRegistry(self._redis, self._settings.key_prefix),
             artifacts=artifacts,
             tickets=self._tickets,
             leases=self._leases,

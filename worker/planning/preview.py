@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict
 
+from reading.dialogue.proposal import Dialogue
 from reading.drafting.draft import Draft
 from reading.estimates import expected_audio_ms
 from reading.plan.plan import Plan, PlanSegment
@@ -19,6 +21,7 @@ from storage.objects import keys
 from storage.segments.timeline import Pacing
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import put_fenced, until_available
+from worker.planning.voice_choice import choose_voices
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)
@@ -30,7 +33,8 @@ PREVIEW_FORMAT = 1
 def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: WorkerServices) -> Tickets:
     """Store the plan where the API reads it and end the job; returns the tickets to send."""
     pace = until_available(lambda: services.jobs.pace(speech_queue(item.narration.model)), held)
-    data = json.dumps(preview(draft, item.narration, pace), ensure_ascii=False, indent=1).encode()
+    voices = _voices(item.narration, held, services) if draft.dialogue else ()
+    data = json.dumps(preview(draft, item.narration, pace, voices), ensure_ascii=False, indent=1).encode()
     key = keys.artifact(item.lease, PREVIEW_NAME)
     sha256 = put_fenced(services.artifacts, key, data, held)
     artifact = ArtifactRecord(PREVIEW_NAME, "plan", key, len(data), sha256)
@@ -39,8 +43,17 @@ def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: W
     return tickets
 
 
-def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
-    """The plan for people. pace: seconds of audio that the model's workers speak in a second, if measured. Pure."""
+def _voices(spec: NarrationSpec, held: HeldLease, services: WorkerServices) -> tuple[str, ...]:
+    """Built-in voices of the job's model."""
+    card = until_available(lambda: services.models.get(spec.model), held)
+    return card.speakers if card is not None else ()
+
+
+def preview(draft: Draft, spec: NarrationSpec, pace: float | None, voices: Sequence[str] = ()) -> dict[str, object]:
+    """The plan for people. Pure.
+
+    pace: seconds of audio that the model's workers speak in a second, if measured. voices: for proposed characters.
+    """
     plan, pacing = draft.plan, Pacing.of(spec.request.output)
     spoken_s = [expected_audio_ms(segment.text) / 1000 for segment in plan.segments]
     lengths_s = [each / pacing.speed_of(segment) for each, segment in zip(spoken_s, plan.segments, strict=True)]
@@ -62,8 +75,14 @@ def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, 
         "segments": [
             _segment(segment, draft, length_s) for segment, length_s in zip(plan.segments, lengths_s, strict=True)
         ],
-        **({} if draft.dialogue is None else {"cast": asdict(draft.dialogue)}),
+        **({} if draft.dialogue is None else {"cast": _cast(draft.dialogue, voices, spec.request.voice)}),
     }
+
+
+def _cast(dialogue: Dialogue, voices: Sequence[str], narrator: str) -> dict[str, object]:
+    chosen = choose_voices(dialogue, voices, narrator)
+    characters = [asdict(each) | {"voice": chosen.get(each.name, "")} for each in dialogue.characters]
+    return {"characters": characters, "lines": [asdict(line) for line in dialogue.lines]}
 
 
 def _speakers(plan: Plan, spec: NarrationSpec, lengths_s: list[float]) -> list[dict[str, object]]:

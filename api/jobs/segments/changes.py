@@ -34,7 +34,8 @@ def change_segment(
 ) -> Transitioned:
     """Raises a `Problem` or a `StorageError`."""
     card = _card(services, viewer.spec)
-    member = _cast_member(services, tenant, change.voice, viewer.spec, card)
+    now = edited(viewer.segments[index], viewer.states.edit(index)).speaker
+    member = _cast_member(services, tenant, change.voice, now, viewer.spec, card)
     edit = SegmentEdit(
         text=_text(change.text, card, viewer.spec),
         speaker=_speaker(change.speaker, viewer.spec) if member is None else member.name,
@@ -91,9 +92,9 @@ def _speaker(name: str | None, spec: NarrationSpec) -> str | None:
 
 
 def _cast_member(
-    services: ApiServices, tenant: TenantId, voice: str | None, spec: NarrationSpec, card: ModelCard | None
+    services: ApiServices, tenant: TenantId, voice: str | None, now: str, spec: NarrationSpec, card: ModelCard | None
 ) -> SpeakerVoice | None:
-    """The voice as a member of the cast, named like the voice; one that is there already counts."""
+    """The voice as a member of the cast; one that is there already counts. now: who speaks the segment."""
     if voice is None:
         return None
     if card is None:
@@ -102,7 +103,7 @@ def _cast_member(
         raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
     built_in = speaker_of(voice, card)
     if built_in is not None:
-        return _free_name(SpeakerVoice(built_in, built_in), spec)
+        return _free_name(SpeakerVoice(_recast_name(now, built_in, spec), built_in), spec)
     try:
         record = find_own_voice(services.voices, tenant, voice)
     except (VoiceNotFound, VoiceGone) as error:
@@ -110,7 +111,17 @@ def _cast_member(
     if record is None:
         raise voice_not_found(voice, card.name, card.speakers)
     own = own_voice_for(JobRequest(input=JobInput(text="."), model=card.name), record, card).own
-    return _free_name(SpeakerVoice(record.name, record.name, own), spec)
+    return _free_name(SpeakerVoice(_recast_name(now, record.name, spec), record.name, own), spec)
+
+
+def _recast_name(now: str, voice: str, spec: NarrationSpec) -> str:
+    """A character keeps its name, and the new voice follows: `Anna (tom)`. All others are named like the voice."""
+    member = find_speaker(spec.cast, now)
+    if member is None or member.name == member.voice:
+        return voice
+    name = now.removesuffix(f" ({member.voice})")
+    first = find_speaker(spec.cast, name)
+    return name if first is not None and first.voice == voice else f"{name} ({voice})"
 
 
 def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:

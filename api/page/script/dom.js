@@ -62,7 +62,7 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-const LATER = ["job", "voices", "live", "fleet"];
+const LATER = ["job", "cast", "voices", "live", "fleet"];
 let styles = null;
 
 /** The style sheets that the first view does without, once they have come: all of them, in one order. */

@@ -15,7 +15,6 @@ from rhapsode.cli.narrate.cast_file import advice, written_cast
 from rhapsode.cli.narrate.files import read_spoken, with_parts
 from rhapsode.cli.narrate.plan import planned
 from rhapsode.cli.narrate.reading_options import EncodingOption, IncludeOption
-from rhapsode.cli.narrate.voice_choice import choose_voices
 from rhapsode.cli.options import ForceOption
 from rhapsode.cli.visible import echo
 
@@ -44,12 +43,12 @@ def cast(
     with connected(common) as client, terminated_like_interrupted():
         try:
             made = planned(client, spoken, {"voice": voice, "model": model}, find_speakers=True)
-            known = client.models()
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
     narrator = made.speakers[0].voice
-    card = next((each for each in known if narrator in each.speakers and each.name == (model or each.name)), known[0])
-    if made.cast is None or not made.cast.lines:
+    if made.cast is None:
+        raise Misuse(f"{file} is not in English; `rhapsode narrate` reads it with one voice")
+    if not made.cast.lines:
         raise Misuse(f"{file} has no quotations; `rhapsode narrate` reads it with one voice")
     if not card.speakers:
         raise Misuse(f"{card.name} has no built-in voices to choose from; name another model with --model")

@@ -109,7 +109,7 @@ def _written(title: str, proposed: ProposedCast, voices: Mapping[str, str], narr
     yield "]"
     yield "[characters]"
     for each in proposed.characters:
-        fields: dict[str, object] = {"voice": voices[each.name], "lines": each.num_lines, "sex": each.sex}
+        fields: dict[str, object] = {"voice": each.voice, "lines": each.num_lines, "sex": each.sex}
         fields["also"] = [name for name in each.names if name != each.name][:8]
         yield f"{_quoted(each.name)} = {_table(fields)}"
 

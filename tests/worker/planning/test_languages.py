@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
 import redis
 
-from reading.drafting.languages import language_warnings
+from reading.drafting.languages import is_english, language_warnings
 from reading.plan.plan import PlanSegment
 from reading.script.entries import ScriptEntry, encode_entries
 from rhapsode.contract.jobs.input import NarrationInput, SourceType
@@ -110,3 +111,18 @@ def test_a_job_of_an_earlier_release_is_not_judged(studio: Studio) -> None:
     record = planned_record(studio, "今天天气很好，我们去公园。".encode(), SPEC)
 
     assert (record.state, record.warnings, record.segments.total) == (JobState.RUNNING, (), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "is_so"),
+    [
+        ('"Has the post come?" he asked her. "It is not here, and it will not be."', "auto", True),
+        ('"Has the post come?" he asked her. "Нет, почта ещё не пришла сегодня."', "auto", True),
+        ('"Has the post come?" he asked her.', "german", False),
+        (GERMAN_TEXT, "auto", False),
+        ("「郵便は来ましたか」と彼は彼女に尋ねました。", "auto", False),
+    ],
+    ids=["English", "English with Russian", "another language named", "German", "Japanese"],
+)
+def test_speakers_are_looked_for_in_english_alone(text: str, language: str, is_so: bool) -> None:
+    assert is_english(text, replace(SPEC, request=SPEC.request.model_copy(update={"language": language}))) is is_so

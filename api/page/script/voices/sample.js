@@ -12,10 +12,11 @@ export function stopSample() {
 }
 
 /**
- * A button that plays a few words; pressed again, it stops them. `order()` says which voice: `{voice, language}`; `text` has other words.
+ * A button that plays a few words; pressed again, it stops them. `order()` says which voice: `{voice, language}`, and with
+ * `text` which words.
  * `onTrouble(problem)` gets an error, or null at the start.
  */
-export function sampleButton(label, order, onTrouble, { text = WORDS, ...properties } = {}) {
+export function sampleButton(label, order, onTrouble, properties = {}) {
   const element = button(label, press, { iconName: "play", ...properties });
   let mine = null;
 
@@ -36,7 +37,8 @@ export function sampleButton(label, order, onTrouble, { text = WORDS, ...propert
       const [{ LivePlayer }, { wholeText }] = await Promise.all([import("../live/player.js"), import("../live/sources.js")]);
       abort.signal.throwIfAborted();
       player = new LivePlayer();
-      for await (const { samples, rate } of wholeText(text, order(), abort.signal)) {
+      const { text = WORDS, ...spoken } = order();
+      for await (const { samples, rate } of wholeText(text, spoken, abort.signal)) {
         if (abort.signal.aborted) break;
         player.take(samples, rate);
       }

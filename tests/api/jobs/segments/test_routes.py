@@ -443,3 +443,15 @@ def test_a_plan_that_the_store_lost_is_said_with_what_to_do(api: ServedApi, dama
         problem = answer.json()
         assert (answer.status_code, problem["code"]) == (409, "state_conflict")
         assert "has lost the plan" in problem["detail"]
+
+
+def test_a_character_keeps_its_name_with_another_voice(api: ServedApi) -> None:
+    job = finished(api, speakers={"Anna": "Alice", "Tom": "Alice"})
+    for index, name in enumerate(("Anna", "Tom")):
+        api.http.patch(at(job, index), json={"speaker": name}).raise_for_status()
+
+    shown = [api.http.patch(at(job, index), json={"voice": "bob"}).json() for index in (0, 1)]
+    assert [(each["speaker"], each["voice"]) for each in shown] == [("Anna (Bob)", "Bob"), ("Tom (Bob)", "Bob")]
+
+    back = api.http.patch(at(job, 0), json={"voice": "alice"}).json()
+    assert (back["speaker"], back["voice"]) == ("Anna", "Alice")

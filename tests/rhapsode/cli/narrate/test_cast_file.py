@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -14,14 +14,13 @@ from rhapsode.cli.narrate.voice_choice import choose_voices
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
 from rhapsode.contract.plans import ProposedCast, ProposedCharacter, ProposedLine
 
-VOICES = ("af_heart", "af_bella", "am_adam", "am_echo", "bf_emma")
 
-
-def proposed(*speakers: tuple[str, float]) -> ProposedCast:
+def proposed(*speakers: tuple[str, float], voices: Mapping[str, str]) -> ProposedCast:
     names = list(dict.fromkeys(name for name, _ in speakers if name))
     return ProposedCast(
         characters=tuple(
-            ProposedCharacter(name=name, names=(name, f"old {name}"), sex=sex_of(name), num_lines=1) for name in names
+            ProposedCharacter(name=name, names=(name, f"old {name}"), sex="", num_lines=1, voice=voices[name])
+            for name in names
         ),
         lines=tuple(
             ProposedLine(id=f"{number:08x}", start=0, end=3, speaker=name, probability=sure, text=f'"\x7f{number}"')
@@ -30,19 +29,16 @@ def proposed(*speakers: tuple[str, float]) -> ProposedCast:
     )
 
 
-def sex_of(name: str) -> Literal["male", "female", ""]:
-    return "female" if name.startswith("F") else "male" if name.startswith("M") else ""
-
-
 def test_what_is_written_is_read_and_uncertain_lines_come_first(tmp_path: Path) -> None:
-    cast = proposed(("Mary\n\"'", 0.99), ("Tom", 0.4), ("", 0.3))
+    voices = {"Mary\n\"'": "bf_emma", "Tom": "am_adam"}
+    cast = proposed(("Mary\n\"'", 0.99), ("Tom", 0.4), ("", 0.3), voices=voices)
     file = tmp_path / "cast.toml"
-    file.write_text(written_cast("A\nbook", cast, {"Mary\n\"'": "bf_emma", "Tom": "am_adam"}, "af_heart"))
+    file.write_text(written_cast("A\nbook", cast, "af_heart"))
 
     assert [line["speaker"] for line in tomllib.loads(file.read_text())["lines"]] == ["Tom", "", "Mary\n\"'"]
     assert (read := read_cast(file)).narrator == "af_heart"
     assert read.lines == {"00000000": "Mary\n\"'", "00000001": "Tom"}
-    assert read.speakers == {"Mary\n\"'": "bf_emma", "Tom": "am_adam"}
+    assert read.speakers == voices
 
 
 def test_two_names_of_one_person_have_one_voice_and_the_narrators_lines_none(tmp_path: Path) -> None:
@@ -62,8 +58,8 @@ def test_two_names_of_one_person_have_one_voice_and_the_narrators_lines_none(tmp
 def test_more_people_than_a_job_may_have_share_names(tmp_path: Path) -> None:
     many = [(f"Person {number}", 0.5) for number in range(MAX_SPEAKERS + 20)]
     file = tmp_path / "cast.toml"
-    cast = proposed(*many, *many[:3])
-    file.write_text(written_cast("A book", cast, {name: f"v{hash(name) % 5}" for name, _ in many}, "n"))
+    voices = {name: f"v{number % 5}" for number, (name, _) in enumerate(many)}
+    file.write_text(written_cast("A book", proposed(*many, *many[:3], voices=voices), "n"))
 
     read = read_cast(file)
 

@@ -1,7 +1,7 @@
 // A new narration: its text or file, its voice, and how it is delivered.
 
-import { getJson, pages, randomToken, request, sendJson } from "../../api.js";
-import { button, h, replace, setHidden, setText, whileBusy } from "../../dom.js";
+import { getJson, pages, randomToken, sendJson } from "../../api.js";
+import { button, h, laterStyles, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { repeat } from "../../repeating.js";
 import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
@@ -13,6 +13,7 @@ const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
 const CHARS_PER_S = 14;
+const MOST_PLANNING_REQUESTS = 20;
 
 export function composer(onSubmitted) {
   const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
@@ -36,6 +37,7 @@ export function composer(onSubmitted) {
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
   const check = button("How long will it be?", plan, { kind: "quiet" });
+  const cast = button("Find who speaks", findSpeakers, { kind: "quiet" });
   const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
   const heading = h("h1", { tabindex: "-1" }, "New narration");
   const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
@@ -53,9 +55,10 @@ export function composer(onSubmitted) {
         h("div", { class: "checks" },
           h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
           delivery.checks))),
-    h("div", { class: "row end" }, check, submit), estimate);
+    h("div", { class: "row end" }, check, cast, submit), estimate);
 
   let orders = null;
+  let studio = null;
   let greeting = null;
   let file = null;
   let upload = null;
@@ -170,7 +173,7 @@ export function composer(onSubmitted) {
   async function narrate(event) {
     event.preventDefault();
     await attempt(async () => {
-      const order = await body();
+      const order = element.dataset.casting === undefined ? await body() : withCast(await body());
       const job = await sendJson("POST", "v1/jobs", order, { headers: { "Idempotency-Key": tokenFor(order) } });
       clear();
       onSubmitted(job);
@@ -180,16 +183,65 @@ export function composer(onSubmitted) {
   async function plan() {
     await attempt(async () => {
       setText(estimate, "Reading the text …");
-      const answer = await request("POST", "v1/jobs", { json: { ...(await body()), validate_only: true } });
-      const found = await answer.json();
+      const { planOf } = await import("./planning.js");
+      const found = await planOf(await body());
       setText(estimate, found.object === "job" ? "This takes a while. You will find it in the list." : planned(found));
-      // The estimate was a job too. It is over and not wanted in the list.
-      if (found.object !== "job") await request("DELETE", `v1/jobs/${answer.headers.get("Location").split("/").pop()}`);
     });
+  }
+
+  /** Decisions on a text are kept until another text is examined. */
+  async function findSpeakers() {
+    await attempt(async () => {
+      if (!["auto", "english"].includes(language.value().toLowerCase())) {
+        setText(estimate, "Speakers are found in English texts only.");
+        return;
+      }
+      const order = await body();
+      const looked = JSON.stringify(order.input);
+      if (studio?.looked !== looked) await openStudio(order, looked);
+      if (!studio) return;
+      setText(estimate, "");
+      element.dataset.casting = "";
+      scrollTo(0, 0);
+    });
+    if (element.dataset.casting !== undefined) studio.focus();
+  }
+
+  async function openStudio(order, looked) {
+    closeStudio();
+    setText(estimate, "Reading the text …");
+    const [{ planOf }, { castStudio }] = await Promise.all([import("./planning.js"), import("../cast/studio.js"), laterStyles()]);
+    const found = await planOf({ ...order, input: { ...order.input, find_speakers: true } }, MOST_PLANNING_REQUESTS);
+    if (!found.cast?.lines.length) {
+      setText(estimate, found.object === "job" ? "No worker has read the text yet. Try again later."
+        : found.cast ? "This text has no quotations. The narrator reads all of it." : "This text is not in English. Speakers are found in English texts only.");
+      return;
+    }
+    const made = castStudio(found, { narrator: order.voice ?? found.speakers[0].voice, voices: voice.known(), language: language.value,
+      onNarrate: () => element.requestSubmit(), onBack: leaveStudio });
+    studio = { ...made, looked };
+    element.append(made.element);
+  }
+
+  function withCast(order) {
+    const { voice: narrator, speakers, lines } = studio.order();
+    return { ...order, voice: narrator, speakers: { ...order.speakers, ...speakers }, input: { ...order.input, lines } };
+  }
+
+  function leaveStudio() {
+    delete element.dataset.casting;
+    cast.focus();
+  }
+
+  function closeStudio() {
+    delete element.dataset.casting;
+    studio?.close();
+    studio = null;
   }
 
   async function attempt(action) {
     replace(trouble);
+    studio?.tell(null);
     if (!file && !text.value.trim()) {
       showProblem(trouble, { message: "Write or paste a text first." });
       text.focus();
@@ -200,7 +252,8 @@ export function composer(onSubmitted) {
     } catch (error) {
       setText(estimate, "");
       if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
+      if (element.dataset.casting === undefined) showProblem(trouble, error);
+      else studio.tell(error);
     } finally {
       setText(submit, "Narrate");
     }
@@ -215,6 +268,7 @@ export function composer(onSubmitted) {
 
   function clear() {
     token = { body: "", value: "" };
+    closeStudio();
     text.value = "";
     title.value = "";
     if (file) detach();
@@ -230,6 +284,7 @@ export function composer(onSubmitted) {
     },
     focus: () => heading.focus(),
     close() {
+      closeStudio();
       stopSample();
       filler.stop();
     },

@@ -9,13 +9,16 @@ const ANYBODY = "The model's default";
 
 export function voiceField() {
   const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
+  let known = [];
   let names = [];
   return {
     element: h("div", { class: "field" }, h("label", { for: "voice" }, "Voice"), select),
     value: () => select.value || null,
     /** Names of the known built-in voices. */
     builtIn: () => names,
+    known: () => known,
     show(voices) {
+      known = voices;
       names = voices.filter((voice) => voice.kind === "built_in" && voice.models.length).map((voice) => voice.name);
       const groups = [["Yours", voices.filter((voice) => voice.kind === "own")], ["Built in", voices.filter((voice) => voice.kind === "built_in")]];
       const kept = select.value;

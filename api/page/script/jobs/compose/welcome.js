@@ -22,7 +22,7 @@ export function welcome({ speakers, onText }) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
   const voiceOf = (place) => speakers()[place % Math.max(1, speakers().length)];
-  const samples = SAMPLES.map(([label, text], place) => sampleButton(label, () => ({ voice: voiceOf(place), language: "auto" }), tell, { text }));
+  const samples = SAMPLES.map(([label, text], place) => sampleButton(label, () => ({ text, voice: voiceOf(place), language: "auto" }), tell));
   const element = h("section", { class: "welcome", "aria-label": "Getting started", hidden: true },
     h("div", {}, h("h2", {}, "Hear it first"), h("p", { class: "hint" }, "Spoken now. Nothing is stored."), h("div", { class: "row" }, samples)),
     h("div", {}, h("h2", {}, "Make your first narration"), h("p", { class: "hint" }, "A fable of half a minute, as a file to keep."),

@@ -4,6 +4,7 @@ import { getJson, sendJson } from "../../api.js";
 import { announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { count, counted, decimal, span } from "../../wording.js";
 import { findingWords } from "./findings.js";
+import { characterOf } from "../text/speaker.js";
 import { attemptList, takeList } from "./takes.js";
 import { Undo } from "./undo.js";
 import { voiceMenu, voicesOf } from "./voice_menu.js";
@@ -75,13 +76,13 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
       ofParagraph.show("Voice of the paragraph", paragraph, segment.voice);
-      ofSpeaker.show(`Voice of ${segment.speaker || "the narrator"}`, saidBy(segment.speaker), segment.voice);
+      ofSpeaker.show(`Voice of ${saying(segment) || "the narrator"}`, saidBy(saying(segment)), segment.voice);
     });
   }
 
   /** Every passage of a speaker. */
-  function saidBy(speaker) {
-    return segments.items.filter((item) => item.speaker === speaker).map((item) => item.index);
+  function saidBy(name) {
+    return segments.items.filter((item) => saying(item) === name).map((item) => item.index);
   }
 
   function speakAgain() {
@@ -203,6 +204,11 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   };
 }
 
+/** A character, or a voice that speaks without a name; "" for the narrator. */
+function saying(segment) {
+  return characterOf(segment) || segment.speaker;
+}
+
 function placesOf(indexes) {
   return indexes.length === 1 ? `passage ${count(indexes[0] + 1)}` : counted(indexes.length, "passage");
 }
@@ -214,7 +220,8 @@ function stateOf({ state, flagged, takes }) {
 
 function factsOf(segment) {
   const facts = [segment.voice];
-  if (segment.speaker && segment.speaker !== segment.voice) facts.push(segment.speaker);
+  const name = characterOf(segment);
+  if (name) facts.push(name);
   if (segment.duration_s) facts.push(span(segment.duration_s));
   if (segment.chars_per_s) facts.push(`${decimal(segment.chars_per_s)} characters per second`);
   if (segment.attempts > 1) facts.push(`${segment.attempts} attempts`);

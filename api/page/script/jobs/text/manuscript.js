@@ -2,6 +2,7 @@
 
 import { freshId, h } from "../../dom.js";
 import { SentenceField } from "./sentence_field.js";
+import { characterOf } from "./speaker.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
@@ -47,13 +48,24 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     const segment = segments.items[index];
     const span = spans[index];
     // A sentence that is being changed stays as it is under the hands of its writer.
-    if (drawn[index] !== segment.written && field.index !== index) {
-      span.replaceChildren(...sentenceParts(segment));
-      drawn[index] = segment.written;
+    const name = nameBefore(index);
+    const wanted = `${name}\n${segment.written}`;
+    if (drawn[index] !== wanted && field.index !== index) {
+      span.replaceChildren(...(name ? [h("span", { class: "speaker", dir: "auto" }, name), " "] : []), ...sentenceParts(segment));
+      drawn[index] = wanted;
+      // Whether the next one repeats the name may have changed too.
+      if (index + 1 < spans.length) mark(index + 1);
     }
     span.dataset.state = segment.state;
     span.toggleAttribute("data-flagged", segment.flagged);
     span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
+  }
+
+  /** The character who says a passage, where another spoke before; "" for nobody new. */
+  function nameBefore(index) {
+    const [before, now] = [segments.items[index - 1], segments.items[index]];
+    const name = characterOf(now);
+    return before && spans[index - 1].parentElement === spans[index].parentElement && characterOf(before) === name ? "" : name;
   }
 
   function point({ target }) {

@@ -6,10 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rhapsode.contract.plans import ProposedCast
+from reading.dialogue.proposal import Dialogue
 
 _FEMALE = frozenset({"vivian", "serena", "ono_anna", "sohee"})
 _MALE = frozenset({"uncle_fu", "dylan", "eric", "ryan", "aiden"})
@@ -26,11 +24,13 @@ def voice_sex(voice: str) -> str:
     return "female" if name in _FEMALE else "male" if name in _MALE else ""
 
 
-def choose_voices(proposed: ProposedCast, voices: Sequence[str], narrator: str) -> dict[str, str]:
+def choose_voices(proposed: Dialogue, voices: Sequence[str], narrator: str) -> dict[str, str]:
     """Of each character: of its sex, of the narrator's accent, and unlike the voices that it talks with.
 
-    voices: of the model. Who tells the story in the first person has the narrator's.
+    voices: of the model; without any, nobody has one. Who tells the story in the first person has the narrator's.
     """
+    if not voices:
+        return {}
     talks = _neighbours(proposed)
     accent = narrator[:1] if _KOKORO.match(narrator) else ""
     usable = [voice for voice in voices if voice != narrator and voice.startswith(accent)] or list(voices)
@@ -51,7 +51,7 @@ def choose_voices(proposed: ProposedCast, voices: Sequence[str], narrator: str) 
     return chosen
 
 
-def _neighbours(proposed: ProposedCast) -> Mapping[str, Counter[str]]:
+def _neighbours(proposed: Dialogue) -> Mapping[str, Counter[str]]:
     """How often two people speak one after the other."""
     talks: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for one, other in pairwise(line.speaker for line in proposed.lines):

@@ -1,0 +1,150 @@
+// Who speaks in a text, as a person decides: the plan's guess and the changes to it. No elements here.
+
+const SURE = 0.95;
+const MOST_SPEAKERS = 64;
+const MOST_FIRST = 2;
+
+/** The name of a narrator in the first person. */
+const FIRST_PERSON = "I";
+
+/** `plan`: with a `cast`. `narrator`: the voice of all other text. A speaker "" is the narrator. */
+export class Casting {
+  #lines;
+  #people;
+  #speakers;
+  #voices;
+  #merged = new Map();
+  #checked = new Set();
+
+  constructor({ cast }, narrator) {
+    this.narrator = narrator;
+    this.#lines = cast.lines;
+    this.#people = cast.characters;
+    this.#speakers = cast.lines.map((line) => line.speaker);
+    // Characters without a voice have the narrator's.
+    this.#voices = new Map(cast.characters.map(({ name, voice }) => [name, voice === narrator ? "" : voice]));
+    this.isChanged = false;
+  }
+
+  line(number) {
+    return this.#lines[number];
+  }
+
+  speakerOf(number) {
+    return this.#kept(this.#speakers[number]);
+  }
+
+  setSpeaker(number, name) {
+    this.#speakers[number] = name;
+    this.#checked.add(number);
+    this.isChanged = true;
+  }
+
+  isUncertain(number) {
+    return this.#lines[number].probability < SURE && !this.#checked.has(number);
+  }
+
+  /** "" for the narrator's. */
+  voiceOf(name) {
+    return name === "" ? this.narrator : this.#voices.get(name);
+  }
+
+  setVoice(name, voice) {
+    if (name === "") this.narrator = voice;
+    else this.#voices.set(name, voice);
+    this.isChanged = true;
+  }
+
+  /** From now on one is the other, with the other's voice. */
+  merge(name, other) {
+    this.#merged.set(name, other);
+    this.isChanged = true;
+  }
+
+  separate(name) {
+    this.#merged.delete(name);
+    this.isChanged = true;
+  }
+
+  /** Everybody but the narrator, by the plan's numbers of lines: `{name, sex, voice, numLines, first, merged}`. */
+  people() {
+    const shown = new Map();
+    for (const { name, sex } of this.#people) {
+      if (!this.#merged.has(name)) shown.set(name, { name, sex, voice: this.voiceOf(name), numLines: 0, first: [], merged: [] });
+    }
+    for (const name of this.#merged.keys()) shown.get(this.#kept(name)).merged.push(name);
+    this.#lines.forEach(({ text }, number) => {
+      const speaker = shown.get(this.speakerOf(number));
+      if (!speaker) return;
+      speaker.numLines += 1;
+      if (speaker.first.length < MOST_FIRST) speaker.first.push(text);
+    });
+    return [...shown.values()];
+  }
+
+  /** Numbers of lines in the order of the text, the guessed ones first. `name`: of their speaker; null for all. */
+  linesOf(name = null) {
+    const numbers = [...this.#lines.keys()].filter((number) => name === null || this.speakerOf(number) === name);
+    const isGuess = (number) => this.#lines[number].probability < SURE;
+    return [...numbers.filter(isGuess), ...numbers.filter((number) => !isGuess(number))];
+  }
+
+  get numLines() {
+    return this.#lines.length;
+  }
+
+  get numUncertain() {
+    return this.#lines.reduce((sum, _, number) => sum + this.isUncertain(number), 0);
+  }
+
+  /**
+   * What a job needs: `{voice, speakers, lines}`. A line in the narrator's voice is part of the other text. `nameOf(voice)`:
+   * what people call it. A job has a limited number of speakers: those with few lines share a name for each voice.
+   */
+  order(nameOf) {
+    const spoken = this.people().filter(({ voice, numLines }) => numLines && voice && voice !== this.narrator);
+    const most = spoken.toSorted((one, other) => other.numLines - one.numLines);
+    const room = MOST_SPEAKERS - new Set(spoken.map(({ voice }) => voice)).size;
+    const own = new Set(most.length > MOST_SPEAKERS ? most.slice(0, room) : most);
+    const names = freeNames();
+    const shared = new Map();
+    const speakers = [];
+    const keys = new Map();
+    for (const person of most) {
+      const { name, voice } = person;
+      let key = own.has(person) ? null : shared.get(voice);
+      if (!key) {
+        key = names(own.has(person) ? name : nameOf(voice));
+        speakers.push([key, voice]);
+        if (!own.has(person)) shared.set(voice, key);
+      }
+      keys.set(name, key);
+    }
+    const lines = new Map(speakers.map(([key]) => [key, []]));
+    this.#lines.forEach(({ id }, number) => lines.get(keys.get(this.speakerOf(number)))?.push(id));
+    return { voice: this.narrator, speakers: Object.fromEntries(speakers), lines: Object.fromEntries(lines) };
+  }
+
+  #kept(name) {
+    let kept = name;
+    while (this.#merged.has(kept)) kept = this.#merged.get(kept);
+    return kept;
+  }
+}
+
+/** What people call a speaker. */
+export function calledName(name) {
+  if (name === "") return "Narrator";
+  return name === FIRST_PERSON ? "I, who tells the story" : name;
+}
+
+/** Gives each name once; case makes no difference to a server. */
+function freeNames() {
+  const taken = new Set();
+  return (wanted) => {
+    let name = wanted;
+    for (let number = 2; taken.has(name.toLowerCase()); number += 1) name = `${wanted} ${number}`;
+    taken.add(name.toLowerCase());
+    return name;
+  };
+}

@@ -1,0 +1,61 @@
+// A row for each character: its lines, its voice, and whether it is another character.
+
+import { button, h } from "../../dom.js";
+import { sampleButton } from "../../voices/sample.js";
+import { counted } from "../../wording.js";
+import { calledName } from "./casting.js";
+import { lateMenu } from "./menus.js";
+
+const MOST_HEARD = 300;
+
+/**
+ * `casting`: a `Casting`. `voices`: `[id, name]` of every voice. `language()`: to speak samples in. `onChange()`: after each
+ * change. `onLines(name)`: shows the lines of a speaker. `onTrouble(problem)`: of a sample.
+ */
+export function personRows(casting, { voices, language, onChange, onLines, onTrouble }) {
+  const nameOf = (voice) => voices.find(([id]) => id === voice)?.[1] ?? voice;
+  const ofNarrator = () => ["", `The narrator's, ${nameOf(casting.narrator)}`];
+
+  function narratorRow(words) {
+    return h("li", { class: "cast-person" }, named("", "All other text"), h("div", { class: "row" }, voiceMenu("", casting.narrator, voices), hear("", words)));
+  }
+
+  function personRow({ name, sex, voice, numLines, first, merged }) {
+    const facts = [numLines ? counted(numLines, "line") : "no lines", sex].filter(Boolean).join(" · ");
+    return h("li", { class: "cast-person" },
+      named(name, facts),
+      first.map((text) => h("p", { class: "cast-first", dir: "auto" }, text)),
+      merged.map((other) => h("p", { class: "row hint" }, h("span", {}, "Also ", h("bdi", {}, other)),
+        button("Separate", () => changed(() => casting.separate(other)), { kind: "quiet", "aria-label": `Separate ${other}` }))),
+      h("div", { class: "row" },
+        voiceMenu(name, voice, [ofNarrator(), ...voices.filter(([id]) => id !== casting.narrator)]),
+        hear(name, first[0]),
+        lateMenu({ label: `Same person as ${name}`, now: ["", "Same person as …"], choices: () => others(name), onChoose: (other) => other && changed(() => casting.merge(name, other)) }),
+        button("Show lines", () => onLines(name), { kind: "quiet", "aria-label": `Show lines of ${name}` })));
+  }
+
+  function named(name, facts) {
+    return h("p", { class: "cast-name" }, h("strong", { dir: "auto" }, calledName(name)), h("span", { class: "hint" }, facts));
+  }
+
+  function voiceMenu(name, voice, choices) {
+    const now = choices.find(([id]) => id === voice) ?? [voice, nameOf(voice)];
+    return lateMenu({ label: `Voice of ${calledName(name)}`, now, choices: () => choices, onChoose: (wanted) => changed(() => casting.setVoice(name, wanted)) });
+  }
+
+  function hear(name, words) {
+    const order = () => ({ text: words.slice(0, MOST_HEARD), voice: casting.voiceOf(name) || casting.narrator, language: language() });
+    return words ? sampleButton("Hear", order, onTrouble, { kind: "quiet", "aria-label": `Hear ${calledName(name)}` }) : null;
+  }
+
+  function others(name) {
+    return [["", "Same person as …"], ...casting.people().filter((each) => each.name !== name).map((each) => [each.name, each.name])];
+  }
+
+  function changed(change) {
+    change();
+    onChange();
+  }
+
+  return { narratorRow, personRow };
+}

@@ -1,0 +1,133 @@
+// Who speaks in a new narration: its characters with their voices, and its lines, for a person to check.
+
+import { button, h, replace, setText } from "../../dom.js";
+import { stopSample } from "../../voices/sample.js";
+import { counted, percent } from "../../wording.js";
+import { showProblem } from "../compose/fields.js";
+import { Casting, calledName } from "./casting.js";
+import { contextIn } from "./context.js";
+import { lateMenu } from "./menus.js";
+import { pager } from "./pager.js";
+import { personRows } from "./people.js";
+
+const PEOPLE_SHOWN = 6;
+const LINES_SHOWN = 12;
+
+/**
+ * `plan`: with lines. `narrator`: id or name of the narrator's voice. `voices`: every one, as the server lists them.
+ * `language()`: to speak samples in. `onNarrate()`, `onBack()`: what the buttons do.
+ */
+export function castStudio(plan, { narrator, voices, language, onNarrate, onBack }) {
+  const casting = new Casting(plan, narrator);
+  const usable = voicesBeside(narrator, voices);
+  const nameOf = (voice) => usable.find(([id]) => id === voice)?.[1] ?? voice;
+  const around = contextIn(plan.segments);
+  const heading = h("h2", { tabindex: "-1" }, "Who speaks");
+  const summary = h("p", { role: "status" });
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
+  const rows = personRows(casting, { voices: usable, language, onChange: showAll, onLines: showLinesOf, onTrouble: tell });
+  const narration = h("ul", { class: "cast-rows", "aria-label": "Narrator" });
+  const people = pager("Characters", PEOPLE_SHOWN, rows.personRow);
+  const filter = h("span", {});
+  const linesHeading = h("h3", { tabindex: "-1" }, "Lines");
+  const lines = pager("Lines", LINES_SHOWN, lineRow);
+  const narrate = button("Narrate with this cast", onNarrate, { kind: "primary large" });
+  const element = h("section", { class: "cast", "aria-label": "Who speaks" },
+    h("div", { class: "row between" }, heading, button("Back to the text", onBack, { iconName: "back", kind: "quiet" })),
+    summary, narration, h("h3", {}, "Characters"), people.element,
+    h("div", { class: "row between" }, linesHeading, filter), lines.element,
+    trouble, h("div", { class: "row end" }, narrate));
+  let shown = "all";
+
+  function showAll() {
+    showPeople();
+    showLines(false);
+  }
+
+  function showPeople() {
+    const active = document.activeElement?.getAttribute("aria-label");
+    const known = casting.people();
+    setText(summary, summaryOf(casting, known.length));
+    replace(narration, rows.narratorRow(plan.segments[0].text));
+    people.show(known);
+    // The row that was changed is a new one.
+    if (active && document.activeElement === document.body) (element.querySelector(`[aria-label="${CSS.escape(active)}"]`) ?? heading).focus({ preventScroll: true });
+  }
+
+  function showLines(isFromStart) {
+    // The speaker shown may be merged by now.
+    if (shown !== "all" && !speakers().some(([name]) => `of ${name}` === shown)) shown = "all";
+    const choices = () => [["all", "All, uncertain first"], ...speakers().map(([name, said]) => [`of ${name}`, `Of ${said}`])];
+    const now = shown === "all" ? ["all", "All, uncertain first"] : choices().find(([value]) => value === shown);
+    replace(filter, lateMenu({ label: "Lines shown", now, choices, onChoose: (value) => choose(value) }));
+    lines.show(casting.linesOf(shown === "all" ? null : shown.slice(3)), isFromStart);
+  }
+
+  function choose(value) {
+    shown = value;
+    showLines(true);
+  }
+
+  function showLinesOf(name) {
+    choose(`of ${name}`);
+    linesHeading.scrollIntoView({ block: "start" });
+    linesHeading.focus({ preventScroll: true });
+  }
+
+  function speakers() {
+    return [["", calledName("")], ...casting.people().map(({ name }) => [name, calledName(name)])];
+  }
+
+  function lineRow(number) {
+    const line = casting.line(number);
+    const [before, said, after] = around(line);
+    const speaker = casting.speakerOf(number);
+    const state = h("span", { class: "hint" }, sureness(number));
+    const menu = lateMenu({ label: `Speaker of ${line.text}`, now: [speaker, calledName(speaker)], choices: speakers, onChoose: (name) => {
+      casting.setSpeaker(number, name);
+      setText(state, sureness(number));
+      showPeople();
+    } });
+    return h("li", { class: "cast-line" },
+      h("p", { class: "cast-words", dir: "auto" }, before, h("mark", {}, said), after),
+      h("div", { class: "row" }, menu, state));
+  }
+
+  function sureness(number) {
+    const { probability } = casting.line(number);
+    if (casting.isUncertain(number)) return `${percent(probability)} sure`;
+    return "";
+  }
+
+  function warnOfLoss(event) {
+    if (casting.isChanged) event.preventDefault();
+  }
+
+  addEventListener("beforeunload", warnOfLoss);
+  showAll();
+  return {
+    element,
+    tell,
+    focus: () => heading.focus(),
+    order: () => casting.order(nameOf),
+    close() {
+      stopSample();
+      removeEventListener("beforeunload", warnOfLoss);
+      element.remove();
+    },
+  };
+}
+
+/** `[id, name]` of the voices that some model has together with the narrator's. */
+function voicesBeside(narrator, voices) {
+  const idOf = ({ id, name }) => id ?? name;
+  const models = voices.find((voice) => idOf(voice) === narrator || voice.name === narrator)?.models ?? [];
+  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [idOf(voice), voice.name]);
+}
+
+function summaryOf(casting, numPeople) {
+  const number = casting.numUncertain;
+  const found = `${counted(casting.numLines, "line")} of ${counted(numPeople, "character")}.`;
+  return number ? `${found} Check ${counted(number, "uncertain line")}.` : found;
+}
