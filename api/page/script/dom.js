@@ -74,7 +74,7 @@ export function laterStyles() {
   return styles;
 }
 
-/** Change a part of the page: a button in it that had the focus and is not there any more hands it on. */
+/** Change a part of the page. If its focused button goes, another button of that part gets the focus. */
 export function keepingFocus(element, change) {
   const active = document.activeElement;
   const isInside = active !== element && element.contains(active);

@@ -4,17 +4,17 @@ import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 
 const KEYS = [
-  ["Tab", "from one thing to the next; a whole text is one of them"],
-  ["↑ ↓", "in the list, which is one thing, too: the narration above or below"],
-  ["← → ↑ ↓", "in a text: the passage before or after"],
-  ["Enter, Space", "in a text: how the passage was spoken, to hear it from there, to have it spoken again"],
+  ["Tab", "next control; a text and a list are one control each"],
+  ["↑ ↓", "in the list: previous or next narration"],
+  ["← → ↑ ↓", "in a text: previous or next passage"],
+  ["Enter, Space", "in a text: details of the passage, to play it or speak it again"],
   ["Enter, Esc", "while a sentence is changed: has it spoken so, leaves it as it was"],
   ["Ctrl or ⌘ and Z", "takes the last change of a passage back"],
-  ["Space", "anywhere else: plays and pauses; media keys do the same"],
-  ["← →", "on the player's line of time: five seconds back or ahead"],
-  ["Page ↑, Page ↓", "there: the passage before or after"],
-  ["Esc", "closes what was opened: a passage, this dialog; live, stops the speech"],
-  ["Ctrl or ⌘ and Enter", "while writing: narrate, or speak"],
+  ["Space", "elsewhere: play or pause, like the media keys"],
+  ["← →", "on the player's time line: 5 seconds back or forward"],
+  ["Page ↑, Page ↓", "on the time line: previous or next passage"],
+  ["Esc", "close a passage or dialog; stop live speech"],
+  ["Ctrl or ⌘ and Enter", "while writing: narrate or speak"],
 ];
 
 export function showKeys() {

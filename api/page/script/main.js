@@ -68,7 +68,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 keyButton.addEventListener("click", async () => (await import("./key.js")).askForKey(reopen));
 signals.addEventListener("unauthorized", async () => {
   setHidden(keyButton, false);
-  tell("This server wants an API key.");
+  tell("This server needs an API key.");
   (await import("./key.js")).demandKey(reopen);
 });
 document.getElementById("keyboard-button").addEventListener("click", async () => (await import("./keyboard.js")).showKeys());

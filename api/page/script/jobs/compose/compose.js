@@ -32,7 +32,7 @@ export function composer(onSubmitted) {
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "Speaking style"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
   const rare = h("div");
-  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready to speak yet. What you submit waits for one.");
+  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready yet. New narrations wait until one is.");
   const trouble = h("div", { class: "notices", role: "alert" });
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");

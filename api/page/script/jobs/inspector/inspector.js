@@ -89,7 +89,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     return changed([index], async () => segments.put(await sendJson("POST", `${path()}/regenerate`)));
   }
 
-  /** Whether the server has taken it. */
+  /** Whether the server accepted it. */
   function changeSentence(place, text) {
     return changed([place.index], async () => segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${place.id}`, { text })));
   }

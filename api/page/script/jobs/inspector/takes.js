@@ -87,7 +87,7 @@ function differing(text, other) {
   return [mine.slice(0, before).map((word) => `${word} `).join(""), h("mark", {}, changed), rest && ` ${rest}`];
 }
 
-/** Attempts at a passage that failed: why each was refused, and how it sounds. */
+/** Rejected attempts: why each was rejected, and its audio. */
 export function attemptList({ onTrouble }) {
   const list = h("ul", { class: "takes", "aria-label": "Rejected attempts", hidden: true });
   const show = keyed(list, () => attemptRow(onTrouble));

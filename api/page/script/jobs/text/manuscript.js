@@ -150,7 +150,7 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
       chosen = index;
       only("chosen", index);
     },
-    /** Where a passage stands: behind its paragraph. */
+    /** The place for a passage's details: after its paragraph. */
     putBehind: (index, what) => spans[index].parentElement.after(what),
     /** The passages of its paragraph. */
     paragraphOf: (index) => [...spans[index].parentElement.querySelectorAll(".segment")].map((each) => Number(each.dataset.index)),
@@ -178,7 +178,7 @@ function sentenceParts({ written, sentences }) {
   return [...parts, written.slice(at)];
 }
 
-/** Only a reader who has not gone elsewhere is taken along. */
+/** Scrolls along unless the reader has scrolled elsewhere. */
 function isFollowed(element) {
   const active = document.activeElement;
   return !document.hidden && element.isConnected && !(active && element.contains(active));

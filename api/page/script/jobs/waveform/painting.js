@@ -66,7 +66,7 @@ export function paintStretch(canvas, layout, segments, peaks, view) {
     for (let seconds = Math.ceil(view.from / step) * step; seconds < end; seconds += step) {
       pen.fillRect(xOf(seconds), tall, 1, 4);
       const told = clock(seconds);
-      // Half a time at the edge would be another time.
+      // A time cut off at the edge could be misread.
       if (xOf(seconds) + 4 + pen.measureText(told).width <= width) pen.fillText(told, xOf(seconds) + 4, height);
     }
   }
