@@ -126,7 +126,7 @@ def test_a_link_is_given_away_and_followed_by_a_stranger(
     dialog.get_by_role("button", name="Make a link").click()
     link = dialog.get_by_label("Link")
     expect(link).to_have_value(re.compile("^http"))
-    expect(dialog).to_contain_text("the file is called Don't a 'title'.wav")
+    expect(dialog).to_contain_text("File name: Don't a 'title'.wav")
     shoot(page, "share")
 
     stranger = chromium.new_context().new_page()

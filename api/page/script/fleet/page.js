@@ -37,10 +37,12 @@ export function openFleet(main) {
   const table = h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Table of workers" },
     h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
-  const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
+  const crew = h("section", { class: "stack", "aria-labelledby": "workers-title", hidden: true }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
   const body = h("div", { class: "fleet" }, held, nobody, unswept, figures,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
     crew, dead.element, past.element);
+  // Below the queues, whose height is unknown until they come.
+  past.element.hidden = true;
   main.append(h("div", { class: "fleet-page" }, heading, trouble, body));
   const refresher = repeat(refresh, () => LOOK_S);
 
@@ -54,6 +56,7 @@ export function openFleet(main) {
       setHidden(nobody, working.data.length > 0);
       setHidden(unswept, !working.data.length || working.data.some(({ role, state }) => role === "janitor" && state !== "unresponsive"));
       setHidden(crew, working.data.length === 0);
+      setHidden(past.element, false);
       if (waiting.totals.dead_letters || !dead.element.hidden) await dead.read(signal);
       replace(trouble);
       setHidden(body, false);

@@ -8,7 +8,7 @@ const STATES = { loading: "Loading", ready: "Ready", draining: "Draining", drain
 const BADGES = { loading: "processing", ready: "ready", draining: "processing", drained: "none", unresponsive: "failed" };
 const ROLES = { gpu: "speaks", cpu: "plans and assembles", hooks: "sends webhooks", janitor: "repairs and removes" };
 
-export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Throughput", "Step", "Voices in memory", "Live streams", "Last report", "Action"];
+export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Throughput", "Step", "Voices in memory", "Live streams", "Action"];
 
 /** A row; `show(worker)` updates it. `onTrouble(problem)` gets a refused request. */
 export function workerRow(onTrouble) {
@@ -18,12 +18,13 @@ export function workerRow(onTrouble) {
   const used = h("span");
   const fill = h("span", { class: "row-fill" });
   const bar = h("span", { class: "mini-bar", "aria-hidden": "true" }, fill);
-  const [model, batchFill, speech, step, voices, live, seen] = Array.from({ length: 7 }, () => h("td"));
+  const seen = h("span", { class: "worker-role" });
+  const [model, batchFill, speech, step, voices, live] = Array.from({ length: 6 }, () => h("td"));
   const drain = button("Drain", () => wish("drain"), { title: "Finish its work and claim nothing new" });
   const undrain = button("Resume", () => wish("undrain"));
   const actions = h("td", {}, drain, undrain);
-  const element = h("tr", {}, h("th", { scope: "row" }, name, role), h("td", {}, badge), model,
-    h("td", {}, h("span", { class: "slots" }, used, bar)), batchFill, speech, step, voices, live, seen, actions);
+  const element = h("tr", {}, h("th", { scope: "row" }, name, role), h("td", {}, badge, seen), model,
+    h("td", {}, h("span", { class: "slots" }, used, bar)), batchFill, speech, step, voices, live, actions);
   let worker = null;
 
   async function wish(verb) {
@@ -49,7 +50,7 @@ export function workerRow(onTrouble) {
     setText(step, known(next.engine?.step_ms, (value) => `${decimal(value)} ms`));
     setText(voices, known(next.voice_cache?.voices, count));
     setText(live, next.live_slots === null ? "–" : `${count(next.live_streams)} of ${count(next.live_slots)}`);
-    setText(seen, ago(next.seen_at));
+    setText(seen, next.state === "unresponsive" ? `last report ${ago(next.seen_at)}` : "");
     keepingFocus(actions, () => {
       setHidden(drain, next.role === "janitor" || next.state !== "ready");
       setHidden(undrain, !["draining", "drained"].includes(next.state));
