@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from rhapsode.bench.server.load import RecordedLoad
-    from rhapsode.bench.server.orders import SpeechTarget, Task, TextChoice
+    from rhapsode.bench.server.orders import SpeechTarget, Task, TextChoice, TextLevel
     from rhapsode.bench.server.plan import BenchPlan
     from rhapsode.bench.server.report import ServerReport
     from rhapsode.bench.server.run import Tell
@@ -121,68 +121,102 @@ class ServerOptions:
     continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to --json.")] = False
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Compare with this server in turns. The exit status is 1 if --url is worse."),
+        typer.Option(
+            metavar="URL|REPORT",
+            help="Compare with a server, in turns, or with a report. The exit status is 1 if --url is worse.",
+        ),
     ] = None
     worse_than: Annotated[
         float | None,
         typer.Option(min=1, max=100, help="With --baseline: the factor that counts as worse. Default: 1.25."),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="Make fewer and shorter measurements: 90 seconds.")] = False
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure for 90 seconds, with texts for the server's speed.")
+    ] = False
 
 
 def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> None:
     from rhapsode.bench.server.run import check_speaks
     from rhapsode.bench.server.text_report import text_report
 
+    _check_together(options)
+    earlier = _earlier_report(options.baseline)
+    plan = _plan(url, options, shared, earlier)
+    if options.baseline is not None and earlier is None:
+        _bench_in_turns(plan, options, shared)
+        return
+    report = _report(plan, options, shared)
+    if options.continue_:
+        report = _continued(report, plan, shared.json)
+    check_speaks(plan)
+    _save(report, shared.json, options.html)  # an unwritable path fails before the measurement
+    if options.quick and earlier is None:
+        plan = _plan(url, options, shared, char_s=check_speaks(plan, 1))
+        report = _report(plan, options, shared)
+    status = _measure(report, plan, shared.json)
+    echo(text_report(report), nl=False)
+    _save(report, shared.json, options.html)
+    is_worse = earlier is not None and _tell_difference(earlier, report, options.worse_than)
+    if status or is_worse or not any(stage.summary.whole for stage in report.stages):
+        raise typer.Exit(status or FAILED)
+
+
+def _check_together(options: ServerOptions) -> None:
     if options.quality is not None:
         require_packages("worker")
     elif options.recordings is not None:
         raise Misuse("--recordings needs --quality")
     elif options.whisper is not None:
         raise Misuse("--whisper needs --quality")
-    plan = _plan(url, options, shared)
-    if options.baseline is not None:
-        _bench_in_turns(plan, options, shared)
-        return
-    if options.worse_than is not None:
+    if options.worse_than is not None and options.baseline is None:
         raise Misuse("--worse-than needs --baseline")
-    report = _report(plan, options, shared)
-    if options.continue_:
-        report = _continued(report, plan, shared.json)
-    check_speaks(plan)
-    _save(report, shared.json, options.html)  # an unwritable path fails before the measurement
-    status = _measure(report, plan, shared.json)
-    echo(text_report(report), nl=False)
-    _save(report, shared.json, options.html)
-    if status or not any(stage.summary.whole for stage in report.stages):
-        raise typer.Exit(status or FAILED)
+    if options.baseline is not None and (options.ramp or options.quality is not None or options.continue_):
+        raise Misuse("--baseline excludes --ramp, --quality and --continue")
+    if options.quick and options.continue_:
+        raise Misuse("--quick excludes --continue: its texts depend on the server's speed")
+
+
+def _earlier_report(baseline: str | None) -> ServerReport | None:
+    """None for a URL."""
+    return read_report("--baseline", Path(baseline)) if baseline is not None and Path(baseline).is_file() else None
 
 
 def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> None:
-    """The baseline comes first in the comparison, so that a figure above 1 is this server's change."""
-    from rhapsode.bench.server.compare import compare, text_comparison
     from rhapsode.bench.server.run import check_speaks, run_in_turns
     from rhapsode.bench.server.text_report import text_report
 
-    if options.ramp or options.quality is not None or options.continue_:
-        raise Misuse("--baseline excludes --ramp, --quality and --continue: it measures loads in turns")
-    other = replace(plan, speaking=replace(plan.speaking, url=_address("--baseline", options.baseline or "")))
-    report, baseline = _report(plan, options, shared), _report(other, options, shared)
-    report.baseline = baseline
+    other = _of_baseline(plan, options)
     for each in (plan, other):
         check_speaks(each)
+    if options.quick:
+        slower_s = max(check_speaks(each, 1) for each in (plan, other))
+        plan = _plan(plan.speaking.url, options, shared, char_s=slower_s)
+        other = _of_baseline(plan, options)
+    report, baseline = _report(plan, options, shared), _report(other, options, shared)
+    report.baseline = baseline
     _save(report, shared.json, options.html)
     status = _run_with_lines(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
-    found = compare(baseline, report)
     echo(text_report(report), nl=False)
-    echo(f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}", nl=False)
     _save(report, shared.json, options.html)
-    factor = options.worse_than or WORSE_THAN
+    is_worse = _tell_difference(baseline, report, options.worse_than)
+    if status or is_worse or not all(stage.summary.whole for each in (report, baseline) for stage in each.stages):
+        raise typer.Exit(status or FAILED)
+
+
+def _of_baseline(plan: BenchPlan, options: ServerOptions) -> BenchPlan:
+    return replace(plan, speaking=replace(plan.speaking, url=_address("--baseline", options.baseline or "")))
+
+
+def _tell_difference(baseline: ServerReport, report: ServerReport, worse_than: float | None) -> bool:
+    """Whether a figure is surely worse. The baseline comes first, so that a ratio above 1 is this server's change."""
+    from rhapsode.bench.server.compare import compare, text_comparison
+
+    found, factor = compare(baseline, report), worse_than or WORSE_THAN
+    echo(f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}", nl=False)
     worse = [f"{each.load}: {each.figure}" for each in found.differences if each.is_worse_by(factor)]
     for each in worse:
         echo(f"WORSE by more than {factor:g} times: {each}")
-    if status or worse or not all(stage.summary.whole for each in (report, baseline) for stage in each.stages):
-        raise typer.Exit(status or FAILED)
+    return bool(worse)
 
 
 def _report(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> ServerReport:
@@ -255,7 +289,16 @@ def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
         write_page(report, html)
 
 
-def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> BenchPlan:
+def _plan(
+    url: str,
+    options: ServerOptions,
+    shared: SharedOptions,
+    earlier: ServerReport | None = None,
+    char_s: float = 0.0,
+) -> BenchPlan:
+    """earlier: whose texts and loads are measured again. char_s: the server's seconds for each character, with --quick;
+    0: not known yet.
+    """
     from rhapsode.bench.server import plan as plans
     from rhapsode.bench.server.run import ROUNDS
     from rhapsode.bench.server.targets import TARGETS
@@ -263,24 +306,28 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> BenchPlan:
 
     target = options.target or "rhapsode"
     check_choices("--target", [target], TARGETS)
-    is_chosen = options.ramp or any(each is not None for each in (shared.streams, options.rates, options.recorded))
-    streams = () if is_chosen else plans.QUICK_STREAMS if options.quick else plans.STREAMS
-    rates = (
-        () if is_chosen or (options.quick and options.baseline) else plans.QUICK_RATES if options.quick else plans.RATES
-    )
-    loads = plans.plan_loads(
-        read_streams(shared.streams, MOST_STREAMS) if shared.streams is not None else streams,
-        _read_rates(options.rates) if options.rates is not None else rates,
-        options.arrivals or "poisson",
-    )
-    if options.recorded is not None:
-        loads = (*loads, _recorded(options.recorded))
-    in_turns = options.baseline is not None
+    in_turns = options.baseline is not None and earlier is None
     quick = (
         (plans.QUICK_TURN_WARM_UP_S, plans.QUICK_TURN_S) if in_turns else (plans.QUICK_WARM_UP_S, plans.QUICK_WINDOW_S)
     )
     warm_up_s, whole_s = quick if options.quick else (plans.WARM_UP_S, plans.WINDOW_S)
     window_s = options.seconds or whole_s
+    counted_s = window_s * (ROUNDS if in_turns else 1)
+    texts = _texts(options, plans.quick_levels(char_s, counted_s) if options.quick else None, earlier)
+    is_chosen = options.ramp or any(each is not None for each in (shared.streams, options.rates, options.recorded))
+    if earlier is not None and not is_chosen:
+        loads = tuple(stage.load for stage in earlier.stages)
+    else:
+        streams = () if is_chosen else plans.QUICK_STREAMS if options.quick else plans.STREAMS
+        quick_rates = () if in_turns else (plans.quick_rate(char_s, texts.levels),)
+        rates = () if is_chosen else quick_rates if options.quick else plans.RATES
+        loads = plans.plan_loads(
+            read_streams(shared.streams, MOST_STREAMS) if shared.streams is not None else streams,
+            _read_rates(options.rates) if options.rates is not None else rates,
+            options.arrivals or "poisson",
+        )
+    if options.recorded is not None:
+        loads = (*loads, _recorded(options.recorded))
     timeout_s = plans.TIMEOUT_S
     stages = len(loads) + (RAMP_STAGES if options.ramp else 0)
     stages += options.quality or 0
@@ -289,7 +336,7 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> BenchPlan:
     return plans.BenchPlan(
         target=target,
         speaking=_speaking(url, target, options),
-        texts=_texts(options),
+        texts=texts,
         loads=loads,
         warm_up_s=warm_up_s if options.warm_up is None else options.warm_up,
         window_s=window_s,
@@ -304,12 +351,16 @@ def _plan(url: str, options: ServerOptions, shared: SharedOptions) -> BenchPlan:
     )
 
 
-def _texts(options: ServerOptions) -> TextChoice:
+def _texts(options: ServerOptions, quick: tuple[TextLevel, ...] | None, earlier: ServerReport | None) -> TextChoice:
     from rhapsode.bench.server.orders import Language, TextChoice, TextLevel
 
-    levels = _names("--lengths", options.lengths, tuple(TextLevel), tuple(TextLevel))
-    languages = _names("--languages", options.languages, tuple(Language), (Language.ENGLISH,))
-    return TextChoice(options.seed or 0, tuple(map(TextLevel, levels)), tuple(map(Language, languages)))
+    usual = TextChoice(levels=quick) if quick else TextChoice()
+    if earlier is not None:
+        usual = TextChoice(earlier.asked.seed, earlier.asked.levels, earlier.asked.languages)
+    levels = _names("--lengths", options.lengths, tuple(TextLevel), usual.levels)
+    languages = _names("--languages", options.languages, tuple(Language), usual.languages)
+    seed = usual.seed if options.seed is None else options.seed
+    return TextChoice(seed, tuple(map(TextLevel, levels)), tuple(map(Language, languages)))
 
 
 def _speaking(url: str, target: str, options: ServerOptions) -> SpeechTarget:
