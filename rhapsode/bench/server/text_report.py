@@ -10,7 +10,8 @@ from rhapsode.bench.server.report import ServerReport, StageReport, rtf
 from rhapsode.bench.statistics import LEAST_VALUES_FOR_P95, Spread, cost_of_audio_hour, mean, spread
 from rhapsode.bench.text import NOTHING, cell, table
 
-TOO_FEW = "too few"
+TOO_FEW = "few"
+"""In a cell: of fewer requests there is no p95."""
 _NOTICED_S = 0.01
 """Of a client's own delay: below that it is lost among what is measured."""
 
@@ -120,11 +121,15 @@ def verdicts(report: ServerReport) -> Iterator[str]:
         yield f"Memory and watts are of all GPUs of this machine ({most}), other processes included."
     if any(TOO_FEW in row for row in load_rows(report)):
         yield f"Fewer than {LEAST_VALUES_FOR_P95} requests are too few to tell a p95."
-    for stage in report.stages:
-        lag = stage.summary.lag
-        worst_s = max(stage.stall_s, 0.0 if lag is None else lag.most)
-        if worst_s > _NOTICED_S:
-            yield f"At {stage.load.name} the client was up to {1000 * worst_s:.0f} ms late; times include this delay."
+    late = {stage.load.name: late_s for stage in report.stages if (late_s := _late_s(stage)) > _NOTICED_S}
+    if late:
+        most_ms = 1000 * max(late.values())
+        yield f"At {', '.join(late)} the client was up to {most_ms:.0f} ms late; times include this delay."
+
+
+def _late_s(stage: StageReport) -> float:
+    """The client's longest delay."""
+    return max(stage.stall_s, 0.0 if stage.summary.lag is None else stage.summary.lag.most)
 
 
 def failures(stage: StageReport) -> Iterator[str]:
