@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,12 +48,16 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
         yield ""
         yield "From `rhapsode bench --url`, kept by `results.py`."
         yield ""
+    said = [list(verdicts(report)) for report in servers.values()]
+    of_all = [line for line in dict.fromkeys(itertools.chain(*said)) if all(line in each for each in said)]
+    yield from (f"- {_escaped(line)}" for line in of_all)
+    yield from [""] if of_all else []
     for name, report in servers.items():
         yield f"### {name}"
         yield ""
         yield _source(report.environment)
         yield ""
-        yield from _server(report)
+        yield from _server(report, of_all)
     if components:
         yield "## Components"
         yield ""
@@ -83,10 +88,11 @@ def _source(found: Environment) -> str:
     return f"`{found.command}`, commit {found.commit or 'unknown'}, {day}; {machine}."
 
 
-def _server(report: ServerReport) -> Iterator[str]:
+def _server(report: ServerReport, of_all: Sequence[str]) -> Iterator[str]:
+    """of_all: what is said once, of all servers."""
     yield from _table(load_rows(report))
     yield ""
-    yield from (f"- {_escaped(each)}" for each in verdicts(report))
+    yield from (f"- {_escaped(each)}" for each in verdicts(report) if each not in of_all)
     if report.quality is not None:
         yield ""
         yield from _table(quality_rows(report.quality))

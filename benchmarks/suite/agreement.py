@@ -38,7 +38,7 @@ class _Request(BaseModel):
     dispatch_elapsed_ns: int
     first_body_elapsed_ns: int | None
     completed_elapsed_ns: int
-    pcm_format: dict[str, int]
+    pcm_format: dict[str, int] | None
     playback: _Playback
 
 
@@ -136,18 +136,18 @@ def heard_again(folder: Path) -> list[Pair]:
             pieces.setdefault(event.request_id, []).append((_NS * event.elapsed_ns, size))
     requests = map(_Request.model_validate_json, (folder / "requests.jsonl").read_text().splitlines())
     return [
-        Pair(each, _heard(folder / each.raw_audio_path, each, pieces.get(each.request_id, [])))
+        Pair(each, _heard(folder / each.raw_audio_path, each, form["sample_rate_hz"], pieces.get(each.request_id, [])))
         for each in requests
-        if each.phase == _MEASURED and each.success
+        if each.phase == _MEASURED and each.success and (form := each.pcm_format)
     ]
 
 
-def _heard(audio: Path, request: _Request, pieces: list[tuple[float, int]]) -> Ear:
+def _heard(audio: Path, request: _Request, rate_hz: int, pieces: list[tuple[float, int]]) -> Ear:
     """At the times at which the pieces came."""
     clock = _Clock(_NS * request.dispatch_elapsed_ns)
     ear = Ear(CountedWindow(0.0, 0.0), clock=clock)
     ear.sent()
-    ear.form(request.pcm_format["sample_rate_hz"])
+    ear.form(rate_hz)
     with audio.open("rb") as file:
         for came_s, size in pieces:
             clock.now_s = came_s

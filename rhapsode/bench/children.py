@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -9,12 +10,15 @@ import sys
 import threading
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import IO, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from rhapsode import system_packages
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _TERMINATION_S = 10.0
 
@@ -72,3 +76,20 @@ def child_process(
             if pipe is not None:
                 with suppress(BrokenPipeError):  # of what was not read any more
                     pipe.close()
+
+
+def report_to_parent(message: DataclassInstance) -> None:
+    """Called in the child. If the parent has ended, the child ends at once: an exception would print a stack trace."""
+    try:
+        sys.stdout.write(json.dumps(asdict(message)) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os._exit(os.EX_IOERR)
+
+
+def line_of_parent() -> str:
+    """Called in the child. Ends it if the parent has ended."""
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(os.EX_IOERR)
+    return line

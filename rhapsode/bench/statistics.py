@@ -27,6 +27,10 @@ def mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+LEAST_VALUES_FOR_P95 = 20
+"""Below that, no value has to lie above the 95th percentile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Of `samples` values; seconds, or a ratio."""
@@ -37,6 +41,10 @@ class Spread:
     p95: float
     p99: float
     most: float
+
+    @property
+    def has_p95(self) -> bool:
+        return self.samples >= LEAST_VALUES_FOR_P95
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
@@ -51,6 +59,7 @@ DRAWS = 2_000
 LEAST_VALUES = 8
 """Of each column: below that the interval says more of the method than of the values."""
 
+_TAIL = 0.95
 _MOST_CELLS = 500
 _SHARES = (0.025, 0.975)
 
@@ -72,7 +81,8 @@ def quantile_ratio(
     first: Sequence[float], second: Sequence[float], share: float, seed: int = 0
 ) -> RatioInterval | None:
     """Of the quantiles at `share`; None where a column has too few values, or the first's quantile is not above 0."""
-    if min(len(first), len(second)) < LEAST_VALUES or percentile(first, share) <= 0:
+    least = LEAST_VALUES_FOR_P95 if share >= _TAIL else LEAST_VALUES
+    if min(len(first), len(second)) < least or percentile(first, share) <= 0:
         return None
     chance = random.Random(seed)
     drawn = [_quantile_drawer(column, share, chance) for column in (first, second)]

@@ -1,14 +1,17 @@
-"""The figures of the first page: in a table made of records, or told elsewhere on it with where they are from."""
+"""The figures of the pages: in a table made of records, or in the text with where they are from."""
 
 from __future__ import annotations
 
 import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from generators.files import ROOT
 from generators.record_tables import FRONT, RECORDS, Measured, front_table, read_records, record_tables, short_table
+from generators.result_page import PAGE as RESULTS_PAGE
+from tests.test_pages import pages
 
 NO_FIGURES = (
     r"```.*?```",  # what one types
@@ -24,6 +27,13 @@ NO_FIGURES = (
     r"\b12 Hz\b",  # the model family's name
 )
 NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
+SPEED = re.compile(
+    r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)"
+    r"(?=(?:\s(?:to|and|or|/)\s\d[\d,.]*){0,4}\s(?:ms\b|µs\b|(?:×|times)\sreal\stime|(?:[a-z-]+\s){0,4}a\ssecond\b))"
+)
+FINDINGS = Path("benchmarks/results/findings.toml")
+NOT_WRITTEN_HERE = {Path("CHANGELOG.md"), RESULTS_PAGE}
+"""What a release had, and what a program makes of results."""
 SECTION = Measured(
     what="streams", figure="1,000", more="on paper", on="one desk", day=date(2026, 11, 26), commit="abc", by="hand"
 )
@@ -35,10 +45,22 @@ def figures_of(page: str) -> set[str]:
     return {each.rstrip(",") for each in NUMBER.findall(page)}
 
 
+def speeds_of(page: str) -> set[str]:
+    """Of its figures those with a unit of speed: what a machine measured, or a constant of the model."""
+    for pattern in NO_FIGURES:
+        page = re.sub(pattern, " ", page, flags=re.DOTALL)
+    return {each[1].rstrip(",") for each in SPEED.finditer(page)}
+
+
 def known_figures() -> str:
     records = read_records()
     measured = [f"{each.what} {each.figure}" for each in records.measured]
     return "\n".join([*measured, *(each.figure for each in records.told)])
+
+
+def all_known_figures() -> str:
+    more = [each.more for each in read_records().measured]
+    return "\n".join([known_figures(), *more, (ROOT / FINDINGS).read_text()])
 
 
 def test_the_pages_have_the_tables_of_the_records() -> None:
@@ -52,10 +74,25 @@ def test_the_first_page_has_no_figure_of_which_nobody_knows_where_it_is_from() -
     assert figures_of((ROOT / FRONT).read_text()) <= known
 
 
-def test_no_record_is_of_a_figure_that_the_first_page_has_no_more() -> None:
-    page = " ".join((ROOT / FRONT).read_text().split())
+@pytest.mark.parametrize("page", [each for each in pages() if each not in NOT_WRITTEN_HERE], ids=str)
+def test_no_page_has_a_speed_of_which_nobody_knows_where_it_is_from(page: Path) -> None:
+    known = set(NUMBER.findall(all_known_figures()))
 
-    assert [each.figure for each in read_records().told if each.figure not in page] == []
+    assert speeds_of((ROOT / page).read_text()) <= known
+
+
+def test_no_record_is_of_a_figure_that_no_page_has_any_more() -> None:
+    text = " ".join(word for page in pages() for word in (ROOT / page).read_text().split())
+
+    assert [each.figure for each in read_records().told if each.figure not in text] == []
+
+
+def test_a_speed_is_a_figure_with_its_unit() -> None:
+    page = (
+        "40 to 60 ms, `9 ms`, 5 times real time, 850 clips a second, 3 pages; 1,077 / 3,698 seconds of audio a second."
+    )
+
+    assert speeds_of(page) == {"40", "60", "5", "850", "1,077", "3,698"}
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ def test_it_is_light(open_page: OpenPage, client: Rhapsode, stack: Stack) -> Non
 
     costs = {each.url: each.sizes() for each in asked}
     assert len(asked) <= MOST_REQUESTS, sorted(costs)
-    sent = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in costs.values())
+    # Answers of the API grow with what the server has to list.
+    own = [each for url, each in costs.items() if "/v1/" not in url]
+    sent = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in own)
     assert 20_000 < sent <= MOST_BYTES, sent
 
 

@@ -226,7 +226,7 @@ def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage)
     expect(page.get_by_role("alert").filter(has_text="Write or paste a text first.")).to_be_visible()
 
     page.set_input_files("#document", {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG"})
-    expect(page.get_by_role("alert").filter(has_text="photo.png is none of the kinds")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="photo.png cannot be read")).to_be_visible()
 
     page.get_by_label("Text", exact=True).fill("Words.")
     page.locator(".choice", has_text="WAV").click()

@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import numpy as np
 
+from rhapsode.bench.children import report_to_parent
 from rhapsode.bench.engine.report import (
     START_STAGE,
     Begins,
@@ -249,17 +250,17 @@ def main() -> None:
     task = EngineTask(**json.loads(sys.argv[1]))
     until_s = time.monotonic() + task.seconds
     signal.alarm(round(task.seconds + _GRACE_S))
-    say(device_of(task))
-    say(Begins(START_STAGE))
+    report_to_parent(device_of(task))
+    report_to_parent(Begins(START_STAGE))
     try:
         engine, started = start(task)
     except StartError as error:
-        say(StageFailed(START_STAGE, one_line(error), is_final=True))
+        report_to_parent(StageFailed(START_STAGE, one_line(error), is_final=True))
         return
     except (RuntimeError, MemoryError) as error:  # CUDA's, out of memory among them
-        say(StageFailed(START_STAGE, one_line(error)))
+        report_to_parent(StageFailed(START_STAGE, one_line(error)))
         return
-    say(started)
+    report_to_parent(started)
     driver = Driver(engine, voice_for(engine), words_of(task), (task.frames[0], task.frames[1]))
     try:
         warm_up(driver)
@@ -275,15 +276,15 @@ def measure(driver: Driver, stages: list[Stage], until_s: float) -> None:
         left_s = until_s - time.monotonic()
         share_s = left_s / (len(stages) - number)
         if left_s < LEAST_WINDOW_S * 2:
-            say(StageLeftOut(name, "the time was over"))
+            report_to_parent(StageLeftOut(name, "the time was over"))
             continue
-        say(Begins(name))
+        report_to_parent(Begins(name))
         try:
-            say(find(max(share_s, LEAST_WINDOW_S * 2)))
+            report_to_parent(find(max(share_s, LEAST_WINDOW_S * 2)))
         except NothingEnded as error:
-            say(StageFailed(name, str(error)))
+            report_to_parent(StageFailed(name, str(error)))
         except (EngineError, RuntimeError, MemoryError) as error:
-            say(StageFailed(name, one_line(error)))
+            report_to_parent(StageFailed(name, one_line(error)))
             driver.stop()  # raises if the engine has gone with it, and this process goes as well
 
 
@@ -426,11 +427,6 @@ def one_line(error: BaseException) -> str:
 def _first_line(error: BaseException) -> str:
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def say(message: Message) -> None:
-    sys.stdout.write(json.dumps(asdict(message)) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class FigureDifference:
     def verdict(self) -> str:
         found = self.interval
         if found is None:
-            return "too few to say"
+            return "too few to tell"
         if not found.is_different:
             return "no difference seen"
         return "better" if (found.ratio > 1) == self.is_more_better else "worse"
@@ -61,8 +61,8 @@ class Comparison:
         """In words, of all of it."""
         said = [each.verdict for each in self.differences]
         better, worse = said.count("better"), said.count("worse")
-        if not said or said.count("too few to say") == len(said):
-            return "Too little was measured to say which is better."
+        if not said or said.count("too few to tell") == len(said):
+            return "Too little was measured to tell which is better."
         if not better and not worse:
             return "No difference seen."
         parts = [f"better in {better}" if better else "", f"worse in {worse}" if worse else ""]

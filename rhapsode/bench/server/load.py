@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import TypeAdapter
 
+from rhapsode.bench.children import line_of_parent, report_to_parent
 from rhapsode.bench.server.listening import CountedWindow, Ear, RequestFailed
 from rhapsode.bench.server.orders import Language, SpeechTarget, TextBank, TextChoice, TextLevel
 from rhapsode.bench.server.targets import TARGETS
@@ -267,14 +266,9 @@ def _rounded(seconds: float) -> float:
 
 
 def main() -> None:
-    task = TypeAdapter(ClientTask).validate_json(sys.stdin.readline())
-    say(ClientReady())
-    asyncio.run(Client(task, float(sys.stdin.readline()), say).run())
-
-
-def say(message: Message) -> None:
-    sys.stdout.write(json.dumps(asdict(message)) + "\n")
-    sys.stdout.flush()
+    task = TypeAdapter(ClientTask).validate_json(line_of_parent())
+    report_to_parent(ClientReady())
+    asyncio.run(Client(task, float(line_of_parent()), report_to_parent).run())
 
 
 if __name__ == "__main__":

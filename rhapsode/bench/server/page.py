@@ -141,8 +141,8 @@ def _waits(title: str, x_label: str, stages: Sequence[tuple[float, StageReport]]
     known = [(x, audible) for x, audible in found if audible is not None]
     if known:
         median = Series("median", [(x, 1000 * audible.p50) for x, audible in known])
-        p95 = Series("p95", [(x, 1000 * audible.p95) for x, audible in known])
-        yield Plot(title, x_label, "ms", [median, p95])
+        p95 = Series("p95", [(x, 1000 * audible.p95) for x, audible in known if audible.has_p95])
+        yield Plot(title, x_label, "ms", [median, *([p95] if p95.points else [])])
 
 
 def _throughput(stages: Sequence[tuple[float, StageReport]]) -> Iterator[Plot]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad, Pattern, RecordedLoad
-from rhapsode.bench.server.orders import SpeechTarget, TextChoice
+from rhapsode.bench.server.orders import BOUNDS, SpeechTarget, TextChoice, TextLevel
+from rhapsode.bench.statistics import LEAST_VALUES_FOR_P95
 
 STREAMS = (1, 4, 16)
 RATES = (0.5, 2.0)
@@ -18,7 +19,8 @@ WARM_UP_S = 5.0
 TIMEOUT_S = 120.0
 
 QUICK_STREAMS = (1, 4)
-QUICK_RATES = (0.5,)
+QUICK_RATES = (0.5, 1.0, 2.0, 4.0)
+"""One of them, by the server's speed."""
 QUICK_WINDOW_S = 18.0
 QUICK_WARM_UP_S = 2.0
 QUICK_S = 90.0
@@ -50,6 +52,29 @@ class BenchPlan:
     recordings: Path | None = None
     like: Path | None = None
     whisper: Path | None = None
+
+
+def quick_levels(char_s: float, window_s: float) -> tuple[TextLevel, ...]:
+    """As many lengths of text, from short to long, as one stream says enough of within a window; the short ones always.
+
+    char_s: the server's seconds for each character.
+    """
+    levels = tuple(TextLevel)
+    fitting = [count for count in range(1, len(levels)) if _text_s(char_s, levels[: count + 1]) * _WANTED <= window_s]
+    return levels[: 1 + len(fitting)]
+
+
+def quick_rate(char_s: float, levels: Sequence[TextLevel]) -> float:
+    """The highest of QUICK_RATES that one stream keeps up with, or the lowest."""
+    text_s = _text_s(char_s, levels)
+    return max((rate for rate in QUICK_RATES if rate * text_s <= 1), default=QUICK_RATES[0])
+
+
+_WANTED = 1.2 * LEAST_VALUES_FOR_P95
+
+
+def _text_s(char_s: float, levels: Sequence[TextLevel]) -> float:
+    return char_s * sum(sum(BOUNDS[level]) / 2 for level in levels) / len(levels)
 
 
 def read_recorded(path: Path) -> RecordedLoad:

@@ -34,14 +34,18 @@ Tell = Callable[[str], None]
 Keep = Callable[[], None]
 
 
-def check_speaks(plan: BenchPlan) -> None:
-    """Has one short text spoken. Raises NoSpeech saying why it was not."""
-    order = TextBank(TextChoice(plan.texts.seed, plan.texts.levels[:1], plan.texts.languages[:1])).order(0)
+def check_speaks(plan: BenchPlan, number: int = 0) -> float:
+    """Seconds for each character of one short text, to the end of its speech. Raises NoSpeech.
+
+    number: of the text; another one is not in the server's memory.
+    """
+    order = TextBank(TextChoice(plan.texts.seed, plan.texts.levels[:1], plan.texts.languages[:1])).order(number)
 
     async def speak(target: str, speaking: SpeechTarget) -> None:
         async with asyncio.timeout(plan.timeout_s):
             await TARGETS[target](speaking).speak(order, Ear(CountedWindow(0.0, 0.0)))
 
+    began_s = time.monotonic()
     try:
         asyncio.run(speak(plan.target, plan.speaking))
     except Unreachable as error:
@@ -51,6 +55,7 @@ def check_speaks(plan: BenchPlan) -> None:
     except RequestFailed as error:
         others = ", ".join(name for name in TARGETS if name != plan.target)
         raise NoSpeech(f"{plan.speaking.url} does not speak as {plan.target}: {error} (--target: {others})") from error
+    return (time.monotonic() - began_s) / len(order.text)
 
 
 def run_all(

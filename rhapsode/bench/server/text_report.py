@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from rhapsode.bench.server.orders import TextLevel
 from rhapsode.bench.server.quality import JudgedQuality, Sample
 from rhapsode.bench.server.report import ServerReport, StageReport, rtf
-from rhapsode.bench.statistics import Spread, cost_of_audio_hour, mean, spread
+from rhapsode.bench.statistics import LEAST_VALUES_FOR_P95, Spread, cost_of_audio_hour, mean, spread
 from rhapsode.bench.text import NOTHING, cell, table
 
+TOO_FEW = "few"
+"""In a cell: of fewer requests there is no p95."""
 _NOTICED_S = 0.01
 """Of a client's own delay: below that it is lost among what is measured."""
 
@@ -70,13 +72,13 @@ def _cells(stage: StageReport) -> list[str]:
         f"{said.requests - said.whole}",
         _ms(_p50(said.first_byte)),
         _ms(_p50(said.audible)),
-        _ms(_p95(said.audible)),
+        _tail_ms(said.audible),
         _ms(_p50(said.total)),
-        _ms(_p95(said.total)),
+        _tail_ms(said.total),
         cell(_p50(said.rtf), ".3f"),
-        cell(_p95(said.rtf), ".3f"),
+        _tail(said.rtf, 1, ".3f"),
         f"{said.with_gaps}",
-        _ms(_p95(said.buffer)),
+        _tail_ms(said.buffer),
         f"{said.audio_s_per_s:,.1f}",
         f"{said.requests_per_s:.2f}",
         cell(said.frames_per_s, ",.0f"),
@@ -117,11 +119,17 @@ def verdicts(report: ServerReport) -> Iterator[str]:
         yield f"An hour of audio costs {cost:.4f} at {report.most_audio_s_per_s:,.1f} s of audio a second."
     if most := max((stage.devices.devices for stage in report.stages if stage.devices), default=0):
         yield f"Memory and watts are of all GPUs of this machine ({most}), other processes included."
-    for stage in report.stages:
-        lag = stage.summary.lag
-        worst_s = max(stage.stall_s, 0.0 if lag is None else lag.most)
-        if worst_s > _NOTICED_S:
-            yield f"At {stage.load.name} the client was up to {1000 * worst_s:.0f} ms late; times include this delay."
+    if any(TOO_FEW in row for row in load_rows(report)):
+        yield f"Fewer than {LEAST_VALUES_FOR_P95} requests are too few to tell a p95."
+    late = {stage.load.name: late_s for stage in report.stages if (late_s := _late_s(stage)) > _NOTICED_S}
+    if late:
+        most_ms = 1000 * max(late.values())
+        yield f"At {', '.join(late)} the client was up to {most_ms:.0f} ms late; times include this delay."
+
+
+def _late_s(stage: StageReport) -> float:
+    """The client's longest delay."""
+    return max(stage.stall_s, 0.0 if stage.summary.lag is None else stage.summary.lag.most)
 
 
 def failures(stage: StageReport) -> Iterator[str]:
@@ -183,8 +191,15 @@ def _p50(values: Spread | None) -> float | None:
     return None if values is None else values.p50
 
 
-def _p95(values: Spread | None) -> float | None:
-    return None if values is None else values.p95
+def _tail_ms(values: Spread | None) -> str:
+    return _tail(values, 1000, ",.0f")
+
+
+def _tail(values: Spread | None, scale: float, form: str) -> str:
+    """The 95th percentile."""
+    if values is None:
+        return NOTHING
+    return cell(scale * values.p95, form) if values.has_p95 else TOO_FEW
 
 
 def _ms(seconds: float | None) -> str:

@@ -10,7 +10,8 @@ import typer
 
 from rhapsode.cli.bench.engine import EngineOptions, bench_engine
 from rhapsode.cli.bench.options import SharedOptions
-from rhapsode.cli.bench.server import ServerOptions, bench_server, show_comparison
+from rhapsode.cli.bench.server import bench_server, show_comparison
+from rhapsode.cli.bench.server_options import ServerOptions
 from rhapsode.cli.failures import Misuse
 
 

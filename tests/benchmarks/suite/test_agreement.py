@@ -36,7 +36,7 @@ def write_result(folder: Path, piece_ns: tuple[int, ...], phase: str = "measurem
         "dispatch_elapsed_ns": SENT_NS,
         "first_body_elapsed_ns": SENT_NS + piece_ns[0],
         "completed_elapsed_ns": SENT_NS + piece_ns[-1],
-        "pcm_format": {"channels": 1, "sample_rate_hz": RATE_HZ, "sample_width_bytes": 2},
+        "pcm_format": {"channels": 1, "sample_rate_hz": RATE_HZ, "sample_width_bytes": 2} if success else None,
         "playback": {"first_audible_elapsed_ns": SENT_NS + piece_ns[0] + 90_000_000, "underruns": [{}]},
     }
     (folder / "requests.jsonl").write_text(json.dumps(request) + "\n")

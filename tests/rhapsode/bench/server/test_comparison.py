@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rhapsode.bench.server.compare import AUDIO, compare, text_comparison
 from rhapsode.bench.server.load import ClosedLoad
+from rhapsode.bench.server.text_report import TOO_FEW, load_rows, text_report
 from tests.rhapsode.bench.server.measured import LOADS, report, stage
 
 
@@ -49,6 +50,23 @@ def test_loads_that_one_of_them_lacks_and_what_was_not_alike_are_said() -> None:
 def test_of_a_few_requests_nothing_is_said() -> None:
     found = compare(report([stage(ClosedLoad(1), 1, requests=4)]), report([stage(ClosedLoad(1), 2, requests=4)]))
 
-    assert {each.verdict for each in found.differences} == {"too few to say"}
-    assert found.verdict == "Too little was measured to say which is better."
+    assert {each.verdict for each in found.differences} == {"too few to tell"}
+    assert found.verdict == "Too little was measured to tell which is better."
     assert compare(report([]), report([])).verdict == found.verdict
+
+
+def test_a_p95_of_fewer_than_20_requests_is_too_few_to_tell() -> None:
+    few, enough = report([stage(ClosedLoad(1), requests=19)]), report([stage(ClosedLoad(1), requests=20)])
+    found = compare(few, few)
+
+    assert {each.figure for each in found.differences if each.verdict == "too few to tell"} == {"first sound, p95"}
+    said = "Fewer than 20 requests are too few to tell a p95."
+    assert said in text_report(few)
+    assert said not in text_report(enough)
+    (row,) = load_rows(few)[1:]
+    assert [head for head, text in zip(load_rows(few)[0], row, strict=True) if text == TOO_FEW] == [
+        "p95",
+        "p95",
+        "p95",
+        "buffer p95",
+    ]

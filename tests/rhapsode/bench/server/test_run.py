@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from rhapsode.bench.server.clients import COMMAND
-from rhapsode.bench.server.load import ClosedLoad, Load, OpenLoad
+from rhapsode.bench.server.load import ClientTask, ClosedLoad, Load, OpenLoad
 from rhapsode.bench.server.orders import Language, SpeechTarget, TextBank, TextChoice, TextLevel
 from rhapsode.bench.server.plan import BenchPlan, plan_loads, read_recorded
 from rhapsode.bench.server.report import MeasuredServer, ServerReport
@@ -229,3 +233,35 @@ def test_languages_are_told_to_those_who_ask_for_them() -> None:
         run(BenchPlan("nari", chosen.speaking, texts, (OpenLoad(9.0, "even"),), 0.0, 1.0, 20.0, 60.0, 1))
 
     assert {str(body["language"]) for body in manner.heard} == {"English", "Chinese", "Auto"}
+
+
+def begun_client(process: subprocess.Popen[str]) -> IO[str]:
+    """What the client reports to, once it is ready."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    speaking = SpeechTarget("http://127.0.0.1:9")
+    task = ClientTask("nari", speaking, TEXTS, ClosedLoad(4), 0, 1, 0.0, WHOLE_WINDOW_S, 20.0)
+    process.stdin.write(json.dumps(asdict(task)) + "\n")
+    process.stdin.flush()
+    assert '"ready"' in process.stdout.readline()
+    return process.stdout
+
+
+def client_process() -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def test_a_client_whose_bench_was_killed_ends_without_a_word() -> None:
+    with client_process() as waiting, client_process() as at_work:
+        begun_client(waiting)
+        told = begun_client(at_work)
+        assert at_work.stdin is not None
+        at_work.stdin.write(f"{time.monotonic()!r}\n")
+        at_work.stdin.flush()
+        told.close()
+        at_work.stdout = None  # closed: nobody reads it
+
+        for process in (waiting, at_work):
+            assert process.communicate()[1] == ""
+            assert process.returncode == os.EX_IOERR

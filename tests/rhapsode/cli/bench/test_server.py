@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rhapsode.bench.server.orders import TextLevel
 from rhapsode.bench.server.report import ServerReport
 from tests.rhapsode.bench.server.speech_servers import Manner, speech_server
 from tests.rhapsode.conftest import RunCli
@@ -155,10 +156,55 @@ def test_a_server_that_is_worse_than_the_baseline_ends_with_status_1(run_cli: Ru
     assert (found.asked.url, found.baseline.asked.url) == (url, other)
 
 
+PLANTED = 1.2
+PIECE_S = 0.05
+"""Of the speech servers below: what a busy machine adds is small beside it."""
+GATE = ("bench", "--target", "nari", "--streams", "8", *SHORT, "--worse-than", "1.1")
+
+
+def test_the_gate_finds_a_planted_regression_of_a_fifth(run_cli: RunCli) -> None:
+    with (
+        speech_server("nari", Manner(pause_s=PLANTED * PIECE_S)) as slower,
+        speech_server("nari", Manner(pause_s=PIECE_S)) as faster,
+    ):
+        told = run_cli(*GATE, "--url", slower, "--baseline", faster)
+
+    assert told.returncode == 1, told.stderr
+    assert "WORSE by more than 1.1 times: 8 streams: whole, median" in told.stdout
+
+
+def test_the_gate_passes_a_pair_that_is_equal(run_cli: RunCli) -> None:
+    with (
+        speech_server("nari", Manner(pause_s=PIECE_S)) as one,
+        speech_server("nari", Manner(pause_s=PIECE_S)) as other,
+    ):
+        told = run_cli(*GATE, "--url", one, "--baseline", other)
+
+    assert (told.returncode, "WORSE" in told.stdout) == (0, False), told.stdout
+
+
+def test_a_report_is_a_baseline_and_its_loads_and_texts_are_measured_again(run_cli: RunCli, tmp_path: Path) -> None:
+    asked = ("bench", "--target", "nari", *SHORT)
+    with speech_server("nari", Manner(pause_s=0.002)) as faster, speech_server("nari", Manner(pause_s=0.06)) as slower:
+        chosen = ("--streams", "6", "--lengths", "short", "--seed", "7", "--json", "earlier.json")
+        run_cli(*asked, "--url", faster, *chosen)
+        worse = run_cli(*asked, "--url", slower, "--baseline", "earlier.json", "--json", "new.json")
+        better = run_cli(*asked, "--url", faster, "--baseline", "new.json")
+
+    assert (worse.returncode, better.returncode) == (1, 0), worse.stderr + better.stderr
+    assert "WORSE by more than 1.25 times: 6 streams: whole, median" in worse.stdout
+    assert "not the same" not in worse.stdout
+    found = ServerReport.read(tmp_path / "new.json")
+    assert [stage.load.name for stage in found.stages] == ["6 streams"]
+    assert (found.asked.levels, found.asked.seed) == ((TextLevel.SHORT,), 7)
+
+
 def test_what_does_not_go_with_a_baseline_or_a_report_is_one_line(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("soon")
     for arguments, said in (
         (("--baseline", "http://127.0.0.1:9", "--ramp"), "--baseline excludes"),
+        (("--baseline", "bad.txt"), "--baseline: bad.txt is not a report of a server"),
+        (("--quick", "--continue"), "--quick excludes --continue"),
         (("--baseline", "there"), "--baseline: the server's URL is http(s)"),
         (("--worse-than", "2"), "--worse-than needs --baseline"),
         (("--continue",), "--continue needs --json"),
