@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import cast
+from typing import Any, cast
 
 import redis
 from redis.exceptions import ResponseError
@@ -51,9 +51,9 @@ class FleetHistoryStore:
         """
         at_ms = round(minute.at.timestamp() * 1000)
         oldest_ms = at_ms - (MOST_MINUTES - 1) * MINUTE_MS
-        point = {"version": POINT_VERSION, "minute": minute.model_dump_json()}
+        point: dict[Any, Any] = {"version": POINT_VERSION, "minute": minute.model_dump_json()}
         try:
-            self._redis.xadd(self._key, dict(point), id=f"{at_ms}-0", minid=f"{oldest_ms}", approximate=False)
+            self._redis.xadd(self._key, point, id=f"{at_ms}-0", minid=f"{oldest_ms}", approximate=False)
         except ResponseError as error:
             if _TOO_LATE in str(error):
                 return False

@@ -50,10 +50,9 @@ def cast(
         raise Misuse(f"{file} is not in English; `rhapsode narrate` reads it with one voice")
     if not made.cast.lines:
         raise Misuse(f"{file} has no quotations; `rhapsode narrate` reads it with one voice")
-    if not card.speakers:
-        raise Misuse(f"{card.name} has no built-in voices to choose from; name another model with --model")
-    voices = choose_voices(made.cast, card.speakers, narrator)
-    target.write_text(written_cast(made.title or Path(file).name, made.cast, voices, narrator), "utf-8")
+    if not all(each.voice for each in made.cast.characters):
+        raise Misuse("this model has no built-in voices to choose from; name another model with --model")
+    target.write_text(written_cast(made.title or Path(file).name, made.cast, narrator), "utf-8")
     if common.as_json:
         echo(made.cast.model_dump_json(indent=1))
         return

@@ -90,12 +90,12 @@ def advice(proposed: ProposedCast) -> str:
     return f"Check the first {num_unsure:,} of {num_lines:,} lines."
 
 
-def written_cast(title: str, proposed: ProposedCast, voices: Mapping[str, str], narrator: str) -> str:
-    """The file's content. voices: of the characters."""
-    return "\n".join(_written(title, proposed, voices, narrator)) + "\n"
+def written_cast(title: str, proposed: ProposedCast, narrator: str) -> str:
+    """The file's content."""
+    return "\n".join(_written(title, proposed, narrator)) + "\n"
 
 
-def _written(title: str, proposed: ProposedCast, voices: Mapping[str, str], narrator: str) -> Iterator[str]:
+def _written(title: str, proposed: ProposedCast, narrator: str) -> Iterator[str]:
     yield f"# Who speaks in {' '.join(title.split())}: a guess. {advice(proposed)}"
     yield '# Change speakers and voices. same_as = "NAME" in place of a voice makes two names one person.'
     yield '# A line whose speaker is "" is the narrator\'s. Then run: rhapsode narrate BOOK --cast THIS_FILE'

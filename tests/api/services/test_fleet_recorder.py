@@ -128,8 +128,8 @@ def test_the_backlog_of_one_job_ends_when_the_job_does(storage_settings: Storage
     with serve(api_settings_of(storage_settings)) as api:
         api.models.publish(SMALL)
         WorkerSlots(api.redis).announce(GPU_QUEUE, "gpu-0", 4)
-        throughput = {f"{GPU_QUEUE}:{name}": value for name, value in THROUGHPUT.items()}
-        api.redis.hset("{rhapsode}:throughput", mapping=throughput)
+        for name, value in THROUGHPUT.items():
+            api.redis.hset("{rhapsode}:throughput", f"{GPU_QUEUE}:{name}", str(value))
         job = api.submit("Good morning, everybody. " * 40)
         queue = next(each for each in api.http.get("/v1/admin/queues").json()["data"] if each["name"] == GPU_QUEUE)
         totals = api.http.get("/v1/admin/queues").json()["totals"]

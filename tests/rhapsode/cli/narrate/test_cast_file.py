@@ -10,7 +10,6 @@ import pytest
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.cast_file import advice, read_cast, written_cast
-from rhapsode.cli.narrate.voice_choice import choose_voices
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
 from rhapsode.contract.plans import ProposedCast, ProposedCharacter, ProposedLine
 
@@ -89,16 +88,6 @@ def test_a_file_that_is_no_cast_is_refused_in_one_line(tmp_path: Path, content: 
     assert "\n" not in str(refused.value)
 
 
-def test_voices_fit_the_sex_and_differ_from_those_they_talk_with() -> None:
-    cast = proposed(("Mark", 1), ("Max", 1), ("Fay", 1), ("Mark", 1), ("I", 1))
-
-    chosen = choose_voices(cast, VOICES, "af_heart")
-
-    assert {chosen["Mark"], chosen["Max"]} == {"am_adam", "am_echo"}
-    assert chosen["Fay"] == "af_bella"
-    assert chosen["I"] == "af_heart"
-
-
 @pytest.mark.parametrize(
     ("certainties", "said"),
     [
@@ -108,4 +97,4 @@ def test_voices_fit_the_sex_and_differ_from_those_they_talk_with() -> None:
     ],
 )
 def test_the_file_says_which_lines_to_check(certainties: tuple[float, ...], said: str) -> None:
-    assert advice(proposed(*(("Tom", sure) for sure in certainties))) == said
+    assert advice(proposed(*(("Tom", sure) for sure in certainties), voices={"Tom": "am_adam"})) == said
