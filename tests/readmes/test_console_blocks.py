@@ -27,7 +27,7 @@ PAGES = [
 WITH_PROGRAMS = [
     ROOT / "README.md",
     ROOT / "docs" / "first-steps.md",
-    *(ROOT / "docs" / "tutorials" / f"from-{origin}.md" for origin in ("openai", "elevenlabs", "kokoro-fastapi")),
+    *(ROOT / "docs" / "tutorials" / f"from-{origin}.md" for origin in ("openai", "elevenlabs")),
 ]
 ON_THE_SMALL_VOICE = [ROOT / "docs" / "tutorials" / "voices-and-consent.md"]
 """Kokoro cannot clone."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from storage.narration.aliases import OPENAI_VOICES
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -15,6 +17,12 @@ def test_every_page_of_the_documentation_is_led_to() -> None:
 
     assert len(pages) > 5
     assert [page.name for page in pages if f"({page.relative_to(DOCS).as_posix()})" not in index] == []
+
+
+def test_the_page_for_openais_client_has_each_of_its_voices() -> None:
+    page = (DOCS / "tutorials" / "from-openai.md").read_text()
+
+    assert dict(re.findall(r"`(\w+)`: `(\w+)`", page)) == OPENAI_VOICES
 
 
 def test_what_the_first_page_shows_is_there() -> None:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 RETRIES = (
-    "After a 4xx, change the request. Repeat it only after 408, 429, or 409 with `Retry-After`. "
+    "After a 4xx, change the request. Exceptions are 408, 429 and a 409 with `Retry-After`: repeat those unchanged. "
     "After 503, wait `Retry-After`, then repeat. Report a 500."
 )
 """What a client does, by the class of the status."""

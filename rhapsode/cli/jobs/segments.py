@@ -95,8 +95,8 @@ def edit_segment(
 ) -> None:
     """Change the words of a sentence, or a whole segment.
 
-    A sentence takes only a text. Rhapsode generates its segment again and joins the files again. Several edits in a
-    row cause one join. A failed or cancelled job keeps the edit for `jobs retry`.
+    With a sentence's id, only the text can change. Rhapsode generates its segment again, then joins the files. Several
+    edits in a row cause one join. A failed or cancelled job keeps the edit for `jobs retry`.
     """
     from rhapsode.cli.failures import Misuse
     from rhapsode.contract.segments import SegmentChange

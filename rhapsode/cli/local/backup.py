@@ -19,10 +19,10 @@ def backup(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")],
     data_dir: DataDirOption = None,
 ) -> None:
-    """Back up the data of `rhapsode up`, which may run.
+    """Back up the data of `rhapsode up`. Server and jobs may run meanwhile.
 
-    Jobs, voices, keys, secrets and audio. On one file system audio takes no space twice, so choose another disk.
-    Settings and pulled models are not included.
+    It saves jobs, voices, keys, secrets and audio, without settings and pulled models. Use another disk: on the same
+    one, audio is only linked and would be lost with it.
     """
     from rhapsode.stack.backup import back_up
 

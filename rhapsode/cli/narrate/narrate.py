@@ -43,8 +43,8 @@ def narrate(
             "--output",
             "-o",
             metavar="AUDIO",
-            help="The file to write: .wav, .flac, .mp3, .opus, .m4b or .aac. Default: FILE's name with .wav. With "
-            "--chapter-files, a folder writes chapters only.",
+            help="The file to write: .wav, .flac, .mp3, .opus, .m4b or .aac. Default: FILE's name with .wav, "
+            "in the current folder. With --chapter-files, an existing folder gets chapters and no whole file.",
         ),
     ] = None,
     speech: NarrateSpeechOptions,

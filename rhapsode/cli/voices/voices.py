@@ -162,7 +162,7 @@ def blend(
     model: ModelOption = None,
     description: NoteOption = "",
 ) -> None:
-    """Blend voices: `voices blend Ada=2 Bo=1 --name Mix`."""
+    """Blend your own voices: `voices blend Ada=2 Bo=1 --name Mix`. For Kokoro's: --voice "af_bella(2)+af_sky(1)"."""
     from rhapsode.client.voices.calls import Blend
 
     weights = dict(_weighted(voice) for voice in voices)

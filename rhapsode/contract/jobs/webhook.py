@@ -35,7 +35,7 @@ JobEvents = Annotated[list[str], Field(min_length=1, max_length=len(JOB_EVENTS))
 
 
 class JobWebhookRequest(RequestBody):
-    """A receiver for this job, beside the endpoints. `url` is signed with the secret of `/v1/webhook-secret`."""
+    """A receiver for this job, besides the endpoints. The secret of `/v1/webhook-secret` signs deliveries to `url`."""
 
     url: ReceiverUrl | None = None
     endpoint_id: Name | None = None

@@ -109,7 +109,7 @@ Decode = DecodeRequest | ReferencePass
 
 @dataclass(frozen=True, slots=True)
 class ReadyDecodes:
-    """What may be in the next pass, by age: streams, other frames that somebody waits for, and the rest."""
+    """What may be in the next pass, by age: streams, other awaited frames, and the rest."""
 
     streams: list[Decode]
     awaited: list[Decode]
