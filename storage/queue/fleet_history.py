@@ -37,7 +37,7 @@ class FleetHistoryStore:
 
     def now_ms(self) -> int:
         """By the clock of Redis, which all processes share. Raises `StoreUnavailable`."""
-        seconds, micros = cast("tuple[int, int]", self._redis.time())
+        seconds, micros = self._redis.time()
         return seconds * 1000 + micros // 1000
 
     def has(self, at_ms: int) -> bool:
