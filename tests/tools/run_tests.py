@@ -22,7 +22,9 @@ from typing import NamedTuple
 from tests.process_tree import children_of, described_below
 from tests.tools.run_report import OPTION, Outcomes, Process, outcomes_in, processes_in, stacks_in
 
-LIMIT_S = 40 * 60.0
+LIMIT_S = 60 * 60.0
+"""A machine with cores of half the usual speed takes 33 minutes."""
+
 MOST_RUN_AGAIN = 10
 """With more failures, something is broken, not flaky."""
 

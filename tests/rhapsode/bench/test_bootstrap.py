@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.statistics import LEAST_VALUES, quantile_ratio, total_ratio
+from rhapsode.bench.statistics import LEAST_VALUES, LEAST_VALUES_FOR_P95, quantile_ratio, total_ratio
 from tests.property_tests import examples
 
-columns = st.lists(st.floats(0.001, 1e3), min_size=LEAST_VALUES, max_size=60)
+columns = st.lists(st.floats(0.001, 1e3), min_size=LEAST_VALUES_FOR_P95, max_size=60)
 
 
 @settings(deadline=None, derandomize=True, max_examples=examples(50))
@@ -65,5 +65,6 @@ def test_of_few_values_nothing_is_said() -> None:
     few, enough = [1.0] * (LEAST_VALUES - 1), [1.0] * LEAST_VALUES
 
     assert quantile_ratio(few, enough, 0.5) is None
+    assert quantile_ratio(enough, enough, 0.95) is None
     assert total_ratio(enough, few, 1.0) is None
     assert quantile_ratio([0.0] * LEAST_VALUES, enough, 0.5) is None
