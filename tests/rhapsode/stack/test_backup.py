@@ -56,7 +56,7 @@ def test_a_stack_that_is_backed_up_at_work_goes_on_elsewhere(
         artifact = client.artifacts(finished)[0]
         before = client.download(finished, artifact, tmp_path / "before")
         shared = client.share(finished, artifact)
-        unfinished = client.submit_job(" ".join([TEXT] * 60))
+        unfinished = client.submit_job(" ".join([TEXT] * 120))
         while client.job(unfinished.id).state != "running":
             pass
 

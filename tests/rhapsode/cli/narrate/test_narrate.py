@@ -224,6 +224,9 @@ def test_a_terminal_that_is_closed_cancels_nothing(
     (tmp_path / "long.txt").write_text(LONG)
     process = start_cli("narrate", "long.txt", env=here)
     job = _new_job(client, before)
+    # By then the command has the answer with the job's id.
+    while client.job(job).state != JobState.RUNNING:
+        time.sleep(0.02)
 
     process.send_signal(signal.SIGHUP)
     _, said = process.communicate(timeout=PATIENCE_S)
