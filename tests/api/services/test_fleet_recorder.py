@@ -120,7 +120,7 @@ def test_what_waits_since_when_and_what_failed_is_in_the_point(storage_settings:
     assert (point["given_up"], point["dead_letters"], point["unfinished_jobs"]) == (1, 1, 1)
     assert point["backlog_audio_s"] == queues["totals"]["backlog_audio_s"] > 0
     assert 0 <= point["wait_p50_s"] == point["wait_p95_s"] == point["oldest_wait_s"] < 60
-    # Nothing was measured yet: nobody knows how long the backlog takes.
+    # Without a measured pace the time left is unknown.
     assert point["drain_s"] is queues["totals"]["drain_s"] is None
 
 

@@ -33,7 +33,7 @@ _LIVE_OVERTAKINGS = 1
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Frames:
     """arrived_s: of the first frame that waits, on the monotonic clock. slot: of the state behind the frames that were
-    launched, while others are to come. is_open: when it got the slot, its end was unknown.
+    launched, while others are to come.
     """
 
     frames: CodecFrames
@@ -42,7 +42,6 @@ class _Frames:
     is_awaited: bool
     num_launched: int = 0
     slot: int | None = None
-    is_open: bool = False
 
     @property
     def num_waiting(self) -> int:
@@ -140,7 +139,7 @@ class DecodeQueue:
         self._warm = WarmSlots(slots[:num_warm])
         self._free_slots = list(slots[num_warm:])
         num_slots = len(self._free_slots)
-        # For open streams, and for what has ended. Half of the slots at least are for streams.
+        # Free slots for streams, and for other frames: these leave half to streams.
         self._room = {
             True: num_slots - min(-(-num_slots // _UTTERANCE_SHARE), _MOST_FOR_UTTERANCES),
             False: -(-num_slots // 2),
@@ -201,10 +200,10 @@ class DecodeQueue:
             if not decode.may_begin:
                 continue
             if decode.slot is None:
-                if not num_free or not room[not decode.is_ended]:
+                if not num_free or not room[decode.is_streamed]:
                     continue
                 num_free -= 1
-                room[not decode.is_ended] -= 1
+                room[decode.is_streamed] -= 1
             ready.of(decode).append(decode)
         return ready
 
@@ -285,14 +284,14 @@ class DecodeQueue:
 
     def _claim_slot(self, decode: Decode) -> int:
         if decode.slot is None:
-            decode.slot, decode.is_open = self._free_slots.pop(), not decode.is_ended
-            self._room[decode.is_open] -= 1
+            decode.slot = self._free_slots.pop()
+            self._room[decode.is_streamed] -= 1
         return decode.slot
 
     def _release(self, decode: Decode) -> None:
         if decode.slot is not None:
             self._free_slots.append(decode.slot)
-            self._room[decode.is_open] += 1
+            self._room[decode.is_streamed] += 1
             decode.slot = None
 
     def _last_slot(self, decode: Decode) -> int:

@@ -121,8 +121,9 @@ def test_utterances_in_parts_leave_half_of_the_slots_to_streams() -> None:
         decodes.add(ended(request_of(f"job {number}", urgency=Urgency.INTERACTIVE), 9))
     device.run_once(8, 2)
     device.run_once(8, 2)
-    for number in range(3):
+    for number in range(2):
         decodes.add_part(request_of(f"stream {number}", is_streamed=True), numbered(1))
+    decodes.add(ended(request_of("a word", is_streamed=True), 2))
 
     assert len(decodes.ready().streams) == 3
 
