@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
+from worker.lifecycle.live.child import LiveProcess
 from worker.lifecycle.speech_lane import SpeechLane
 from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
 from worker.process.reporting import ProcessLoad
@@ -46,3 +47,5 @@ class WorkerLoad:
         add_gate(snapshot, services.counters.counts())
         add_voice_memory(snapshot, services.voices.cache.stats())
         add_live(snapshot, live.num_places, live.num_streams)
+        if isinstance(live, LiveProcess):
+            snapshot.add("rhapsode_longest_pause_seconds", live.longest_pause_s, process="live")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from storage.database.redis_errors import StateRedis
 from storage.errors import StorageError
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
+from storage.live.address import LiveAddress
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.worker_registry import REPORT_INTERVAL_S
 from storage.runtime.config.settings import SettingsError
@@ -18,6 +19,8 @@ from worker.engine.interface import EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.claim_ahead import ClaimAhead
+from worker.lifecycle.live.child import LiveProcess
+from worker.lifecycle.live.protocol import StartLive
 from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
 from worker.process.engine_meter import EngineMeter
 from worker.process.periodic import Periodic
@@ -36,9 +39,6 @@ from worker.speech.quality.recognisers.installed import RecogniserUnusable, work
 from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
-if TYPE_CHECKING:
-    from worker.live.server import LiveServer
-
 logger = logging.getLogger(__name__)
 
 START_ERRORS = (
@@ -50,6 +50,26 @@ START_ERRORS = (
     RecogniserUnusable,
 )
 """What `SpeechLane` raises. A worker reports them in one line, without a traceback."""
+
+
+class LiveSpeech(Protocol):
+    """`LiveServer`, in this process or its own."""
+
+    def start(self) -> None: ...
+
+    def address(self) -> LiveAddress | None: ...
+
+    @property
+    def num_places(self) -> int: ...
+
+    @property
+    def num_streams(self) -> int: ...
+
+    def refuse_new(self, *, is_leaving: bool) -> None: ...
+
+    def refuse_if_idle(self) -> bool: ...
+
+    def close(self, grace_s: float = 0.0) -> None: ...
 
 
 class SpeechLane:
@@ -154,10 +174,20 @@ class SpeechLane:
             Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, info.speaker_embeddings))
         )
 
-    def _live(self) -> LiveServer:
-        # Here and not above: the other lane needs nothing of what this loads.
-        from worker.lifecycle.live_speech import live_server
+    def _live(self) -> LiveSpeech:
+        """In a process of its own where the engine has enough slots to keep this one busy."""
+        settings, services = self._settings, self.services
+        engine, worker = self._engine, services.worker
+        assert engine is not None  # noqa: S101  (loaded before)
+        live: LiveSpeech
+        if self._pool is not None:
+            start = StartLive(settings, worker.identity.name, engine.info)
+            live = LiveProcess(start, engine)
+        else:
+            # Here and not above: the other lane, and a worker with a live process, need nothing of what this loads.
+            from worker.lifecycle.live.server import live_server
 
-        server = live_server(self._settings, self.services, self.meter)
-        server.start()
-        return server
+            bounds, artifacts = services.quality.bounds, worker.artifacts
+            live = live_server(settings, worker.identity.name, engine, services.voices, artifacts, bounds, self.meter)
+        live.start()
+        return live

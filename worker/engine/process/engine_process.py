@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 
-from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
-from worker.engine.interface import (
-    EngineInfo,
-    EngineStats,
-    OnAudio,
-    ReferenceAudio,
-    Speech,
-    SpeechRequest,
-    VoicePrompt,
-)
-from worker.engine.process.host_process import Call, EngineHostProcess, SpeechCall, VoiceCall
+from worker.engine.errors import EngineDied, EngineError, EngineUnavailable
+from worker.engine.process.front import EngineFront
+from worker.engine.process.host_process import EngineHostProcess
 from worker.engine.settings import EngineSettings
 from worker.process.children.backoff import Backoff
 
@@ -46,15 +37,7 @@ class ProcessTimes:
     queue_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Queued:
-    """A call that waits for the engine to be ready."""
-
-    call: Call
-    give_up_s: float
-
-
-class EngineProcess:
+class EngineProcess(EngineFront):
     """An engine in a child process.
 
     When the process dies, every call in flight fails with EngineDied, and the process is started again, with a
@@ -64,13 +47,9 @@ class EngineProcess:
     def __init__(self, settings: EngineSettings, times: ProcessTimes | None = None) -> None:
         self._settings = settings
         self._times = times or ProcessTimes()
-        self._changed = threading.Condition()
-        self._queue: deque[_Queued] = deque()
+        super().__init__(self._times.queue_s)
         self._current: EngineHostProcess | None = None
-        self._ready: EngineHostProcess | None = None
-        self._info: EngineInfo | None = None
         self._fatal: EngineError | None = None
-        self._closing = False
         self._starts = 0
         self._deaths = 0
         self._last_death_reason: str | None = None
@@ -100,14 +79,6 @@ class EngineProcess:
             raise fatal
 
     @property
-    def info(self) -> EngineInfo:
-        """Raises EngineDied before `start` has returned."""
-        with self._changed:
-            if self._info is None:
-                raise EngineDied("the engine has not been started")
-            return self._info
-
-    @property
     def pid(self) -> int | None:
         """Of the running host; None while there is none."""
         with self._changed:
@@ -125,49 +96,15 @@ class EngineProcess:
         with self._changed:
             return self._deaths
 
-    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
-        """`on_audio` is called by the thread that reads the host's socket, which keeps what it has got until the end.
-
-        So one stream holds at most its utterance here, and a listener that is slow holds up neither socket nor host.
-        """
-        future: Future[Speech] = Future()
-        future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
-        self._dispatch(SpeechCall(request, future, on_audio))
-        return future
-
-    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
-        """Never waits for the host. Of a call that waits for it, the text is put together here."""
+    def open_line(self) -> tuple[int, socket.socket]:
+        """A channel for another process's calls, and the number of the host's start. Raises `EngineUnavailable`."""
         with self._changed:
-            for queued in self._queue:
-                if isinstance(queued.call, SpeechCall) and _is_for(queued.call, request_id):
-                    queued.call.write_on(text, is_last=is_last)
-                    return
-            if self._ready is not None:
-                self._ready.extend(request_id, text, is_last=is_last)
-
-    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
-        future: Future[VoicePrompt] = Future()
-        future.set_running_or_notify_cancel()
-        self._dispatch(VoiceCall(reference, future))
-        return future
-
-    def cancel(self, request_id: str) -> None:
-        """Never waits for the host. A call that has reached it fails once the host has let go of the slot."""
-        with self._changed:
-            queued = next((waiting for waiting in self._queue if _is_for(waiting.call, request_id)), None)
-            if queued is not None:
-                self._queue.remove(queued)
-            ready = self._ready
-        if queued is not None:
-            queued.call.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
-        elif ready is not None:
-            ready.cancel(request_id)
-
-    def stats(self) -> EngineStats:
-        """The host's last heartbeat, at most half a second old; while it is down, `waiting` counts the queue."""
-        with self._changed:
-            stats = self._ready.stats if self._ready else None
-            return stats or EngineStats(steps=0, frames=0, active=0, waiting=len(self._queue), finished=0)
+            if self._ready is None or self._current is None:
+                raise EngineUnavailable("the engine is not ready")
+            try:
+                return self._starts, self._current.open_line()
+            except OSError as error:
+                raise EngineUnavailable(f"the engine has just ended: {error}") from error
 
     def close(self) -> None:
         with self._changed:
@@ -175,28 +112,12 @@ class EngineProcess:
             self._changed.notify_all()
         if self._supervisor.ident is not None:
             self._supervisor.join()
-        self._fail_queued(lambda _: True, EngineUnavailable("the engine was closed"))
-
-    # ------------------------------------------------------------------------------------------ any thread
-
-    def _dispatch(self, call: Call) -> None:
-        with self._changed:
-            refusal = self._refusal()
-            if refusal is None and (self._ready is None or not self._ready.send(call)):
-                self._queue.append(_Queued(call, time.monotonic() + self._times.queue_s))
-        if refusal is not None:
-            call.future.set_exception(refusal)
+        super().close()
 
     def _refusal(self) -> EngineDied | None:
-        if self._closing:
-            return EngineUnavailable("the engine was closed")
         if self._supervisor.ident is None:
             return EngineUnavailable("the engine has not been started")
-        return None
-
-    def _notify(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        return super()._refusal()
 
     # ------------------------------------------------------------------------------------------ supervisor thread
 
@@ -208,7 +129,7 @@ class EngineProcess:
                 ended = self._run_once()
                 if ended is None:
                     return
-                self._wait_restarting(backoff.delay_s(served=ended.served > 0))
+                self._wait_restarting(backoff.delay_s(served=ended.calls.served > 0))
         except Exception as error:  # the thread's end: callers would wait for an engine that no thread starts again
             logger.exception("the engine's supervisor failed")
             with self._changed:
@@ -224,35 +145,26 @@ class EngineProcess:
         with self._changed:
             self._starts += 1
             self._current = current
+        calls = current.calls
         try:
-            while current.end_reason is None and not self._closing:
+            while calls.end_reason is None and not self._closing:
                 current.check()
-                if current.info is not None:
-                    self._admit(current, current.info)
+                if calls.info is not None:
+                    if self.admit(calls, calls.info):
+                        logger.info("the engine is ready: process %d, start %d", current.pid, self._starts)
                 elif time.monotonic() - started_s > self._times.start_s:
                     current.kill(f"not ready after {self._times.start_s:.0f} s")
-                self._tick(lambda: current.end_reason is not None or (self._ready is None and current.info is not None))
+                self._tick(lambda: calls.end_reason is not None or (self._ready is None and calls.info is not None))
         finally:
+            self.lose(calls)
             with self._changed:
-                self._ready = self._current = None
-            if current.end_reason is None:
+                self._current = None
+            if calls.end_reason is None:
                 current.close(_CLOSE_GRACE_S)
         return None if self._closing else self._after_end(current)
 
-    def _admit(self, current: EngineHostProcess, info: EngineInfo) -> None:
-        """Let the engine take calls, those that waited first. Does nothing the second time."""
-        with self._changed:
-            if self._ready is current:
-                return
-            self._info = info
-            self._ready = current
-            while self._queue and current.send(self._queue[0].call):
-                self._queue.popleft()
-            self._changed.notify_all()
-        logger.info("the engine is ready: process %d, start %d", current.pid, self._starts)
-
     def _after_end(self, ended: EngineHostProcess) -> EngineHostProcess | None:
-        reason = ended.end_reason
+        reason = ended.calls.end_reason
         with self._changed:
             self._deaths += 1
             self._last_death_reason = reason
@@ -265,12 +177,14 @@ class EngineProcess:
         """Why there shall be no further try. An engine that was ready once is restarted without limit."""
         if self._info is not None:
             return None
-        if ended.start_error is not None:
-            return ended.start_error
+        if ended.calls.start_error is not None:
+            return ended.calls.start_error
         if self._deaths < _FIRST_STARTS:
             return None
         words = ended.last_words().strip().rpartition("\n")[2]
-        return EngineDied(f"the engine ended {self._deaths} times before it was ready: {ended.end_reason}: {words}")
+        return EngineDied(
+            f"the engine ended {self._deaths} times before it was ready: {ended.calls.end_reason}: {words}"
+        )
 
     def _wait_restarting(self, delay_s: float) -> None:
         until_s = time.monotonic() + delay_s
@@ -281,19 +195,4 @@ class EngineProcess:
         """Sleep a little, less if something happens; then fail the calls that have waited too long."""
         with self._changed:
             self._changed.wait_for(lambda: self._closing or is_due(), _TICK_S)
-        now_s = time.monotonic()
-        reason = f"the engine was not ready within {self._times.queue_s:.0f} s: {self._last_death_reason}"
-        late = EngineUnavailable(reason)
-        self._fail_queued(lambda queued: queued.give_up_s <= now_s, late)
-
-    def _fail_queued(self, is_affected: Callable[[_Queued], bool], error: EngineError) -> None:
-        with self._changed:
-            affected = [queued for queued in self._queue if is_affected(queued)]
-            for queued in affected:
-                self._queue.remove(queued)
-        for queued in affected:
-            queued.call.future.set_exception(error)
-
-
-def _is_for(call: Call, request_id: str) -> bool:
-    return isinstance(call, SpeechCall) and call.request.request_id == request_id
+        self.fail_late(str(self._last_death_reason))

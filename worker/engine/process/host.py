@@ -1,17 +1,21 @@
 """The engine's own process: `python -m worker.engine.process.host`, started by `EngineProcess` and by nothing else.
 
-The reader (main thread) takes calls from the channel, the sender writes results and heartbeats, the engine has its own
-threads. The process ends with its channel: a worker that is gone, however it went, leaves no host behind.
+The main thread reads the worker's calls, another thread writes results and heartbeats; the engine has its own threads.
+The process ends with the worker's channel, however the worker ends.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import queue
+import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
@@ -21,7 +25,7 @@ from worker.engine import errors
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
 from worker.engine.heap import PauseMeter, freeze
-from worker.engine.interface import Engine, Speech, VoicePrompt
+from worker.engine.interface import Engine, Speech, SpeechRequest, VoicePrompt
 from worker.engine.process.protocol import (
     RELEASE,
     CallFailed,
@@ -51,9 +55,11 @@ ENGINE_DEAD_STATUS = 4
 
 _LAST_ANSWERS_S = 0.2
 
+Answered = Callable[[int, Future[Speech]], CallSpoken | CallFailed]
+
 
 def main() -> None:
-    (channel,) = begin_program(RELEASE)
+    channel, door = begin_program(RELEASE)
     try:
         engine = build_engine(_settings(channel))
     except ChannelClosed:
@@ -61,7 +67,8 @@ def main() -> None:
     except StartError as error:
         channel.send(HostStartFailed(error))
         sys.exit(CANNOT_START_STATUS)
-    HostSession(channel, engine).serve()
+    freeze()
+    HostSession(channel, door.stream, engine).serve()
 
 
 def _settings(channel: Channel) -> EngineSettings:
@@ -72,44 +79,70 @@ def _settings(channel: Channel) -> EngineSettings:
 
 
 class HostSession:
-    """One engine behind one channel, until the channel or the engine ends; then the process ends too."""
+    """One engine behind the worker's channel, and behind those that come through the door for other processes.
 
-    def __init__(self, channel: Channel, engine: Engine) -> None:
-        self._channel = channel
+    The process ends with the worker's channel, or with the engine.
+    """
+
+    def __init__(self, channel: Channel, door: socket.socket, engine: Engine) -> None:
         self._engine = engine
-        self._outbox: queue.SimpleQueue[FromHost] = queue.SimpleQueue()
+        self._door = door
+        self._pauses = PauseMeter()
+        self._line = HostLine(channel, engine, self._pauses)
 
     def serve(self) -> NoReturn:
-        freeze()
-        self._pauses = PauseMeter()
-        self._outbox.put(HostReady(self._engine.info))
-        threading.Thread(target=end_with, args=(self._send_until_dead,), name="host-sender", daemon=True).start()
-        end_with(self._read_until_closed)
+        self._line.begin()
+        threading.Thread(target=end_with, args=(self._line.send_until_dead,), name="host-sender", daemon=True).start()
+        threading.Thread(target=self._answer_door, name="host-door", daemon=True).start()
+        end_with(self._line.read_until_closed)
 
-    def _read_until_closed(self) -> int:
+    def _answer_door(self) -> None:
+        """Until the worker closes it."""
+        while True:
+            _, ends, _, _ = socket.recv_fds(self._door, 1, 1)
+            if not ends:
+                return
+            line = HostLine(Channel(socket.socket(fileno=ends[0])), self._engine, self._pauses)
+            threading.Thread(target=self._serve_line, args=(line,), name="host-line", daemon=True).start()
+
+    def _serve_line(self, line: HostLine) -> None:
+        with suppress(OSError):
+            line.greet()
+            line.begin()
+            threading.Thread(target=self._send_on, args=(line,), name="host-line-sender", daemon=True).start()
+            line.read_until_closed()
+        line.end()
+
+    def _send_on(self, line: HostLine) -> None:
+        """If the engine is dead, the process ends, as it does for the worker's own calls."""
+        with suppress(OSError):
+            if line.send_until_dead():
+                os._exit(ENGINE_DEAD_STATUS)
+
+
+class HostLine:
+    """The calls of one process, over one channel: a thread reads, another one sends."""
+
+    def __init__(self, channel: Channel, engine: Engine, pauses: PauseMeter) -> None:
+        self._channel = channel
+        self._engine = engine
+        self._pauses = pauses
+        self._outbox: queue.SimpleQueue[FromHost | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._speaking: set[str] = set()
+
+    def greet(self) -> None:
+        self._channel.greet(RELEASE)
+
+    def begin(self) -> None:
+        self._outbox.put(HostReady(self._engine.info))
+
+    def read_until_closed(self) -> int:
         while True:
             self._act_on(self._channel.receive())
 
-    def _act_on(self, message: object) -> None:
-        match message:
-            case Submit(call, request, is_streamed=False):
-                future = self._engine.submit(request)
-                future.add_done_callback(lambda done: self._outbox.put(_spoken(call, done)))
-            case Submit(call, request):
-                future = self._engine.submit(request, lambda part: self._outbox.put(SpokenPart(call, part)))
-                future.add_done_callback(lambda done: self._outbox.put(_spoken_out(call, done)))
-            case ExtendCall(request_id, text, is_last):
-                self._engine.extend(request_id, text, is_last=is_last)
-            case CancelCall(request_id):
-                self._engine.cancel(request_id)
-            case EncodeVoice(call, reference):
-                future = self._engine.encode_voice(reference)
-                future.add_done_callback(lambda done: self._outbox.put(_encoded(call, done)))
-            case _:
-                raise ProtocolError(f"{type(message).__name__} is said by no worker")
-
-    def _send_until_dead(self) -> int:
-        """Returns when the engine's loop is gone for good, which only a new process can mend."""
+    def send_until_dead(self) -> int:
+        """Returns when the engine's loop is gone for good, which only a new process can mend. 0: after `end`."""
         next_heartbeat_s = time.monotonic()
         dead_s: float | None = None
         while dead_s is None or time.monotonic() < dead_s + _LAST_ANSWERS_S:
@@ -123,10 +156,49 @@ class HostSession:
                 message = self._outbox.get(timeout=max(0.01, min(HEARTBEAT_S, next_heartbeat_s - now_s)))
             except queue.Empty:
                 continue
+            if message is None:
+                return 0
             self._channel.send(message)
             if isinstance(message, CallFailed) and isinstance(message.error, EngineDied):
                 dead_s = dead_s or time.monotonic()
         return ENGINE_DEAD_STATUS
+
+    def end(self) -> None:
+        """Its process is gone: the engine has the slots of its calls back."""
+        with self._lock:
+            speaking = tuple(self._speaking)
+        for request_id in speaking:
+            self._engine.cancel(request_id)
+        self._outbox.put(None)
+        self._channel.close()
+
+    def _act_on(self, message: object) -> None:
+        match message:
+            case Submit(call, request, is_streamed=False):
+                self._speak(call, request, self._engine.submit(request), _spoken)
+            case Submit(call, request):
+                future = self._engine.submit(request, lambda part: self._outbox.put(SpokenPart(call, part)))
+                self._speak(call, request, future, _spoken_out)
+            case ExtendCall(request_id, text, is_last):
+                self._engine.extend(request_id, text, is_last=is_last)
+            case CancelCall(request_id):
+                self._engine.cancel(request_id)
+            case EncodeVoice(call, reference):
+                future = self._engine.encode_voice(reference)
+                future.add_done_callback(lambda done: self._outbox.put(_encoded(call, done)))
+            case _:
+                raise ProtocolError(f"{type(message).__name__} is said by no worker")
+
+    def _speak(self, call: int, request: SpeechRequest, future: Future[Speech], answered: Answered) -> None:
+        with self._lock:
+            self._speaking.add(request.request_id)
+
+        def settle(done: Future[Speech]) -> None:
+            with self._lock:
+                self._speaking.discard(request.request_id)
+            self._outbox.put(answered(call, done))
+
+        future.add_done_callback(settle)
 
 
 def _spoken(call: int, done: Future[Speech]) -> CallSpoken | CallFailed:

@@ -1,55 +1,22 @@
-"""One run of the engine host, seen from the worker: the child process, its channel, and the calls in flight there."""
+"""One run of the engine host, seen from the worker: the child process, its channel, and its end."""
 
 from __future__ import annotations
 
 import logging
-import queue
 import socket
 import subprocess
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import IO
 
-import numpy as np
-
-from worker.engine.errors import EngineDied, RequestRejected, StartError
-from worker.engine.interface import (
-    EngineInfo,
-    EngineStats,
-    OnAudio,
-    Pcm,
-    ReferenceAudio,
-    Speech,
-    SpeechChunk,
-    SpeechRequest,
-    VoicePrompt,
-)
-from worker.engine.process.protocol import (
-    RELEASE,
-    CallFailed,
-    CallSpoken,
-    CancelCall,
-    EncodeVoice,
-    ExtendCall,
-    Heartbeat,
-    HostReady,
-    HostStartFailed,
-    ProtocolError,
-    SpokenPart,
-    StartHost,
-    Submit,
-    ToHost,
-    VoiceEncoded,
-)
+from worker.engine.interface import EngineStats
+from worker.engine.process.calls import EngineCalls
+from worker.engine.process.protocol import StartHost
 from worker.engine.process.watchdog import Watchdog
 from worker.engine.settings import EngineSettings
-from worker.process.children.channel import Channel, ChannelBroken, ChannelClosed, MessageTooLarge
+from worker.process.children.channel import Channel
 from worker.process.children.program import reap, start_program
 
 logger = logging.getLogger(__name__)
@@ -57,147 +24,88 @@ logger = logging.getLogger(__name__)
 _LAST_WORDS = 20
 
 
-# Compared by identity: arrays have no plain equality.
-@dataclass(slots=True, eq=False)
-class SpeechCall:
-    """parts: what `on_audio` has got, and what the speech's samples are put together from."""
-
-    request: SpeechRequest
-    future: Future[Speech]
-    on_audio: OnAudio | None = None
-    parts: list[Pcm] = field(default_factory=list)
-
-    def write_on(self, text: str, *, is_last: bool) -> None:
-        """More of an open text, before the call is sent. Ignored once it is whole."""
-        if self.request.text_is_open:
-            self.request = replace(self.request, text=self.request.text + text, text_is_open=not is_last)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VoiceCall:
-    reference: ReferenceAudio
-    future: Future[VoicePrompt]
-
-
-Call = SpeechCall | VoiceCall
-
-
 class EngineHostProcess:
-    """A host process from its start to its end. Ends once; then every call in flight has failed with EngineDied.
+    """A host process from its start to its end. calls: the worker's, in this run.
 
     Construct it in a thread that outlives it: on Linux the kernel kills the host when the starting thread ends.
-    `on_change` is called, from threads of this object, whenever a property below has changed.
+    `on_change` is called, from threads of this object, whenever a property of `calls` has changed.
     """
 
     def __init__(self, settings: EngineSettings, watchdog_s: float, on_change: Callable[[], None]) -> None:
-        self._on_change = on_change
-        self._lock = threading.Lock()
-        self._calls: dict[int, Call] = {}
-        self._numbers = count(1)
-        self._outbox: queue.SimpleQueue[ToHost | None] = queue.SimpleQueue()
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._kill_reason: str | None = None
-        self.info: EngineInfo | None = None
-        """Known from the moment the engine takes calls."""
-        self.start_error: StartError | None = None
-        self.stats: EngineStats | None = None
-        self.served = 0
-        """Calls that got a result."""
-        self.end_reason: str | None = None
-        """Set when the process is gone."""
         self._watchdog_s = watchdog_s
         self._watchdog: Watchdog | None = None
+        self._watched: EngineStats | None = None
         stream, child_end = socket.socketpair()
-        self._channel = Channel(stream)
-        with child_end:
-            self._process = start_program("worker.engine.process.host", [child_end], stderr=subprocess.PIPE)
-        self._outbox.put(StartHost(settings))
+        self._door, door_end = socket.socketpair()
+        with child_end, door_end:
+            self._process = start_program("worker.engine.process.host", [child_end, door_end], stderr=subprocess.PIPE)
         assert self._process.stderr is not None  # noqa: S101  (asked for as a pipe)
-        self._threads = [
-            threading.Thread(target=self._read_all, name="engine-reader", daemon=True),
-            threading.Thread(target=self._send_all, name="engine-sender", daemon=True),
-            threading.Thread(target=self._log_all, args=(self._process.stderr,), name="engine-stderr", daemon=True),
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._log = threading.Thread(
+            target=self._log_all, args=(self._process.stderr,), name="engine-stderr", daemon=True
+        )
+        self._log.start()
+        self.calls = EngineCalls(Channel(stream), f"the engine process {self.pid}", on_change, self._end_reason)
+        self.calls.start(StartHost(settings))
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def send(self, call: Call) -> bool:
-        """Hand a call over; False if this process has ended, and then the call is still the caller's."""
-        with self._lock:
-            if self.end_reason is not None:
-                return False
-            number = next(self._numbers)
-            self._calls[number] = call
-        match call:
-            case SpeechCall(request, _, on_audio):
-                self._outbox.put(Submit(number, request, is_streamed=on_audio is not None))
-            case VoiceCall(reference):
-                self._outbox.put(EncodeVoice(number, reference))
-        return True
-
-    def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
-        self._outbox.put(ExtendCall(request_id, text, is_last))
-
-    def cancel(self, request_id: str) -> None:
-        self._outbox.put(CancelCall(request_id))
+    def open_line(self) -> socket.socket:
+        """A new channel for another process's `EngineCalls`. Raises `OSError` if the host is gone."""
+        ours, its_end = socket.socketpair()
+        try:
+            with its_end:
+                socket.send_fds(self._door, [b"\0"], [its_end.fileno()])
+        except OSError:
+            ours.close()
+            raise
+        return ours
 
     def check(self) -> None:
         """Kill the host if it hangs, notice it if it is gone. To be called a few times per second."""
-        verdict = self._watchdog.verdict(time.monotonic()) if self._watchdog else None
+        verdict = self._verdict(time.monotonic())
         if verdict is not None:
             self.kill(verdict)
         elif self._process.poll() is not None:
             # A grandchild may hold the socket open; the reader would wait for it.
-            self._hang_up()
+            self.calls.hang_up()
 
     def kill(self, reason: str) -> None:
         """SIGKILL. The end comes through the reader, as any other end."""
         if self._kill_reason is None:
             self._kill_reason = reason
         self._process.kill()
-        self._hang_up()
+        self.calls.hang_up()
 
     def close(self, grace_s: float) -> None:
         """Hang up, wait until the host has gone, kill it if it does not."""
         if self._kill_reason is None:
             self._kill_reason = "the engine was closed"
-        self._hang_up()
+        self.calls.hang_up()
         try:
             self._process.wait(grace_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
-        for thread in self._threads:
-            thread.join(grace_s)
+        self.calls.join(grace_s)
+        self._log.join(grace_s)
 
     def last_words(self) -> str:
         """The end of what the host wrote to its standard error."""
         return "\n".join(self._last_words)
 
-    # ------------------------------------------------------------------------------------------ sender thread
-
-    def _send_all(self) -> None:
-        try:
-            while (message := self._outbox.get()) is not None:
-                self._send_one(message)
-        except OSError:
-            return  # the reader sees the same end, and tells
-        except Exception as error:  # calls that were never sent would wait without end
-            logger.exception("sending to the engine host failed")
-            self.kill(f"sending to it failed: {error!r}")
-
-    def _send_one(self, message: ToHost) -> None:
-        try:
-            self._channel.send(message)
-        except MessageTooLarge as error:
-            if isinstance(message, StartHost | ExtendCall | CancelCall):
-                raise
-            self._take(message.call).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
-
-    # ------------------------------------------------------------------------------------------ stderr thread
+    def _verdict(self, now_s: float) -> str | None:
+        if self._watchdog is None:
+            if self.calls.info is None:
+                return None
+            self._watchdog = Watchdog(self._watchdog_s, now_s)
+        stats = self.calls.stats
+        if stats is not None and stats is not self._watched:
+            self._watched = stats
+            self._watchdog.heard(stats, now_s)
+        return self._watchdog.verdict(now_s)
 
     def _log_all(self, stderr: IO[bytes]) -> None:
         with stderr:
@@ -206,93 +114,8 @@ class EngineHostProcess:
                 self._last_words.append(text)
                 logger.info("engine host %d: %s", self.pid, text)
 
-    # ------------------------------------------------------------------------------------------ reader thread
-
-    def _read_all(self) -> None:
-        try:
-            self._channel.meet(RELEASE)
-            while True:
-                self._act_on(self._channel.receive())
-        except ChannelClosed:
-            complaint = ""
-        except (ChannelBroken, ProtocolError) as error:
-            complaint = f"it sent nonsense: {error}"
-        except OSError as error:
-            complaint = f"its socket failed: {error}"
-        except Exception as error:  # any error: the calls in flight must not wait without end
-            logger.exception("reading from the engine host failed")
-            complaint = f"reading from it failed: {error!r}"
-        self._end(complaint)
-
-    def _act_on(self, message: object) -> None:
-        match message:
-            case HostReady(info):
-                self._watchdog = Watchdog(self._watchdog_s, time.monotonic())
-                self.info = info
-                self._on_change()
-            case HostStartFailed(error):
-                self.start_error = error
-            case Heartbeat(stats):
-                self.stats = stats
-                if self._watchdog is not None:
-                    self._watchdog.heard(stats, time.monotonic())
-            case CallFailed(number, error):
-                self._take(number).future.set_exception(error)
-            case SpokenPart(number, part):
-                self._hear(number, part)
-            case CallSpoken(number, speech):
-                call = self._speech_call(number)
-                whole = replace(speech, pcm=np.concatenate((*call.parts, speech.pcm))) if call.parts else speech
-                call.future.set_result(whole)
-                self.served += 1
-            case VoiceEncoded(number, prompt):
-                self._voice_call(number).future.set_result(prompt)
-                self.served += 1
-            case _:
-                raise ProtocolError(f"{type(message).__name__} is said by no host")
-
-    def _hear(self, number: int, part: SpeechChunk) -> None:
-        with self._lock:
-            call = self._calls.get(number)
-        if call is None:
-            return  # cancelled while they were on their way
-        if not isinstance(call, SpeechCall) or call.on_audio is None:
-            raise ProtocolError(f"samples for call {number}, which listens to none")
-        call.parts.append(part.pcm)
-        call.on_audio(part)
-
-    def _take(self, number: int) -> Call:
-        with self._lock:
-            call = self._calls.pop(number, None)
-        if call is None:
-            raise ProtocolError(f"an answer to call {number}, which is not in flight")
-        return call
-
-    def _speech_call(self, number: int) -> SpeechCall:
-        call = self._take(number)
-        if not isinstance(call, SpeechCall):
-            raise ProtocolError(f"speech in answer to call {number}, which asked for a voice")
-        return call
-
-    def _voice_call(self, number: int) -> VoiceCall:
-        call = self._take(number)
-        if not isinstance(call, VoiceCall):
-            raise ProtocolError(f"a voice in answer to call {number}, which asked for speech")
-        return call
-
-    def _end(self, complaint: str) -> None:
+    def _end_reason(self, complaint: str) -> str:
+        """In the thread that reads the channel, once it has ended."""
+        self._door.close()
         status = reap(self._process)
-        reason = self._kill_reason or ", ".join(part for part in (status, complaint) if part)
-        self._outbox.put(None)
-        self._channel.close()
-        with self._lock:
-            self.end_reason = reason
-            orphans = list(self._calls.values())
-            self._calls.clear()
-        for call in orphans:
-            call.future.set_exception(EngineDied(f"the engine process {self.pid} ended: {reason}"))
-        self._on_change()
-
-    def _hang_up(self) -> None:
-        with suppress(OSError):
-            self._channel.stream.shutdown(socket.SHUT_RDWR)
+        return self._kill_reason or ", ".join(part for part in (status, complaint) if part)

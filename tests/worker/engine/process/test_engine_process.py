@@ -23,7 +23,14 @@ import pytest
 
 from tests.process_tree import is_alive
 from tests.threads import BoundedExecutor
-from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.errors import (
+    CheckpointError,
+    EngineDied,
+    EngineError,
+    EngineUnavailable,
+    RequestCancelled,
+    RequestRejected,
+)
 from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech, fake_streamed_speech
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -35,6 +42,7 @@ from worker.engine.interface import (
     Urgency,
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.engine.process.line import EngineLine
 from worker.engine.process.protocol import RELEASE, CallFailed
 from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
@@ -445,7 +453,7 @@ from pathlib import Path
 
 if not Path({mark!r}).exists():
     Path({mark!r}).touch()
-    socket.socket(fileno=int(sys.argv[-1])).sendall({said!r})
+    socket.socket(fileno=int(sys.argv[-1].split(",")[0])).sendall({said!r})
     time.sleep(600)
 os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 """
@@ -483,3 +491,55 @@ def test_a_host_that_says_nonsense_is_replaced(
         assert (engine.deaths, engine.starts) == (1, 2)
     assert "it sent nonsense" in caplog.text
     assert complaint in caplog.text
+
+
+def test_another_process_calls_the_engine_by_its_own_line(engine: EngineProcess) -> None:
+    """Here this process is the other one."""
+    line = EngineLine(engine.info)
+    first, channel = engine.open_line()
+    try:
+        waiting = line.submit(_request("early", "Before there is a channel."))
+        line.use(channel)
+        assert np.array_equal(waiting.result(TIMEOUT_S).pcm, fake_speech("Before there is a channel.", 0)[0])
+        stream = SpeechStream(line, _request("line", STREAMED_TEXT))
+        assert np.array_equal(np.concatenate(list(stream)), fake_streamed_speech(STREAMED_TEXT, 0)[0])
+        assert _serves(engine)
+
+        long = line.submit(_request("long", LONG_TEXT))
+        _eventually(lambda: engine.stats().active == 1)
+        os.kill(_pid(engine), signal.SIGKILL)
+        with pytest.raises(EngineDied):
+            long.result(TIMEOUT_S)
+
+        later = line.submit(_request("later", "It waits."))
+        _eventually(lambda: _opens(engine, first))
+        line.use(engine.open_line()[1])
+        assert np.array_equal(later.result(TIMEOUT_S).pcm, fake_speech("It waits.", 0)[0])
+    finally:
+        line.close()
+
+
+def test_calls_of_a_line_whose_process_is_gone_leave_the_engine(engine: EngineProcess) -> None:
+    line = EngineLine(engine.info)
+    line.use(engine.open_line()[1])
+    calls = [line.submit(_request(f"long-{number}", LONG_TEXT)) for number in range(8)]
+    _eventually(lambda: engine.stats().active == 8)
+
+    line.close()
+
+    _eventually(lambda: engine.stats().active == 0)
+    for call in calls:
+        with pytest.raises(EngineDied):
+            call.result(TIMEOUT_S)
+    assert engine.deaths == 0
+    assert _serves(engine)
+
+
+def _opens(engine: EngineProcess, before: int) -> bool:
+    """Another host than that one is ready."""
+    try:
+        number, channel = engine.open_line()
+    except EngineUnavailable:
+        return False
+    channel.close()
+    return number != before

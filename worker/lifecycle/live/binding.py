@@ -1,4 +1,4 @@
-"""The live server of a worker that speaks, as its settings want it."""
+"""Where a worker serves live speech, as its settings say."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import socket
 import ssl
 from urllib.parse import urlsplit
 
-from storage.live.orders import NEXT_WORDS_S
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import SettingsError
 from storage.runtime.config.tls import server_context
-from worker.live.parts import LiveParts
-from worker.live.server import LiveBinding, LiveServer
-from worker.live.text_source import load_everything
-from worker.process.engine_meter import EngineMeter
-from worker.services import SpeechServices
+from worker.live.server import LiveBinding
 from worker.settings import WorkerSettings
 
 logger = logging.getLogger(__name__)
@@ -23,26 +18,8 @@ logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 _REDIS_PORT = 6379
 
-LATER_THAN_API_S = 5.0
-"""An API process that lives ends such a stream first, and says so to its caller."""
 
-
-def live_server(settings: WorkerSettings, services: SpeechServices, meter: EngineMeter) -> LiveServer:
-    """Not started yet; all that the first stream reads with is loaded. Raises `SettingsError`."""
-    load_everything()
-    parts = LiveParts(
-        worker=services.worker.identity.name,
-        model=settings.model_name,
-        engine=services.engine,
-        voices=services.voices,
-        artifacts=services.worker.artifacts,
-        bounds=services.quality.bounds,
-        text_patience_s=NEXT_WORDS_S + LATER_THAN_API_S,
-    )
-    return LiveServer(parts, _binding(settings), lambda: _step_ms(meter))
-
-
-def _binding(settings: WorkerSettings) -> LiveBinding:
+def live_binding(settings: WorkerSettings) -> LiveBinding:
     redis_url = settings.redis_url.get_secret_value()
     host = settings.live_host or address_towards(redis_url)
     tls = _tls(settings)
@@ -80,8 +57,3 @@ def address_towards(redis_url: str) -> str:
         raise SettingsError(
             f"RHAPSODE_LIVE_HOST: set it, as no way to Redis tells this host's address: {error}"
         ) from error
-
-
-def _step_ms(meter: EngineMeter) -> float | None:
-    step_s = meter.pace().step_s
-    return None if step_s is None else round(1000 * step_s, 3)

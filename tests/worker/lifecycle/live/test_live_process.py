@@ -1,0 +1,166 @@
+"""The live server in a process beside the worker's, with its own line to the engine: real processes, fake speech."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from storage.jobs.work_queues import Lane
+from storage.live.address import LiveAddress
+from storage.live.messages import ENGINE_DIED, WORKER_LEAVING, OpenRefused, StreamDone, StreamFailed
+from storage.runtime.config.settings import SettingsError, StorageSettings
+from tests.process_tree import children_of, runs_module
+from tests.worker.live.caller import HeardStream, an_order, calling
+from worker.engine.fake import fake_streamed_speech
+from worker.engine.process.engine_process import EngineProcess
+from worker.engine.settings import FakeEngineSettings
+from worker.lifecycle.live.child import LiveProcess
+from worker.lifecycle.live.protocol import StartLive
+from worker.settings import WorkerSettings
+
+PATIENCE_S = 60.0
+HELLO = "Hello there, my friend."
+LONG = "It is a sentence of a text that goes on for a while. " * 40
+LIVE_SLOTS = 4
+
+
+@pytest.fixture
+def settings(storage_settings: StorageSettings) -> WorkerSettings:
+    given = storage_settings.model_dump()
+    return WorkerSettings(**given, lane=Lane.GPU, engine="fake", slots=8, live_slots=LIVE_SLOTS, worker_name="gpu-0")
+
+
+@pytest.fixture
+def engine() -> Iterator[EngineProcess]:
+    engine = EngineProcess(FakeEngineSettings(slots=8, live_slots=LIVE_SLOTS, step_s=0.001))
+    engine.start()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def live(settings: WorkerSettings, engine: EngineProcess) -> Iterator[LiveProcess]:
+    live = LiveProcess(StartLive(settings, "gpu-0", engine.info), engine)
+    live.start()
+    yield live
+    live.close()
+
+
+def _eventually(holds: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.01)
+
+
+def _address(live: LiveProcess) -> LiveAddress:
+    address = live.address()
+    assert address is not None
+    return address
+
+
+def _heard(live: LiveProcess, text: str = HELLO) -> HeardStream:
+    with calling(_address(live)) as caller:
+        caller.open("s", an_order(text))
+        return caller.hear("s")
+
+
+def _streams_done(live: LiveProcess) -> float:
+    samples = [sample for metric in live.collect() for sample in metric.samples]
+    name = "rhapsode_live_worker_streams_total"
+    return sum(each.value for each in samples if each.name == name and each.labels == {"outcome": "done"})
+
+
+def _pid() -> int:
+    (pid,) = [each for each in children_of(os.getpid()) if runs_module(each, "worker.lifecycle.live.process")]
+    return pid
+
+
+def test_it_speaks_what_the_engine_makes(live: LiveProcess) -> None:
+    stream = _heard(live)
+
+    _, frames = fake_streamed_speech(HELLO, 7)
+    assert isinstance(stream.end, StreamDone)
+    assert stream.codes[0] == frames.astype("<i2").tobytes()
+    _eventually(lambda: _streams_done(live) == 1)
+    assert (live.num_places, live.num_streams, _address(live).free) == (LIVE_SLOTS, 0, LIVE_SLOTS)
+
+
+def test_a_killed_process_frees_the_engine_and_another_one_serves(live: LiveProcess, engine: EngineProcess) -> None:
+    before = _address(live)
+    with calling(before) as caller:
+        caller.open("s", an_order(LONG))
+        caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
+        os.kill(_pid(), signal.SIGKILL)
+        _eventually(lambda: engine.stats().active == 0)
+
+    _eventually(lambda: (address := live.address()) is not None and address.token != before.token)
+    assert isinstance(_heard(live).end, StreamDone)
+    assert engine.deaths == 0
+
+
+def test_a_killed_engine_ends_its_streams_and_the_next_one_speaks(live: LiveProcess, engine: EngineProcess) -> None:
+    pid = engine.pid
+    assert pid is not None
+    with calling(_address(live)) as caller:
+        caller.open("s", an_order(LONG))
+        caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
+        os.kill(pid, signal.SIGKILL)
+        end = caller.hear("s").end
+        # Before there is another engine: it waits for that one.
+        caller.open("next", an_order(HELLO))
+        following = caller.hear("next")
+
+    assert isinstance(end, StreamFailed)
+    assert end.code == ENGINE_DIED
+    assert isinstance(following.end, StreamDone)
+
+
+def test_a_process_that_takes_anothers_place_refuses_as_that_one_did(live: LiveProcess) -> None:
+    live.refuse_new(is_leaving=True)
+    _eventually(lambda: _address(live).free == 0)
+    before = _address(live)
+    os.kill(_pid(), signal.SIGKILL)
+    _eventually(lambda: (address := live.address()) is not None and address.token != before.token)
+
+    _eventually(lambda: _address(live).free == 0)
+    end = _heard(live).end
+
+    assert isinstance(end, OpenRefused)
+    assert end.code == WORKER_LEAVING
+
+
+def test_it_refuses_for_a_swap_only_while_it_is_idle(live: LiveProcess) -> None:
+    with calling(_address(live)) as caller:
+        caller.open("s", an_order(LONG))
+        caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
+        assert not live.refuse_if_idle()
+        caller.cancel("s")
+        _eventually(live.refuse_if_idle)
+
+
+def test_its_end_hands_streams_over(live: LiveProcess) -> None:
+    pid = _pid()
+    with calling(_address(live)) as caller:
+        caller.open("s", an_order(LONG))
+        caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
+        live.close()
+        end = caller.hear("s").end
+
+    assert isinstance(end, StreamFailed)
+    assert end.code == WORKER_LEAVING
+    assert pid not in children_of(os.getpid())
+
+
+def test_a_port_that_is_taken_is_named_at_the_start(settings: WorkerSettings, engine: EngineProcess) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        changed = settings.model_copy(update={"live_host": "127.0.0.1", "live_port": taken.getsockname()[1]})
+        live = LiveProcess(StartLive(changed, "gpu-0", engine.info), engine)
+
+        with pytest.raises(SettingsError, match="RHAPSODE_LIVE_PORT"):
+            live.start()
