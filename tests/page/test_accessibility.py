@@ -22,6 +22,8 @@ PHONE = {"width": 360, "height": 740}
 MOST_SHIFT = 0.02
 """Of the score that browsers call good up to 0.1: a line that grows by a word."""
 
+MOST_TABS = 6
+
 WATCH_SHIFTS = """
 window.shifts = 0;
 window.shifted = [];
@@ -152,7 +154,7 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_text("Skip to the content")
     page.keyboard.press("Enter")
-    # Past the list: the text is what comes next.
+    # The text is what comes next.
     page.keyboard.press("Tab")
     expect(page.get_by_label("Text", exact=True)).to_be_focused()
     page.keyboard.type("A short story for the keyboard. It has two sentences.")
@@ -169,6 +171,20 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     expect(page.get_by_role("button", name="Play from here")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".segment").first).to_be_focused()
+
+
+def test_six_tabs_lead_to_the_text_past_the_skip_link(open_page: OpenPage, narration: str) -> None:
+    page = open_page()
+    expect(page.locator(".job-row").first).to_be_visible()
+    heard: list[str] = []
+    while (now := page.evaluate("document.activeElement.id || document.activeElement.innerText")) != "text":
+        heard.append(now)
+        assert len(heard) <= MOST_TABS, heard
+        page.keyboard.press("Tab")
+
+    # Nothing is out of reach: the list and the help come behind it.
+    for name in ("Which narrations", "API", "Keyboard"):
+        reach(page, name)
 
 
 def reach(page: Page, name: str) -> None:
