@@ -1,5 +1,5 @@
-// The way back from changes of passages: each puts the takes in place that were there before. The server has the takes.
-// The tab keeps their numbers, of the job changed last, so that a reload loses nothing.
+// The way back from changes of passages: each puts the takes in place that were there before. The tab keeps their
+// numbers, of the job changed last. The server has the takes.
 
 import { sendJson } from "../../api.js";
 
