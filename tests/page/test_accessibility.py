@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
+from tests.api.harness import ServedApi
 from tests.page.conftest import OpenPage, arrive
 from tests.page.texts import hummed, story
 
@@ -173,14 +174,27 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     expect(page.locator(".segment").first).to_be_focused()
 
 
-def test_six_tabs_lead_to_the_text_past_the_skip_link(open_page: OpenPage, narration: str) -> None:
-    page = open_page()
-    expect(page.locator(".job-row").first).to_be_visible()
+def tab_to_text(page: Page) -> None:
+    """From the top, past the link that skips."""
     heard: list[str] = []
     while (now := page.evaluate("document.activeElement.id || document.activeElement.innerText")) != "text":
         heard.append(now)
         assert len(heard) <= MOST_TABS, heard
         page.keyboard.press("Tab")
+
+
+def test_six_tabs_lead_to_the_text_of_a_first_narration(open_at: OpenPage, api: ServedApi) -> None:
+    page = open_at(api.url)
+    expect(page.get_by_role("button", name="Narrate a fable")).to_be_visible()
+
+    tab_to_text(page)
+
+
+def test_six_tabs_lead_to_the_text_beside_a_list(open_page: OpenPage, narration: str) -> None:
+    page = open_page()
+    expect(page.locator(".job-row").first).to_be_visible()
+
+    tab_to_text(page)
 
     # Nothing is out of reach: the list and the help come behind it.
     for name in ("Which narrations", "API", "Keyboard"):
