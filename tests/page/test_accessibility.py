@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
+from tests.api.harness import ServedApi
 from tests.page.conftest import OpenPage, arrive
 from tests.page.texts import hummed, story
 
@@ -21,6 +22,8 @@ PHONE = {"width": 360, "height": 740}
 
 MOST_SHIFT = 0.02
 """Of the score that browsers call good up to 0.1: a line that grows by a word."""
+
+MOST_TABS = 6
 
 WATCH_SHIFTS = """
 window.shifts = 0;
@@ -152,7 +155,7 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_text("Skip to the content")
     page.keyboard.press("Enter")
-    # Past the list: the text is what comes next.
+    # The text is what comes next.
     page.keyboard.press("Tab")
     expect(page.get_by_label("Text", exact=True)).to_be_focused()
     page.keyboard.type("A short story for the keyboard. It has two sentences.")
@@ -169,6 +172,33 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     expect(page.get_by_role("button", name="Play from here")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".segment").first).to_be_focused()
+
+
+def tab_to_text(page: Page) -> None:
+    """From the top, past the link that skips."""
+    heard: list[str] = []
+    while (now := page.evaluate("document.activeElement.id || document.activeElement.innerText")) != "text":
+        heard.append(now)
+        assert len(heard) <= MOST_TABS, heard
+        page.keyboard.press("Tab")
+
+
+def test_six_tabs_lead_to_the_text_of_a_first_narration(open_at: OpenPage, api: ServedApi) -> None:
+    page = open_at(api.url)
+    expect(page.get_by_role("button", name="Narrate a fable")).to_be_visible()
+
+    tab_to_text(page)
+
+
+def test_six_tabs_lead_to_the_text_beside_a_list(open_page: OpenPage, narration: str) -> None:
+    page = open_page()
+    expect(page.locator(".job-row").first).to_be_visible()
+
+    tab_to_text(page)
+
+    # Nothing is out of reach: the list and the help come behind it.
+    for name in ("Which narrations", "API", "Keyboard"):
+        reach(page, name)
 
 
 def reach(page: Page, name: str) -> None:

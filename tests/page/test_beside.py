@@ -174,8 +174,19 @@ def test_narrations_are_found_by_their_words_and_several_deleted_at_once(
     expect(page.get_by_text("No narration matches your search.")).to_be_visible()
 
 
-def test_a_narration_without_a_title_is_called_by_its_first_words(open_page: OpenPage, client: Rhapsode) -> None:
-    client.wait(client.submit_job("A heron stood in the shallow water. It did not move."))
-    page = open_page()
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("A heron stood in the shallow water. It did not move.", "A heron stood in the shallow water."),
+        ("The gate was left open by Mrs. Alder. It was late.", "The gate was left open by Mrs. Alder."),
+        ("J. R. Vane slept on p. 5 of a book. She woke.", "J. R. Vane slept on p. 5 of a book."),
+        ("Who goes there? A friend.", "Who goes there?"),
+    ],
+)
+def test_a_narration_without_a_title_is_called_by_its_first_sentence(
+    open_page: OpenPage, client: Rhapsode, text: str, title: str
+) -> None:
+    job = client.wait(client.submit_job(text))
+    page = open_page(f"jobs/{job.id}")
 
-    expect(page.locator(".job-row").first).to_contain_text("A heron stood in the shallow water.")
+    expect(page.locator(".job-title")).to_have_text(title)

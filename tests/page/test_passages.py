@@ -188,6 +188,29 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     assert sentences(client, job, 2) == was
 
 
+def test_a_change_is_undone_after_a_reload(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    write(page, 2, 0, "Not meant so.")
+    field(page).press("Enter")
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    assert sentences(client, job, 2) != was
+
+    page.reload()
+    note = inspect(page, 0)
+    note.get_by_role("button", name="Undo the change of passage 3").click()
+
+    expect(page.locator(".segment").nth(2)).to_contain_text(was[0])
+    assert sentences(client, job, 2) == was
+    # Nothing is left to undo, neither here nor after another reload.
+    page.reload()
+    note = inspect(page, 0)
+    expect(note.get_by_role("button", name="Play from here")).to_be_visible()
+    expect(note.get_by_role("button", name=re.compile("Undo"))).to_be_hidden()
+
+
 def test_two_takes_are_heard_one_after_the_other_with_their_texts(
     open_page: OpenPage, client: Rhapsode, shoot: Shoot
 ) -> None:

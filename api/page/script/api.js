@@ -108,7 +108,7 @@ export async function sendJson(method, path, json, options = {}) {
   return answer.status === 204 ? null : answer.json();
 }
 
-/** Every entry of a paged list, page by page. */
+/** Every entry of a paged list, page by page. `options.next`: the limit behind the first page. */
 export async function* pages(path, parameters, options = {}) {
   const query = new URLSearchParams(parameters);
   for (;;) {
@@ -116,6 +116,7 @@ export async function* pages(path, parameters, options = {}) {
     yield page.data;
     if (!page.has_more) return;
     query.set("cursor", page.next_cursor);
+    if (options.next) query.set("limit", options.next);
   }
 }
 

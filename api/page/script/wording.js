@@ -85,14 +85,14 @@ export function jobTitle(job) {
   return metadata.title || metadata.book || metadata.name || request.output.tags.title || (begins && titleOf(null, begins)) || `Narration ${job.id.slice(-6)}`;
 }
 
-/**
- * The title of a new narration without one: the file's name, or the first sentence of the text. It is cut to the
- * allowed length.
- */
+/** The end of a sentence. No full stop after a short word with a capital is one: it may be "Mrs." or an initial. */
+const SENTENCE_END = /(?<=[!?…]|(?<!(?<![\p{L}.])\p{Lu}[\p{L}.]{0,3})\.)\s(?![\p{Ll}\p{N}])/u;
+
+/** The title of a new narration without one: the file's name, or the first sentence of the text, cut to length. */
 export function titleOf(file, text) {
   if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);
   const line = text.trim().split(/\n/, 1)[0].replace(/^#+\s*/, "");
-  const [sentence] = line.split(/(?<=[.!?…])\s/, 1);
+  const [sentence] = line.split(SENTENCE_END, 1);
   const letters = [...sentence];
   return letters.length <= MOST_TITLE_CHARS ? sentence : `${letters.slice(0, MOST_TITLE_CHARS).join("").replace(/\s+\S*$/, "")} …`;
 }

@@ -8,7 +8,7 @@ import { causeOf } from "./waiting.js";
 const LANES = { cpu: "Plans texts and assembles files", gpu: "Speaks", hooks: "Sends webhooks" };
 const CLASSES = { interactive: "Interactive", bulk: "Bulk" };
 const NAMES = { cpu: "Texts and files", hooks: "Webhooks" };
-const COLUMNS = ["Class", "To speak", "Waiting", "Wait, 95 %", "Longest"];
+const COLUMNS = ["Class", "To speak", "Waiting", "Wait, 95\u00a0%", "Longest"];
 
 /** A card; `show({ queue, workers, totals })` updates it. */
 export function queueCard() {

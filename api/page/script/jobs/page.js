@@ -8,7 +8,7 @@ export function openJobs(main) {
   const list = jobList((isEmpty) => form.setFirst(isEmpty));
   const pane = h("div", { class: "pane", "data-content": true, tabindex: "-1" });
   const form = composer(submitted);
-  main.append(h("div", { class: "jobs-page" }, list.element, pane));
+  main.append(h("div", { class: "jobs-page" }, pane, list.element));
   const page = main.firstElementChild;
   let view = null;
   let turn = 0;

@@ -100,7 +100,7 @@ export function composer(onSubmitted) {
 
   function greetingOf({ welcome }) {
     const made = welcome({ speakers: voice.builtIn, onText: narrateThis });
-    heading.after(made.element);
+    zone.after(made.element);
     return made;
   }
 

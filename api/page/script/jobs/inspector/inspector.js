@@ -142,7 +142,6 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     draw();
   }
 
-
   function select(number) {
     return changed([index], async () => segments.put(await sendJson("POST", `${path()}/takes/${number}/select`)));
   }

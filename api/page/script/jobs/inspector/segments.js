@@ -60,7 +60,7 @@ export class Segments extends EventTarget {
     const path = `v1/jobs/${this.#jobId}/segments`;
     const limit = this.length ? WHOLE_PAGE : FIRST_PAGE;
     let asked = this.#clock;
-    for await (const page of pages(path, { limit }, { signal })) {
+    for await (const page of pages(path, { limit }, { signal, next: WHOLE_PAGE })) {
       // An event that came after the page was requested is newer than the page.
       const fresh = page.filter(({ index }) => !(this.#told[index] > asked));
       for (const segment of fresh) this.items[segment.index] = segment;

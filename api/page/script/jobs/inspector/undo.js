@@ -1,17 +1,22 @@
-// The way back from changes of passages: each puts the takes in place that were there before.
+// The way back from changes of passages: each puts the takes in place that were there before. The tab keeps their
+// numbers, of the job changed last. The server has the takes.
 
 import { sendJson } from "../../api.js";
 
 const MOST = 100;
+const MOST_PASSAGES = 20_000;
+const KEPT = "rhapsode.undo";
 
 export class Undo {
   #jobId;
   #segments;
-  #steps = [];
+  #steps;
 
   constructor(jobId, segments) {
     this.#jobId = jobId;
     this.#segments = segments;
+    const kept = JSON.parse(sessionStorage.getItem(KEPT));
+    this.#steps = kept?.jobId === jobId ? kept.steps : [];
   }
 
   get isPossible() {
@@ -31,7 +36,8 @@ export class Undo {
   add(step) {
     if (!step.length) return;
     this.#steps.push(step);
-    if (this.#steps.length > MOST) this.#steps.shift();
+    while (this.#steps.length > MOST || this.#steps.flat().length > MOST_PASSAGES) this.#steps.shift();
+    this.#keep();
   }
 
   /** Take the last change back. Throws a `Problem`; it can be tried again. */
@@ -40,5 +46,10 @@ export class Undo {
       this.#segments.put(await sendJson("POST", `v1/jobs/${this.#jobId}/segments/${index}/takes/${take}/select`));
     }
     this.#steps.pop();
+    this.#keep();
+  }
+
+  #keep() {
+    sessionStorage.setItem(KEPT, JSON.stringify({ jobId: this.#jobId, steps: this.#steps }));
   }
 }
