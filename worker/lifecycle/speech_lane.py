@@ -52,7 +52,7 @@ START_ERRORS = (
 """What `SpeechLane` raises. A worker reports them in one line, without a traceback."""
 
 
-class LiveSpeech(Protocol):
+class LiveService(Protocol):
     """`LiveServer`, in this process or its own."""
 
     def start(self) -> None: ...
@@ -174,12 +174,12 @@ class SpeechLane:
             Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, info.speaker_embeddings))
         )
 
-    def _live(self) -> LiveSpeech:
-        """In a process of its own where the engine has enough slots to keep this one busy."""
+    def _live(self) -> LiveService:
+        """In another process where the engine has enough slots to keep this one busy."""
         settings, services = self._settings, self.services
         engine, worker = self._engine, services.worker
         assert engine is not None  # noqa: S101  (loaded before)
-        live: LiveSpeech
+        live: LiveService
         if self._pool is not None:
             start = StartLive(settings, worker.identity.name, engine.info)
             live = LiveProcess(start, engine)

@@ -94,7 +94,7 @@ class LiveProcess(Collector):
             child.send(RefuseNew(is_leaving))
 
     def refuse_if_idle(self) -> bool:
-        """A process that is started again has no streams, and is told to refuse when it serves."""
+        """True while the process restarts: it has no streams then, and refuses new ones from its start."""
         child = self._child
         if child is None or child.is_idle(ANSWER_S):
             self._is_refusing = True

@@ -1,8 +1,7 @@
 """The live server's own process, started by `LiveProcess` alone: `python -m worker.lifecycle.live.process`.
 
-A worker with hundreds of slots keeps its interpreter busy with jobs: live streams beside them would wait for seconds.
-Here they have one of their own, and a channel to the engine that passes the worker by. The process ends with the
-worker's channel, however the worker ends.
+Jobs of hundreds of slots keep the worker's interpreter busy, and live streams would wait for seconds. This process has
+another interpreter, and its own channel to the engine. It ends with the worker's channel, however the worker ends.
 """
 
 from __future__ import annotations
