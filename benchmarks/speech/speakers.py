@@ -52,7 +52,7 @@ class Novel:
         if character.name == FIRST_PERSON:
             return next((main for main, all in self.names.items() if "_narr" in all), "")
         votes: dict[str, float] = defaultdict(float)
-        for rank, name in enumerate(character.names):
+        for rank, name in enumerate(name for name in character.names if name != FIRST_PERSON):
             words = set(_plain(name).split())
             exact = [main for main, all in self.names.items() if _plain(name) in map(_plain, all)]
             part = [main for main, all in self.names.items() if any(words <= set(_plain(each).split()) for each in all)]

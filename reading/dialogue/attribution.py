@@ -14,7 +14,8 @@ from reading.dialogue.chain import probabilities
 from reading.dialogue.people import People
 from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line
 from reading.dialogue.quotations import Quotation, Span, quotations
-from reading.dialogue.speakers import NARRATOR, Candidate, scenes
+from reading.dialogue.speakers import Candidate, scenes
+from reading.dialogue.tags import NARRATOR
 from reading.dialogue.turns import read_turns
 from reading.dialogue.weights import CALIBRATION, WEIGHTS
 from reading.script.script import BlockKind, Script

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reading.dialogue.narrator import name_narrator, narrator_tags
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Sex
-from reading.dialogue.tags import RELATIVE, Hint, HintKind
+from reading.dialogue.tags import NARRATOR, RELATIVE, Hint, HintKind
 from reading.dialogue.turns import Reading, Turn
 
 MOST_CANDIDATES = 7
@@ -19,14 +20,11 @@ _MEMORY = 80
 _SCENE_BREAK = 8
 """A conversation ends after this many paragraphs of narration."""
 
-NARRATOR = "i"
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """person: an index into the people; -1 for one who has no name. noun: what a nameless one is called.
 
-    The narrator of a story in the first person is the noun `i`.
+    The narrator of a story in the first person has the noun `i`, with or without a name.
     """
 
     person: int
@@ -108,9 +106,10 @@ class _Context:
         )
         self._tags = tags
         self._num_tags = sum(tags.values()) or 1
-        narrator = sum(turn.hint.pronoun == NARRATOR and turn.hint.kind is HintKind.TAG for turn in self._turns)
-        self.is_first_person = narrator >= max(3, 0.02 * len(self._turns))
-        self._narrator_share = narrator / (len(self._turns) or 1)
+        num_narrators = narrator_tags(reading)
+        self.is_first_person = num_narrators > 0
+        self._narrator = Candidate(name_narrator(reading, people), NARRATOR)
+        self._narrator_share = num_narrators / (len(self._turns) or 1)
         self._nouns = Counter(turn.hint.noun for turn in self._turns if turn.hint.noun)
         self._tagged = [self._of_hint(turn.hint) if turn.hint.kind is HintKind.TAG else None for turn in reading.turns]
 
@@ -157,7 +156,7 @@ class _Context:
         for rank, person in enumerate(self._recent(turn.paragraph)):
             add(self._named(person), 8.0 - rank)
         if self.is_first_person:
-            add(Candidate(-1, NARRATOR), 15.0)
+            add(self._narrator, 15.0)
         wanted = turn.hint.sex if turn.hint.kind is HintKind.TAG else ""
         ranked = sorted(
             score, key=lambda each: -(score[each] - (10.0 if wanted and each.sex and each.sex != wanted else 0.0))
@@ -179,6 +178,8 @@ class _Context:
         return list(found)
 
     def _named(self, person: int) -> Candidate:
+        if person == self._narrator.person:
+            return self._narrator
         return Candidate(person, "", self._people.persons[person].sex)
 
     def _of_hint(self, hint: Hint) -> Candidate | None:
@@ -187,7 +188,7 @@ class _Context:
         if hint.noun:
             return Candidate(-1, hint.noun, hint.sex)
         if hint.pronoun == NARRATOR and self.is_first_person:
-            return Candidate(-1, NARRATOR)
+            return self._narrator
         return None
 
     def features(self, index: int, candidates: Sequence[Candidate]) -> list[list[str]]:

@@ -60,6 +60,8 @@ _DETERMINERS = words(
     """
 )
 _POSSESSIVES = frozenset(["his", "her", "my", "their", "our", "your"])
+NARRATOR = "i"
+"""The pronoun of who tells a story in the first person."""
 RELATIVE = "relative"
 """In place of a pronoun: `her aunt` is a person who has a name elsewhere."""
 _STOPS = frozenset('.!?;:"“”')
