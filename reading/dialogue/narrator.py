@@ -89,5 +89,5 @@ def _rename(reading: Reading, names: dict[int, int]) -> None:
             hint if hint.person is None else replace(hint, person=names.get(hint.person, hint.person))
             for hint in (turn.hint, turn.second)
         )
-    for group in reading.narrated:
+    for group in (*reading.narrated, *reading.actors):
         group[:] = [names.get(person, person) for person in group]

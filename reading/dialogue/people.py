@@ -347,6 +347,13 @@ def _sex_of(form: _Form) -> Sex:
     return "female" if last in FEMALE_NOUNS else ""
 
 
+def sex_of(name: str) -> Sex:
+    """By a title, a first name or a noun; "" if the name does not tell."""
+    first, *rest = name.split()
+    title = first.rstrip(".").lower()
+    return _sex_of(_Form(title, tuple(rest)) if rest and title in TITLES else _Form("", (first, *rest)))
+
+
 def _grouped(forms: dict[_Form, _Evidence]) -> dict[_Form, _Group]:
     """Which forms are one person's. Whole names first, then what is part of one."""
     groups: dict[_Form, _Group] = {}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reading.dialogue.manner import Manner
 from reading.dialogue.narrator import name_narrator, narrator_tags
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Sex
@@ -69,13 +70,14 @@ _NEAR = 10
 class _Around:
     """before, after: how many turns away a tag names a candidate. counts: of such tags.
 
-    recent: people, the last named first.
+    recent: people, the last named first. acted: the last who acted first.
     """
 
     before: dict[Candidate, int]
     after: dict[Candidate, int]
     counts: Counter[Candidate]
     recent: list[int]
+    acted: list[int]
 
 
 def _step(turns: int) -> str:
@@ -89,6 +91,17 @@ def _kind(hint: Hint) -> str:
     if hint.person is not None:
         return "named" if hint.kind is HintKind.TAG else "acts"
     return (_meant_by(hint).strip() or "noun") + ("" if hint.kind is HintKind.TAG else " acts")
+
+
+def _recent(people: Sequence[Sequence[int]], paragraph: int) -> list[int]:
+    """People of the paragraphs before this one, the last first."""
+    found: dict[int, None] = {}
+    for earlier in range(paragraph - 1, max(-1, paragraph - _MEMORY), -1):
+        for person in reversed(people[earlier]):
+            found.setdefault(person)
+        if len(found) >= MOST_CANDIDATES:
+            break
+    return list(found)
 
 
 class _Context:
@@ -112,6 +125,7 @@ class _Context:
         self._narrator_share = num_narrators / (len(self._turns) or 1)
         self._nouns = Counter(turn.hint.noun for turn in self._turns if turn.hint.noun)
         self._tagged = [self._of_hint(turn.hint) if turn.hint.kind is HintKind.TAG else None for turn in reading.turns]
+        self._manner = Manner([turn.words for turn in reading.turns], self._tagged)
 
     def candidates(self, index: int) -> list[Candidate]:
         """People who were named or spoke shortly before, or are named here or soon."""
@@ -153,7 +167,7 @@ class _Context:
                 add(self._named(person), 17.0 - 2 * step)
         for person, _ in self._in_role(turn.hint).most_common(2):
             add(self._named(person), 16.0)
-        for rank, person in enumerate(self._recent(turn.paragraph)):
+        for rank, person in enumerate(_recent(self._reading.narrated, turn.paragraph)):
             add(self._named(person), 8.0 - rank)
         if self.is_first_person:
             add(self._narrator, 15.0)
@@ -166,16 +180,6 @@ class _Context:
     def _in_role(self, hint: Hint) -> Counter[int]:
         """Who is an aunt, if the hint is `her aunt` or `the aunt`."""
         return self._reading.roles.get(hint.head) or Counter() if hint.head else Counter()
-
-    def _recent(self, paragraph: int) -> list[int]:
-        """People by their last mention in narration before the paragraph."""
-        found: dict[int, None] = {}
-        for earlier in range(paragraph - 1, max(-1, paragraph - _MEMORY), -1):
-            for person in reversed(self._reading.narrated[earlier]):
-                found.setdefault(person)
-            if len(found) >= MOST_CANDIDATES:
-                break
-        return list(found)
 
     def _named(self, person: int) -> Candidate:
         if person == self._narrator.person:
@@ -247,7 +251,7 @@ class _Context:
         elif candidate.noun == NARRATOR:
             found.append("narrator" if self._narrator_share < 0.1 else "talking narrator")
         share = self._tags[person] / self._num_tags if person >= 0 else 0.0
-        found.append("never tagged" if share == 0 else "rare" if share < 0.01 else "some" if share < 0.08 else "often")
+        found.append("never tagged" if share == 0 else "rare" if share < 0.01 else "some" if share < 0.08 else "often" if share < 0.2 else "most")
         return found
 
     def _turn(self, index: int, paragraph: int, most: int) -> Turn | None:
@@ -259,7 +263,10 @@ class _Context:
     def _around(self, index: int) -> _Around:
         """Who is tagged in the turns around."""
         paragraph = self._turns[index].paragraph
-        found = _Around({}, {}, Counter(), self._by_recency(index))
+        read = self._reading
+        found = _Around(
+            {}, {}, Counter(), self._by_recency(index, read.narrated), self._by_recency(index, read.actors)
+        )
         for steps, first in ((range(1, _NEAR + 1), found.after), (range(-1, -_NEAR - 1, -1), found.before)):
             for step in steps:
                 if self._turn(index + step, paragraph, 3 * _NEAR) is None:
@@ -270,10 +277,10 @@ class _Context:
                     found.counts[tagged] += 1
         return found
 
-    def _by_recency(self, index: int) -> list[int]:
-        """People whom a pronoun of the tag could mean, the last named first."""
+    def _by_recency(self, index: int, people: Sequence[Sequence[int]]) -> list[int]:
+        """People whom a pronoun of the tag could mean, the last first."""
         hint = self._turns[index].hint
-        recent = self._recent(self._turns[index].paragraph)
+        recent = _recent(people, self._turns[index].paragraph)
         if not hint.sex or hint.person is not None:
             return recent
         return [person for person in recent if self._people.persons[person].sex in {hint.sex, ""}]
@@ -289,6 +296,9 @@ class _Context:
             found.append(f"rank of tags {min(4, more)} of {min(4, len(around.counts))}")
         at = around.recent.index(candidate.person) if candidate.person in around.recent else 9
         found.append(f"recent {min(5, at)}")
+        at = around.acted.index(candidate.person) if candidate.person in around.acted else 9
+        found.append(f"acted {min(5, at)}")
+        found.append(f"manner {self._manner.fits(index, candidate)}")
         return found
 
     def _nearest(self, turn: Turn, candidate: Candidate) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from reading.dialogue.people import Mention, People
 from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation, Span
-from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, after, before, tokens
+from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, actors, after, before, leads_in, tokens
 from reading.dialogue.vocabulary import PERSON_NOUNS
 
 Roles = Mapping[str, Counter[int]]
@@ -31,6 +31,7 @@ _TITLES = {
     "mamma": "mother",
     "mama": "mother",
 }
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARGIN = 50
 """Characters before a name that can tell what the person is."""
 
@@ -41,7 +42,7 @@ class Turn:
 
     called, mentioned: people whom the words address, or only name. beside: people whom the narration of the paragraph
     names. continues: its first quotation continues the turn before. addresses: the sex that a `sir` or `madam` shows.
-    asks: it ends with a question.
+    asks: it ends with a question. words: what is said, in small letters.
     """
 
     paragraph: int
@@ -54,6 +55,7 @@ class Turn:
     continues: bool = False
     addresses: Sex = ""
     asks: bool = False
+    words: Sequence[str] = ()
 
 
 _TO_MEN = frozenset({"sir", "father", "papa", "uncle", "mister"})
@@ -84,12 +86,15 @@ class Reading:
     narrated: for each paragraph the people whom its narration names, in order.
 
     subjects: who acts in the last sentence of a paragraph's narration.
+
+    actors: for each paragraph the named people who act in its narration, in order.
     """
 
     turns: list[Turn]
     roles: Roles
     narrated: list[list[int]] = field(default_factory=list[list[int]])
     subjects: list[Hint | None] = field(default_factory=list["Hint | None"])
+    actors: list[list[int]] = field(default_factory=list[list[int]])
 
 
 def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation], people: People) -> Reading:
@@ -105,6 +110,7 @@ def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation]
         reading.narrated.append(narrated)
         gaps = [tokens(text, a, b, people, starts) for a, b in _gaps(start, end, [found[i] for i in quoted])]
         reading.subjects.append(before(gaps[-1]))
+        reading.actors.append([person for gap in gaps for person in actors(gap)][-_MOST_NARRATED:])
         if quoted:
             lead_in = _lead_in(text, paragraphs, number, by_paragraph, reading) if len(gaps[0]) <= 1 else None
             reading.turns += _turns(text, number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))
@@ -162,13 +168,12 @@ def _turns(
 def _hints(place: int, gaps: Sequence[Sequence[Token]]) -> Iterator[Hint]:
     """What the narration behind and before the quotation at `place` says."""
     behind, ahead = gaps[place + 1], gaps[place]
-    if (hint := after(behind)) is not None:
-        yield hint
-    if len(ahead) > 1:
-        if (hint := before(ahead)) is not None:
-            yield hint
-        if (hint := action(ahead)) is not None and place == 0:
-            yield hint
+    found = [after(behind), before(ahead) if len(ahead) > 1 else None]
+    if leads_in(ahead):
+        found.reverse()
+    if place == 0 and len(ahead) > 1:
+        found.append(action(ahead))
+    yield from (hint for hint in found if hint is not None)
 
 
 def _agrees(tag: Hint, other: Hint) -> bool:
@@ -201,6 +206,7 @@ def _finished(text: str, turn: Turn, found: Sequence[Quotation], around: _Around
     said = [text[found[index].start : found[index].end] for index in turn.quotations]
     calls = {match[1].lower() for words in said for match in _ADDRESS.finditer(words)}
     turn.addresses = "male" if calls & _TO_MEN else "female" if calls else ""
+    turn.words = [word for words in said for word in _WORD.findall(words.lower())]
     turn.asks = said[-1].rstrip("\"'”’ _").endswith("?")
     return turn
 
