@@ -11,7 +11,14 @@ _PRIOR = 60.0
 _LEAST_WORDS = 100
 _MOST_WORDS = 300
 """Words of a turn that count."""
-_LEVELS = ((-6.0, "very unlike"), (-3.0, "unlike"), (-1.0, "rather unlike"), (1.0, "even"), (3.0, "rather"), (6.0, "like"))
+_LEVELS = (
+    (-6.0, "very unlike"),
+    (-3.0, "unlike"),
+    (-1.0, "rather unlike"),
+    (1.0, "even"),
+    (3.0, "rather"),
+    (6.0, "like"),
+)
 
 
 class Manner:

@@ -54,10 +54,10 @@ def name_narrator(reading: Reading, people: People) -> int:
         and answered[person] > _LEAST_ANSWERED
         and not tags[person]
     }
-    _rename(reading, {person: narrator for person in others})
+    _rename(reading, dict.fromkeys(others, narrator))
     found = people.persons[narrator]
     found.names += [name for person in sorted(others) for name in people.persons[person].names]
-    found.names.append(FIRST_PERSON)
+    found.names.insert(1, FIRST_PERSON)
     return narrator
 
 

@@ -96,7 +96,7 @@ def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
         after = text[at + 1 : at + 2]
         opens = sign in "“«" or (sign == '"' and (at == start or text[at - 1] in " \t\n([—-_*") and after.strip() != "")
         if first < 0:
-            if sign != "”" and sign != "»":
+            if sign not in "”»" and (sign != '"' or after.strip()):
                 first = at
         elif (opens and sign != '"') or (opens and at > start and text[at - 1] in " \n" and after.isalpha()):
             spans.append((first, len(text[first:at].rstrip()) + first))

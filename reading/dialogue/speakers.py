@@ -21,6 +21,7 @@ _MEMORY = 80
 _SCENE_BREAK = 8
 """A conversation ends after this many paragraphs of narration."""
 
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """person: an index into the people; -1 for one who has no name. noun: what a nameless one is called.
@@ -50,7 +51,7 @@ def scenes(reading: Reading, people: People) -> list[Scene]:
     context = _Context(reading, people)
     result: list[Scene] = []
     for index, turn in enumerate(reading.turns):
-        gap = turn.paragraph - reading.turns[index - 1].paragraph if index else _SCENE_BREAK + 1
+        gap = turn.paragraph - reading.turns[index - 1].last if index else _SCENE_BREAK + 1
         if gap > _SCENE_BREAK:
             result.append(Scene([], [], [], []))
         scene = result[-1]
@@ -82,6 +83,18 @@ class _Around:
 
 def _step(turns: int) -> str:
     return "not" if turns == 0 else str(turns) if turns <= 4 else "6" if turns <= 6 else "10"
+
+
+def _often(share: float) -> str:
+    """Of a person in the tags of the book."""
+    if share == 0:
+        return "never tagged"
+    return next((name for most, name in ((0.01, "rare"), (0.08, "some"), (0.2, "often")) if share < most), "most")
+
+
+def _rank(one: int, ordered: Sequence[int]) -> int:
+    """A place in the order; 5 for a later one or none."""
+    return min(5, ordered.index(one)) if one in ordered else 5
 
 
 def _kind(hint: Hint) -> str:
@@ -251,7 +264,7 @@ class _Context:
         elif candidate.noun == NARRATOR:
             found.append("narrator" if self._narrator_share < 0.1 else "talking narrator")
         share = self._tags[person] / self._num_tags if person >= 0 else 0.0
-        found.append("never tagged" if share == 0 else "rare" if share < 0.01 else "some" if share < 0.08 else "often" if share < 0.2 else "most")
+        found.append(_often(share))
         return found
 
     def _turn(self, index: int, paragraph: int, most: int) -> Turn | None:
@@ -264,9 +277,7 @@ class _Context:
         """Who is tagged in the turns around."""
         paragraph = self._turns[index].paragraph
         read = self._reading
-        found = _Around(
-            {}, {}, Counter(), self._by_recency(index, read.narrated), self._by_recency(index, read.actors)
-        )
+        found = _Around({}, {}, Counter(), self._by_recency(index, read.narrated), self._by_recency(index, read.actors))
         for steps, first in ((range(1, _NEAR + 1), found.after), (range(-1, -_NEAR - 1, -1), found.before)):
             for step in steps:
                 if self._turn(index + step, paragraph, 3 * _NEAR) is None:
@@ -294,10 +305,8 @@ class _Context:
         more = sum(count > around.counts[candidate] for count in around.counts.values())
         if around.counts[candidate]:
             found.append(f"rank of tags {min(4, more)} of {min(4, len(around.counts))}")
-        at = around.recent.index(candidate.person) if candidate.person in around.recent else 9
-        found.append(f"recent {min(5, at)}")
-        at = around.acted.index(candidate.person) if candidate.person in around.acted else 9
-        found.append(f"acted {min(5, at)}")
+        found.append(f"recent {_rank(candidate.person, around.recent)}")
+        found.append(f"acted {_rank(candidate.person, around.acted)}")
         found.append(f"manner {self._manner.fits(index, candidate)}")
         return found
 
@@ -379,17 +388,15 @@ def pair_features(scene: Scene, index: int) -> tuple[list[str], list[str]]:
     turn = scene.turns[index]
     kind = _kind(turn.hint)
     old = scene.turns[index - 1] if index else None
-    if turn.continues:
-        return ["again continues"], [f"two before {kind}"]
-    if old is None or old.paragraph == turn.paragraph:
+    if old is None or old.last == turn.paragraph:
         return ["again same paragraph", f"again same paragraph {kind}"], [f"two before {kind}"]
     near = "directly" if scene.adjacent[index] else "later"
     before_near = "directly" if index > 0 and scene.adjacent[index - 1] else "later"
-    gap = str(turn.paragraph - old.paragraph)
+    gap = str(turn.paragraph - old.last)
     asked = "answer" if old.asks else "ask" if turn.asks else "talk"
     again = [f"again {near} {kind}", f"again {gap}", f"again {near} {kind} {_kind(old.hint)}", f"again {near} {asked}"]
     two = [f"two before {near} {before_near} {kind}", f"two before {near} {before_near} {kind} {_kind(old.hint)}"]
     if index > 1:
-        span = turn.paragraph - scene.turns[index - 2].paragraph
+        span = turn.paragraph - scene.turns[index - 2].last
         two.append(f"two before {min(6, span)} {asked}")
     return again, two

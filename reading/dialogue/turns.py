@@ -40,19 +40,21 @@ _MARGIN = 50
 class Turn:
     """quotations: indices. hints: the strongest first.
 
+    last: its last paragraph, if the quotation of `paragraph` continues in others.
+
     called, mentioned: people whom the words address, or only name. beside: people whom the narration of the paragraph
-    names. continues: its first quotation continues the turn before. addresses: the sex that a `sir` or `madam` shows.
-    asks: it ends with a question. words: what is said, in small letters.
+    names. addresses: the sex that a `sir` or `madam` shows. asks: it ends with a question.
+    words: what is said, in small letters.
     """
 
     paragraph: int
+    last: int
     quotations: list[int]
     hint: Hint = NO_HINT
     second: Hint = NO_HINT
     called: frozenset[int] = frozenset()
     mentioned: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
-    continues: bool = False
     addresses: Sex = ""
     asks: bool = False
     words: Sequence[str] = ()
@@ -113,8 +115,24 @@ def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation]
         reading.actors.append([person for gap in gaps for person in actors(gap)][-_MOST_NARRATED:])
         if quoted:
             lead_in = _lead_in(text, paragraphs, number, by_paragraph, reading) if len(gaps[0]) <= 1 else None
-            reading.turns += _turns(text, number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))
+            turns = [*_turns(text, number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))]
+            if found[quoted[0]].continues and reading.turns and _agrees(turns[0].hint, reading.turns[-1].hint):
+                _continue(reading.turns[-1], turns.pop(0))
+            reading.turns += turns
     return reading
+
+
+def _continue(turn: Turn, more: Turn) -> None:
+    """The turn goes on in the next paragraph."""
+    turn.last = more.last
+    turn.quotations += more.quotations
+    _take(turn, [more.hint, more.second])
+    turn.called |= more.called
+    turn.mentioned = (turn.mentioned | more.mentioned) - turn.called
+    turn.beside |= more.beside
+    turn.addresses = turn.addresses or more.addresses
+    turn.asks = more.asks
+    turn.words = [*turn.words, *more.words]
 
 
 def _gaps(start: int, end: int, quoted: Sequence[Quotation]) -> Iterator[Span]:
@@ -157,7 +175,7 @@ def _turns(
         else:
             if current is not None:
                 yield _finished(text, current, found, around)
-            current = Turn(number, [index], continues=place == 0 and found[index].continues)
+            current = Turn(number, number, [index])
             _take(current, hints)
             if place == 0 and around.lead_in is not None:
                 _take(current, [around.lead_in])
@@ -177,8 +195,8 @@ def _hints(place: int, gaps: Sequence[Sequence[Token]]) -> Iterator[Hint]:
 
 
 def _agrees(tag: Hint, other: Hint) -> bool:
-    """Two tags of one paragraph can be one speaker's."""
-    if other.kind is not HintKind.TAG:
+    """Two tags can be one speaker's."""
+    if tag.kind is not HintKind.TAG or other.kind is not HintKind.TAG:
         return True
     if tag.person is not None and other.person is not None:
         return tag.person == other.person
