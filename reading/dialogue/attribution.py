@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from reading.dialogue.chain import probabilities
 from reading.dialogue.people import People, sex_of
-from reading.dialogue.plays import speeches
 from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line, Sex
-from reading.dialogue.quotations import Quotation, Span, quotations
+from reading.dialogue.quotations import Quotation, Span, quotations, speeches
 from reading.dialogue.speakers import Candidate, scenes
 from reading.dialogue.tags import NARRATOR
 from reading.dialogue.turns import read_turns

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reading.dialogue.manner import Manner
 from reading.dialogue.narrator import name_narrator, narrator_tags
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Sex
 from reading.dialogue.tags import NARRATOR, RELATIVE, Hint, HintKind
 from reading.dialogue.turns import Reading, Turn
+from reading.dialogue.wording import Wording
 
 MOST_CANDIDATES = 7
 _LOOK_BACK = 12
@@ -138,7 +138,7 @@ class _Context:
         self._narrator_share = num_narrators / (len(self._turns) or 1)
         self._nouns = Counter(turn.hint.noun for turn in self._turns if turn.hint.noun)
         self._tagged = [self._of_hint(turn.hint) if turn.hint.kind is HintKind.TAG else None for turn in reading.turns]
-        self._manner = Manner([turn.words for turn in reading.turns], self._tagged)
+        self._wording = Wording([turn.words for turn in reading.turns], self._tagged)
 
     def candidates(self, index: int) -> list[Candidate]:
         """People who were named or spoke shortly before, or are named here or soon."""
@@ -307,7 +307,7 @@ class _Context:
             found.append(f"rank of tags {min(4, more)} of {min(4, len(around.counts))}")
         found.append(f"recent {_rank(candidate.person, around.recent)}")
         found.append(f"acted {_rank(candidate.person, around.acted)}")
-        found.append(f"manner {self._manner.fits(index, candidate)}")
+        found.append(f"wording {self._wording.fits(index, candidate)}")
         return found
 
     def _nearest(self, turn: Turn, candidate: Candidate) -> list[str]:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from reading.dialogue.proposal import FIRST_PERSON, Dialogue
+from reading.dialogue.proposal import Dialogue
 
 _FEMALE = frozenset({"vivian", "serena", "ono_anna", "sohee"})
 _MALE = frozenset({"uncle_fu", "dylan", "eric", "ryan", "aiden"})
@@ -44,7 +44,7 @@ def choose_voices(proposed: Dialogue, voices: Sequence[str], narrator: str) -> d
                 heard[chosen[other]] += times
         chosen[each.name] = (
             narrator
-            if FIRST_PERSON in each.names
+            if each.tells_the_story
             else min(fitting, key=lambda voice: (heard[voice] > 0, uses[voice], heard[voice]))
         )
         uses[chosen[each.name]] += each.num_lines

@@ -21,7 +21,7 @@ _LEVELS = (
 )
 
 
-class Manner:
+class Wording:
     """words: of each turn, in small letters. speakers: of each turn, None if its tag does not tell."""
 
     def __init__(self, words: Sequence[Sequence[str]], speakers: Sequence[Hashable | None]) -> None:
