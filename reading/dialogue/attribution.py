@@ -14,7 +14,8 @@ from reading.dialogue.chain import probabilities
 from reading.dialogue.people import People, sex_of
 from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line, Sex
 from reading.dialogue.quotations import Quotation, Span, quotations, speeches
-from reading.dialogue.speakers import Candidate, scenes
+from reading.dialogue.scene import Candidate
+from reading.dialogue.speakers import scenes
 from reading.dialogue.tags import NARRATOR
 from reading.dialogue.turns import read_turns
 from reading.dialogue.weights import CALIBRATION, WEIGHTS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reading.dialogue.narrator import name_narrator, narrator_tags
 from reading.dialogue.people import People
-from reading.dialogue.proposal import Sex
+from reading.dialogue.scene import Candidate, Scene, kind_of, meant_by
 from reading.dialogue.tags import NARRATOR, RELATIVE, Hint, HintKind
 from reading.dialogue.turns import Reading, Turn
 from reading.dialogue.wording import Wording
@@ -20,31 +20,6 @@ _MEMORY = 80
 """How many paragraphs back to look for candidates if too few are near."""
 _SCENE_BREAK = 8
 """A conversation ends after this many paragraphs of narration."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """person: an index into the people; -1 for one who has no name. noun: what a nameless one is called.
-
-    The narrator of a story in the first person has the noun `i`, with or without a name.
-    """
-
-    person: int
-    noun: str = ""
-    sex: Sex = ""
-
-
-@dataclass(slots=True)
-class Scene:
-    """Turns that follow each other. candidates: of each turn. unary: names of what is true of each of them.
-
-    adjacent: whether a turn follows the one before directly.
-    """
-
-    turns: list[Turn]
-    candidates: list[list[Candidate]]
-    unary: list[list[list[str]]]
-    adjacent: list[bool]
 
 
 def scenes(reading: Reading, people: People) -> list[Scene]:
@@ -95,15 +70,6 @@ def _often(share: float) -> str:
 def _rank(one: int, ordered: Sequence[int]) -> int:
     """A place in the order; 5 for a later one or none."""
     return min(5, ordered.index(one)) if one in ordered else 5
-
-
-def _kind(hint: Hint) -> str:
-    """How a turn is tagged."""
-    if hint.kind is HintKind.NONE:
-        return "bare"
-    if hint.person is not None:
-        return "named" if hint.kind is HintKind.TAG else "acts"
-    return (_meant_by(hint).strip() or "noun") + ("" if hint.kind is HintKind.TAG else " acts")
 
 
 def _recent(people: Sequence[Sequence[int]], paragraph: int) -> list[int]:
@@ -211,7 +177,7 @@ class _Context:
     def features(self, index: int, candidates: Sequence[Candidate]) -> list[list[str]]:
         """Names of what is true of each candidate, alone and together with how the turn is tagged."""
         around = self._around(index)
-        kind = _kind(self._turns[index].hint)
+        kind = kind_of(self._turns[index].hint)
         result: list[list[str]] = []
         for candidate in candidates:
             signs = [*self._signs(index, candidate), *self._near(index, candidate, around)]
@@ -313,7 +279,7 @@ class _Context:
     def _nearest(self, turn: Turn, candidate: Candidate) -> list[str]:
         """Whether this is whom a pronoun would mean: who acted last, and who was named last."""
         found: list[str] = []
-        he = _meant_by(turn.hint)
+        he = meant_by(turn.hint)
         subject = self._reading.subjects[turn.paragraph - 1] if turn.paragraph else None
         if subject is not None and self._of_hint(subject) is not None:
             found.append(f"{he}acted before" if self._of_hint(subject) == candidate else f"{he}another acted before")
@@ -334,7 +300,7 @@ class _Context:
 
     def _distance(self, turn: Turn, person: int, candidate: Candidate) -> str:
         """Paragraphs since the narration named this person."""
-        prefix = _meant_by(turn.hint)
+        prefix = meant_by(turn.hint)
         for age in range(1, _LOOK_BACK + 1):
             paragraph = turn.paragraph - age
             if paragraph < 0:
@@ -368,35 +334,9 @@ class _Context:
             return [f"{kind} i"]
         if not hint.sex:
             return []
-        kind += " " + _meant_by(hint)
+        kind += " " + meant_by(hint)
         if candidate.noun == NARRATOR:
             return [f"{kind}not i"]
         if not candidate.sex:
             return [f"{kind}of unknown sex"]
         return [kind + ("may be it" if candidate.sex == hint.sex else "is another sex")]
-
-
-def _meant_by(hint: Hint) -> str:
-    """Who has to be found by sex: `he`, or `her aunt`."""
-    if not hint.sex or hint.person is not None or hint.noun:
-        return ""
-    return "kin " if hint.pronoun == RELATIVE else "he "
-
-
-def pair_features(scene: Scene, index: int) -> tuple[list[str], list[str]]:
-    """Names of the weights for "speaks again" and "speaks as two turns before"."""
-    turn = scene.turns[index]
-    kind = _kind(turn.hint)
-    old = scene.turns[index - 1] if index else None
-    if old is None or old.last == turn.paragraph:
-        return ["again same paragraph", f"again same paragraph {kind}"], [f"two before {kind}"]
-    near = "directly" if scene.adjacent[index] else "later"
-    before_near = "directly" if index > 0 and scene.adjacent[index - 1] else "later"
-    gap = str(turn.paragraph - old.last)
-    asked = "answer" if old.asks else "ask" if turn.asks else "talk"
-    again = [f"again {near} {kind}", f"again {gap}", f"again {near} {kind} {_kind(old.hint)}", f"again {near} {asked}"]
-    two = [f"two before {near} {before_near} {kind}", f"two before {near} {before_near} {kind} {_kind(old.hint)}"]
-    if index > 1:
-        span = turn.paragraph - scene.turns[index - 2].last
-        two.append(f"two before {min(6, span)} {asked}")
-    return again, two

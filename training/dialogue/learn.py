@@ -26,7 +26,7 @@ from training.steps import run_step, step_parser
 logger = logging.getLogger(__name__)
 
 FOLDS = 3
-PENALTY = 0.5
+PENALTY = 2.0
 MOST_STEPS = 100
 LEAST_WEIGHT = 0.03
 """Smaller ones are left out of the file."""
