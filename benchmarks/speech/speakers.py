@@ -25,7 +25,8 @@ UNSEEN = (
     *("AHandfulOfDust", "DaisyMiller", "NightAndDay", "OliverTwist", "Persuasion", "TheInvisibleMan"),
     *("TheMysteriousAffairAtStyles", "TheSignOfTheFour", "TheSunAlsoRises", "WinnieThePooh"),
 )
-SURE = 0.95
+SURE = 0.85
+"""As `rhapsode cast` has it."""
 
 Mark = tuple[str, str]
 """The speaker of a quotation, and its kind: `Explicit` (a name in its tag), `Anaphoric` or `Implicit`."""

@@ -94,9 +94,10 @@ def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
     for match in _DOUBLE_MARKS.finditer(text, start, end):
         at, sign = match.start(), match[0]
         after = text[at + 1 : at + 2]
-        opens = sign in "“«" or (sign == '"' and (at == start or text[at - 1] in " \t\n([—-_*") and after.strip() != "")
+        opens = sign in "“«" or (sign == '"' and (at == start or text[at - 1] in _BEFORE_OPENING) and after.strip() != "")
         if first < 0:
-            if sign not in "”»" and (sign != '"' or after.strip()):
+            only_closes = sign == '"' and at > start and text[at - 1] not in _BEFORE_OPENING and not after.strip()
+            if sign not in "”»" and not only_closes:
                 first = at
         elif (opens and sign != '"') or (opens and at > start and text[at - 1] in " \n" and after.isalpha()):
             spans.append((first, len(text[first:at].rstrip()) + first))
@@ -109,6 +110,7 @@ def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
     return [span for span in spans if span[1] - span[0] > 1], first >= 0
 
 
+_BEFORE_OPENING = " \t\n([—-_*"
 _DOUBLE_MARKS = re.compile('["“”«»]')
 
 

@@ -17,7 +17,7 @@ WATSON = """"You have been in Kent, Watson," said Holmes.
 
 "I have told nobody," said I.
 
-Lestrade came in. "Good evening, Dr. Watson," he cried.
+Lestrade came in. "Good evening, Dr. Watson," cried Lestrade.
 
 "Good evening, Lestrade," I answered.
 
