@@ -94,10 +94,11 @@ def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
     for match in _DOUBLE_MARKS.finditer(text, start, end):
         at, sign = match.start(), match[0]
         after = text[at + 1 : at + 2]
-        opens = sign in "“«" or (sign == '"' and (at == start or text[at - 1] in _BEFORE_OPENING) and after.strip() != "")
+        is_free = at == start or text[at - 1] in _BEFORE_OPENING
+        opens = sign in "“«" or (sign == '"' and is_free and after.strip() != "")
         if first < 0:
-            only_closes = sign == '"' and at > start and text[at - 1] not in _BEFORE_OPENING and not after.strip()
-            if sign not in "”»" and not only_closes:
+            only_closes = sign in "”»" or (sign == '"' and not is_free and not after.strip())
+            if not only_closes:
                 first = at
         elif (opens and sign != '"') or (opens and at > start and text[at - 1] in " \n" and after.isalpha()):
             spans.append((first, len(text[first:at].rstrip()) + first))
