@@ -8,28 +8,36 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reading.dialogue.chain import probabilities
-from reading.dialogue.people import People
-from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line
-from reading.dialogue.quotations import Quotation, Span, quotations
-from reading.dialogue.speakers import NARRATOR, Candidate, scenes
+from reading.dialogue.people import People, sex_of
+from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue, Line, Sex
+from reading.dialogue.quotations import Quotation, Span, quotations, speeches
+from reading.dialogue.scene import Candidate
+from reading.dialogue.speakers import scenes
+from reading.dialogue.tags import NARRATOR
 from reading.dialogue.turns import read_turns
 from reading.dialogue.weights import CALIBRATION, WEIGHTS
 from reading.script.script import BlockKind, Script
 
 _MOST_SHOWN = 100
 """Characters of a line that people see."""
+_NAMED = 0.99
+"""Probability of a speaker whose name stands before the speech."""
 
 
 def find_lines(script: Script) -> list[tuple[str, Quotation]]:
-    """The quotations of a script with their ids, in order."""
-    found = quotations(script.text, paragraphs(script))
+    """The quotations of a script, or the speeches of a play, with their ids, in order."""
+    parts = paragraphs(script)
+    return _with_ids(script.text, speeches(script.text, parts)[0] or quotations(script.text, parts))
+
+
+def _with_ids(text: str, found: Sequence[Quotation]) -> list[tuple[str, Quotation]]:
     seen: Counter[str] = Counter()
     result: list[tuple[str, Quotation]] = []
     for quotation in found:
-        words = "".join(filter(str.isalnum, script.text[quotation.start : quotation.end].casefold()))
+        words = "".join(filter(str.isalnum, text[quotation.start : quotation.end].casefold()))
         digest = hashlib.blake2s(words.encode(), digest_size=4).hexdigest()
         seen[digest] += 1
         result.append((digest if seen[digest] == 1 else f"{digest}-{seen[digest]}", quotation))
@@ -58,28 +66,30 @@ def _parts(text: str, start: int, end: int) -> list[tuple[int, str]]:
 
 def propose_speakers(script: Script) -> Dialogue:
     """Who says each quotation of the script. Linear in the length of the text."""
-    found = find_lines(script)
-    quoted = [quotation for _, quotation in found]
+    parts = paragraphs(script)
+    spoken, names = speeches(script.text, parts)
+    if spoken:
+        lines = _lines(script.text, spoken, [(name, _NAMED) for name in names])
+        return Dialogue(_characters(lines, {name: ((name,), sex_of(name)) for name in names}), lines)
+    quoted = quotations(script.text, parts)
     people = People(script.text, quoted)
-    reading = read_turns(script.text, paragraphs(script), quoted, people)
-    speakers: dict[int, tuple[Candidate, float]] = {}
+    reading = read_turns(script.text, parts, quoted, people)
+    speakers = [("", 0.0)] * len(quoted)
     for scene in scenes(reading, people):
         for turn, candidates, chances in zip(scene.turns, scene.candidates, probabilities(scene, WEIGHTS), strict=True):
             best = max(range(len(candidates)), key=lambda at: chances[at])
             for index in turn.quotations:
-                speakers[index] = candidates[best], chances[best]
-    lines = tuple(
-        Line(
-            id,
-            quotation.start,
-            quotation.end,
-            candidate_name(speakers[index][0], people),
-            round(_measured(speakers[index][1]), 2),
-            _beginning(script.text, quotation),
-        )
-        for index, (id, quotation) in enumerate(found)
+                speakers[index] = candidate_name(candidates[best], people), _measured(chances[best])
+    lines = _lines(script.text, quoted, speakers)
+    return Dialogue(_characters(lines, {each.name: (each.names, each.sex) for each in people.persons}), lines)
+
+
+def _lines(text: str, found: Sequence[Quotation], speakers: Sequence[tuple[str, float]]) -> tuple[Line, ...]:
+    """speakers: of each quotation, with its probability."""
+    return tuple(
+        Line(id, each.start, each.end, name, round(probability, 2), _beginning(text, each))
+        for (id, each), (name, probability) in zip(_with_ids(text, found), speakers, strict=True)
     )
-    return Dialogue(_characters(lines, people), lines)
 
 
 def _measured(probability: float) -> float:
@@ -99,15 +109,11 @@ def candidate_name(candidate: Candidate, people: People) -> str:
     return FIRST_PERSON if candidate.noun == NARRATOR else candidate.noun
 
 
-def _characters(lines: Sequence[Line], people: People) -> tuple[Character, ...]:
-    named = {person.name: person for person in people.persons}
+def _characters(lines: Sequence[Line], known: Mapping[str, tuple[Sequence[str], Sex]]) -> tuple[Character, ...]:
+    """known: of a name, the other names of that person and the sex."""
     counts = Counter(line.speaker for line in lines if line.speaker)
     return tuple(
-        Character(
-            name,
-            tuple(named[name].names) if name in named else (name,),
-            named[name].sex if name in named else "",
-            count,
-        )
+        Character(name, tuple(names), sex, count)
         for name, count in counts.most_common()
+        for names, sex in [known.get(name, ((name,), ""))]
     )

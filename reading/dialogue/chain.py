@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from reading.dialogue.speakers import Scene, pair_features
+from reading.dialogue.scene import Scene, pair_features
 
 
 def probabilities(scene: Scene, weights: Mapping[str, float]) -> list[list[float]]:

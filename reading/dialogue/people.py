@@ -90,11 +90,12 @@ class _Found:
 
 
 _TITLE = "|".join(sorted({title.capitalize() for title in TITLES}, key=len, reverse=True))
-_WORD = r"(?:(?:Mc|Mac|O['’]|D['’])[A-Z][a-z]+|[A-Z][a-zà-ÿ]+(?:['’-][A-Z]?[a-zà-ÿ]{2,})*|[A-Z]\.)"
+_SPACE = r"(?:[ \t]{1,3}|[ \t]{0,3}\n[ \t]{0,3})"
+_WORD = r"(?:(?:Mc|Mac|O['’]|D['’])[A-Z][a-z]+|[A-Z][a-zà-ÿ]+(?:['’-][A-Z]?[a-zà-ÿ]{2,})*|[A-HJ-Z]\.)"
 _PARTICLE = r"(?:(?:van der|van den|van|von|de la|de|du|del|della|le|la|of the|of)\s)?"
 _NAME = re.compile(
-    rf"(?<![\w'’])(?:(?P<title>{_TITLE})\b\.?\s{{0,3}})?"
-    rf"(?P<words>{_PARTICLE}{_WORD}(?:\s{{1,3}}{_PARTICLE}{_WORD}){{0,3}})?"
+    rf"(?<![\w'’])(?:(?P<title>{_TITLE})\b\.?{_SPACE}?)?"
+    rf"(?P<words>{_PARTICLE}{_WORD}(?:{_SPACE}{_PARTICLE}{_WORD}){{0,3}})?"
 )
 _CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w’'-]*")
 _LOWER = re.compile(r"(?<![\w'’])[a-z][\w’'-]*")
@@ -287,10 +288,10 @@ def _is_person(form: _Form, tally: _Evidence) -> bool:
     if not form.words:
         return tally.speaks + tally.called > 0 and tally.count > 1
     first = form.words[0].lower()
-    if len(form.words) > 1 and tally.count == 1 and first not in _FIRST_NAMES:
-        return False
     if tally.speaks:
         return tally.place < 0.8 * tally.count
+    if len(form.words) > 1 and tally.count == 1 and first not in _FIRST_NAMES:
+        return False
     if first in MALE_NAMES or first in FEMALE_NAMES:
         return tally.place < 0.6 * tally.count
     return tally.called + tally.acts >= 2 and tally.place + tally.article < 0.35 * tally.count
@@ -345,6 +346,13 @@ def _sex_of(form: _Form) -> Sex:
     if last in MALE_NOUNS:
         return "male"
     return "female" if last in FEMALE_NOUNS else ""
+
+
+def sex_of(name: str) -> Sex:
+    """By a title, a first name or a noun; "" if the name does not tell."""
+    first, *rest = name.split()
+    title = first.rstrip(".").lower()
+    return _sex_of(_Form(title, tuple(rest)) if rest and title in TITLES else _Form("", (first, *rest)))
 
 
 def _grouped(forms: dict[_Form, _Evidence]) -> dict[_Form, _Group]:

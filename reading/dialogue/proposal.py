@@ -36,6 +36,11 @@ class Character:
     sex: Sex
     num_lines: int
 
+    @property
+    def tells_the_story(self) -> bool:
+        """Whether this is the narrator of a story in the first person."""
+        return FIRST_PERSON in self.names
+
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:

@@ -1,4 +1,4 @@
-"""Finds what is said in quotation marks: double, single (British) and dashes. English prose. Pure.
+"""Finds what is said: in quotation marks (double, single, dashes), or in the speeches of a play. English. Pure.
 
 One kind of mark is the book's own: the one that begins most paragraphs. Other marks inside it belong to what is said.
 """
@@ -94,9 +94,11 @@ def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
     for match in _DOUBLE_MARKS.finditer(text, start, end):
         at, sign = match.start(), match[0]
         after = text[at + 1 : at + 2]
-        opens = sign in "“«" or (sign == '"' and (at == start or text[at - 1] in " \t\n([—-_*") and after.strip() != "")
+        is_free = at == start or text[at - 1] in _BEFORE_OPENING
+        opens = sign in "“«" or (sign == '"' and is_free and after.strip() != "")
         if first < 0:
-            if sign != "”" and sign != "»":
+            only_closes = sign in "”»" or (sign == '"' and not is_free and not after.strip())
+            if not only_closes:
                 first = at
         elif (opens and sign != '"') or (opens and at > start and text[at - 1] in " \n" and after.isalpha()):
             spans.append((first, len(text[first:at].rstrip()) + first))
@@ -109,6 +111,7 @@ def _double(text: str, start: int, end: int) -> tuple[list[Span], bool]:
     return [span for span in spans if span[1] - span[0] > 1], first >= 0
 
 
+_BEFORE_OPENING = " \t\n([—-_*"
 _DOUBLE_MARKS = re.compile('["“”«»]')
 
 
@@ -150,3 +153,48 @@ def _is_speech(text: str, start: int, first: int, last: int) -> bool:
         return True
     ends = _ENDS_AS_CLAUSE.search(inside[-_MARGIN:]) is not None
     return ends and (bool(_BEFORE_SPEECH.search(before)) or len(inside.split()) > _MOST_WORDS_OF_A_TERM)
+
+
+_LABEL = re.compile(
+    r"[_*]{0,2}(?P<name>[A-Z][\w’'-]{0,30}\.?(?:[ ][A-Z0-9][\w’'-]{0,30}){0,3})(?:[ ]?[\[(][^\])\n]{0,200}[\])])?"
+    r"(?:[.:][_*]{0,2}|[_*]{0,2}[.:])(?:[ \n]|$)(?:\([^)\n]{0,200}\))?"
+)
+_DIRECTION = re.compile(r"\[[^\]]{0,500}\]")
+_LEAST_SHARE = 0.4
+"""Of the paragraphs: those of a play begin so."""
+_LEAST_SPEECHES = 2
+"""Of a name: one who speaks once is no sign of a play."""
+
+
+def speeches(text: str, paragraphs: Sequence[Span]) -> tuple[list[Quotation], list[str]]:
+    """What is spoken in a play, without its stage directions, and by whom; nothing for other texts."""
+    labels = [_LABEL.match(text, start, end) for start, end in paragraphs]
+    counts = Counter(label["name"] for label in labels if label)
+    recurring = {name for name, count in counts.items() if count >= _LEAST_SPEECHES}
+    if len(recurring) < 2 or sum(counts[name] for name in recurring) < _LEAST_SHARE * len(paragraphs):
+        return [], []
+    found: list[Quotation] = []
+    names: list[str] = []
+    for index, (label, (_, end)) in enumerate(zip(labels, paragraphs, strict=True)):
+        if label is None or not (label["name"] in recurring or label["name"].isupper()):
+            continue
+        for number, (first, last) in enumerate(_spoken(text, label.end(), end)):
+            found.append(Quotation(first, last, index, number > 0))
+            names.append(_written(label["name"]))
+    return found, names
+
+
+def _spoken(text: str, start: int, end: int) -> Iterator[Span]:
+    """What stands between stage directions."""
+    at = start
+    for direction in (*_DIRECTION.finditer(text, start, end), None):
+        stop = direction.start() if direction else end
+        spoken = text[at:stop]
+        if any(map(str.isalnum, spoken)):
+            yield at + len(spoken) - len(spoken.lstrip()), at + len(spoken.rstrip())
+        at = direction.end() if direction else end
+
+
+def _written(label: str) -> str:
+    """`LADY MACBETH` as `Lady Macbeth`."""
+    return label.title().replace("’S", "’s").replace("'S", "'s") if label.isupper() else label

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reading.dialogue.narrator import name_narrator, narrator_tags
 from reading.dialogue.people import People
-from reading.dialogue.proposal import Sex
-from reading.dialogue.tags import RELATIVE, Hint, HintKind
+from reading.dialogue.scene import Candidate, Scene, kind_of, meant_by
+from reading.dialogue.tags import NARRATOR, RELATIVE, Hint, HintKind
 from reading.dialogue.turns import Reading, Turn
+from reading.dialogue.wording import Wording
 
 MOST_CANDIDATES = 7
 _LOOK_BACK = 12
@@ -19,39 +21,12 @@ _MEMORY = 80
 _SCENE_BREAK = 8
 """A conversation ends after this many paragraphs of narration."""
 
-NARRATOR = "i"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """person: an index into the people; -1 for one who has no name. noun: what a nameless one is called.
-
-    The narrator of a story in the first person is the noun `i`.
-    """
-
-    person: int
-    noun: str = ""
-    sex: Sex = ""
-
-
-@dataclass(slots=True)
-class Scene:
-    """Turns that follow each other. candidates: of each turn. unary: names of what is true of each of them.
-
-    adjacent: whether a turn follows the one before directly.
-    """
-
-    turns: list[Turn]
-    candidates: list[list[Candidate]]
-    unary: list[list[list[str]]]
-    adjacent: list[bool]
-
 
 def scenes(reading: Reading, people: People) -> list[Scene]:
     context = _Context(reading, people)
     result: list[Scene] = []
     for index, turn in enumerate(reading.turns):
-        gap = turn.paragraph - reading.turns[index - 1].paragraph if index else _SCENE_BREAK + 1
+        gap = turn.paragraph - reading.turns[index - 1].last if index else _SCENE_BREAK + 1
         if gap > _SCENE_BREAK:
             result.append(Scene([], [], [], []))
         scene = result[-1]
@@ -71,26 +46,41 @@ _NEAR = 10
 class _Around:
     """before, after: how many turns away a tag names a candidate. counts: of such tags.
 
-    recent: people, the last named first.
+    recent: people, the last named first. acted: the last who acted first.
     """
 
     before: dict[Candidate, int]
     after: dict[Candidate, int]
     counts: Counter[Candidate]
     recent: list[int]
+    acted: list[int]
 
 
 def _step(turns: int) -> str:
     return "not" if turns == 0 else str(turns) if turns <= 4 else "6" if turns <= 6 else "10"
 
 
-def _kind(hint: Hint) -> str:
-    """How a turn is tagged."""
-    if hint.kind is HintKind.NONE:
-        return "bare"
-    if hint.person is not None:
-        return "named" if hint.kind is HintKind.TAG else "acts"
-    return (_meant_by(hint).strip() or "noun") + ("" if hint.kind is HintKind.TAG else " acts")
+def _often(share: float) -> str:
+    """Of a person in the tags of the book."""
+    if share == 0:
+        return "never tagged"
+    return next((name for most, name in ((0.01, "rare"), (0.08, "some"), (0.2, "often")) if share < most), "most")
+
+
+def _rank(one: int, ordered: Sequence[int]) -> int:
+    """A place in the order; 5 for a later one or none."""
+    return min(5, ordered.index(one)) if one in ordered else 5
+
+
+def _recent(people: Sequence[Sequence[int]], paragraph: int) -> list[int]:
+    """People of the paragraphs before this one, the last first."""
+    found: dict[int, None] = {}
+    for earlier in range(paragraph - 1, max(-1, paragraph - _MEMORY), -1):
+        for person in reversed(people[earlier]):
+            found.setdefault(person)
+        if len(found) >= MOST_CANDIDATES:
+            break
+    return list(found)
 
 
 class _Context:
@@ -108,11 +98,13 @@ class _Context:
         )
         self._tags = tags
         self._num_tags = sum(tags.values()) or 1
-        narrator = sum(turn.hint.pronoun == NARRATOR and turn.hint.kind is HintKind.TAG for turn in self._turns)
-        self.is_first_person = narrator >= max(3, 0.02 * len(self._turns))
-        self._narrator_share = narrator / (len(self._turns) or 1)
+        num_narrators = narrator_tags(reading)
+        self.is_first_person = num_narrators > 0
+        self._narrator = Candidate(name_narrator(reading, people), NARRATOR)
+        self._narrator_share = num_narrators / (len(self._turns) or 1)
         self._nouns = Counter(turn.hint.noun for turn in self._turns if turn.hint.noun)
         self._tagged = [self._of_hint(turn.hint) if turn.hint.kind is HintKind.TAG else None for turn in reading.turns]
+        self._wording = Wording([turn.words for turn in reading.turns], self._tagged)
 
     def candidates(self, index: int) -> list[Candidate]:
         """People who were named or spoke shortly before, or are named here or soon."""
@@ -154,10 +146,10 @@ class _Context:
                 add(self._named(person), 17.0 - 2 * step)
         for person, _ in self._in_role(turn.hint).most_common(2):
             add(self._named(person), 16.0)
-        for rank, person in enumerate(self._recent(turn.paragraph)):
+        for rank, person in enumerate(_recent(self._reading.narrated, turn.paragraph)):
             add(self._named(person), 8.0 - rank)
         if self.is_first_person:
-            add(Candidate(-1, NARRATOR), 15.0)
+            add(self._narrator, 15.0)
         wanted = turn.hint.sex if turn.hint.kind is HintKind.TAG else ""
         ranked = sorted(
             score, key=lambda each: -(score[each] - (10.0 if wanted and each.sex and each.sex != wanted else 0.0))
@@ -168,17 +160,9 @@ class _Context:
         """Who is an aunt, if the hint is `her aunt` or `the aunt`."""
         return self._reading.roles.get(hint.head) or Counter() if hint.head else Counter()
 
-    def _recent(self, paragraph: int) -> list[int]:
-        """People by their last mention in narration before the paragraph."""
-        found: dict[int, None] = {}
-        for earlier in range(paragraph - 1, max(-1, paragraph - _MEMORY), -1):
-            for person in reversed(self._reading.narrated[earlier]):
-                found.setdefault(person)
-            if len(found) >= MOST_CANDIDATES:
-                break
-        return list(found)
-
     def _named(self, person: int) -> Candidate:
+        if person == self._narrator.person:
+            return self._narrator
         return Candidate(person, "", self._people.persons[person].sex)
 
     def _of_hint(self, hint: Hint) -> Candidate | None:
@@ -187,13 +171,13 @@ class _Context:
         if hint.noun:
             return Candidate(-1, hint.noun, hint.sex)
         if hint.pronoun == NARRATOR and self.is_first_person:
-            return Candidate(-1, NARRATOR)
+            return self._narrator
         return None
 
     def features(self, index: int, candidates: Sequence[Candidate]) -> list[list[str]]:
         """Names of what is true of each candidate, alone and together with how the turn is tagged."""
         around = self._around(index)
-        kind = _kind(self._turns[index].hint)
+        kind = kind_of(self._turns[index].hint)
         result: list[list[str]] = []
         for candidate in candidates:
             signs = [*self._signs(index, candidate), *self._near(index, candidate, around)]
@@ -246,7 +230,7 @@ class _Context:
         elif candidate.noun == NARRATOR:
             found.append("narrator" if self._narrator_share < 0.1 else "talking narrator")
         share = self._tags[person] / self._num_tags if person >= 0 else 0.0
-        found.append("never tagged" if share == 0 else "rare" if share < 0.01 else "some" if share < 0.08 else "often")
+        found.append(_often(share))
         return found
 
     def _turn(self, index: int, paragraph: int, most: int) -> Turn | None:
@@ -258,7 +242,8 @@ class _Context:
     def _around(self, index: int) -> _Around:
         """Who is tagged in the turns around."""
         paragraph = self._turns[index].paragraph
-        found = _Around({}, {}, Counter(), self._by_recency(index))
+        read = self._reading
+        found = _Around({}, {}, Counter(), self._by_recency(index, read.narrated), self._by_recency(index, read.actors))
         for steps, first in ((range(1, _NEAR + 1), found.after), (range(-1, -_NEAR - 1, -1), found.before)):
             for step in steps:
                 if self._turn(index + step, paragraph, 3 * _NEAR) is None:
@@ -269,10 +254,10 @@ class _Context:
                     found.counts[tagged] += 1
         return found
 
-    def _by_recency(self, index: int) -> list[int]:
-        """People whom a pronoun of the tag could mean, the last named first."""
+    def _by_recency(self, index: int, people: Sequence[Sequence[int]]) -> list[int]:
+        """People whom a pronoun of the tag could mean, the last first."""
         hint = self._turns[index].hint
-        recent = self._recent(self._turns[index].paragraph)
+        recent = _recent(people, self._turns[index].paragraph)
         if not hint.sex or hint.person is not None:
             return recent
         return [person for person in recent if self._people.persons[person].sex in {hint.sex, ""}]
@@ -286,14 +271,15 @@ class _Context:
         more = sum(count > around.counts[candidate] for count in around.counts.values())
         if around.counts[candidate]:
             found.append(f"rank of tags {min(4, more)} of {min(4, len(around.counts))}")
-        at = around.recent.index(candidate.person) if candidate.person in around.recent else 9
-        found.append(f"recent {min(5, at)}")
+        found.append(f"recent {_rank(candidate.person, around.recent)}")
+        found.append(f"acted {_rank(candidate.person, around.acted)}")
+        found.append(f"wording {self._wording.fits(index, candidate)}")
         return found
 
     def _nearest(self, turn: Turn, candidate: Candidate) -> list[str]:
         """Whether this is whom a pronoun would mean: who acted last, and who was named last."""
         found: list[str] = []
-        he = _meant_by(turn.hint)
+        he = meant_by(turn.hint)
         subject = self._reading.subjects[turn.paragraph - 1] if turn.paragraph else None
         if subject is not None and self._of_hint(subject) is not None:
             found.append(f"{he}acted before" if self._of_hint(subject) == candidate else f"{he}another acted before")
@@ -314,7 +300,7 @@ class _Context:
 
     def _distance(self, turn: Turn, person: int, candidate: Candidate) -> str:
         """Paragraphs since the narration named this person."""
-        prefix = _meant_by(turn.hint)
+        prefix = meant_by(turn.hint)
         for age in range(1, _LOOK_BACK + 1):
             paragraph = turn.paragraph - age
             if paragraph < 0:
@@ -348,37 +334,9 @@ class _Context:
             return [f"{kind} i"]
         if not hint.sex:
             return []
-        kind += " " + _meant_by(hint)
+        kind += " " + meant_by(hint)
         if candidate.noun == NARRATOR:
             return [f"{kind}not i"]
         if not candidate.sex:
             return [f"{kind}of unknown sex"]
         return [kind + ("may be it" if candidate.sex == hint.sex else "is another sex")]
-
-
-def _meant_by(hint: Hint) -> str:
-    """Who has to be found by sex: `he`, or `her aunt`."""
-    if not hint.sex or hint.person is not None or hint.noun:
-        return ""
-    return "kin " if hint.pronoun == RELATIVE else "he "
-
-
-def pair_features(scene: Scene, index: int) -> tuple[list[str], list[str]]:
-    """Names of the weights for "speaks again" and "speaks as two turns before"."""
-    turn = scene.turns[index]
-    kind = _kind(turn.hint)
-    old = scene.turns[index - 1] if index else None
-    if turn.continues:
-        return ["again continues"], [f"two before {kind}"]
-    if old is None or old.paragraph == turn.paragraph:
-        return ["again same paragraph", f"again same paragraph {kind}"], [f"two before {kind}"]
-    near = "directly" if scene.adjacent[index] else "later"
-    before_near = "directly" if index > 0 and scene.adjacent[index - 1] else "later"
-    gap = str(turn.paragraph - old.paragraph)
-    asked = "answer" if old.asks else "ask" if turn.asks else "talk"
-    again = [f"again {near} {kind}", f"again {gap}", f"again {near} {kind} {_kind(old.hint)}", f"again {near} {asked}"]
-    two = [f"two before {near} {before_near} {kind}", f"two before {near} {before_near} {kind} {_kind(old.hint)}"]
-    if index > 1:
-        span = turn.paragraph - scene.turns[index - 2].paragraph
-        two.append(f"two before {min(6, span)} {asked}")
-    return again, two

@@ -60,6 +60,8 @@ _DETERMINERS = words(
     """
 )
 _POSSESSIVES = frozenset(["his", "her", "my", "their", "our", "your"])
+NARRATOR = "i"
+"""The pronoun of who tells a story in the first person."""
 RELATIVE = "relative"
 """In place of a pronoun: `her aunt` is a person who has a name elsewhere."""
 _STOPS = frozenset('.!?;:"“”')
@@ -105,6 +107,8 @@ def _plain(word: str) -> Token:
 def after(found: Sequence[Token]) -> Hint | None:
     """Of the narration that follows a quotation."""
     clause = _until(found[:_MOST_TOKENS], ".")
+    if clause and clause[0].kind == "w" and clause[0].text[0].isupper():
+        return action(clause)
     for at, token in enumerate(clause[:8]):
         if token.kind == "v":
             subject = _subject(clause, at + 1, 4)
@@ -139,6 +143,23 @@ def action(found: Sequence[Token]) -> Hint | None:
     """Who acts in the first sentence of some narration."""
     subject = _first_subject(_until(found, "."))
     return None if subject is None else _action(subject)
+
+
+def actors(found: Sequence[Token]) -> list[int]:
+    """The named people who act, one of each sentence, in order."""
+    result: list[int] = []
+    start = 0
+    for at in (*(at for at, token in enumerate(found) if token.kind == "."), len(found)):
+        subject = _first_subject(found[start:at])
+        if subject is not None and subject.person is not None:
+            result.append(subject.person)
+        start = at + 1
+    return result
+
+
+def leads_in(found: Sequence[Token]) -> bool:
+    """Whether some narration ends with `she said:` or `he asked,`."""
+    return bool(found) and found[-1].text in {",", ":"}
 
 
 def _until(found: Sequence[Token], kind: str) -> Sequence[Token]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from reading.dialogue.people import Mention, People
 from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation, Span
-from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, after, before, tokens
+from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, actors, after, before, leads_in, tokens
 from reading.dialogue.vocabulary import PERSON_NOUNS
 
 Roles = Mapping[str, Counter[int]]
@@ -31,6 +31,7 @@ _TITLES = {
     "mamma": "mother",
     "mama": "mother",
 }
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARGIN = 50
 """Characters before a name that can tell what the person is."""
 
@@ -39,21 +40,24 @@ _MARGIN = 50
 class Turn:
     """quotations: indices. hints: the strongest first.
 
+    last: its last paragraph, if the quotation of `paragraph` continues in others.
+
     called, mentioned: people whom the words address, or only name. beside: people whom the narration of the paragraph
-    names. continues: its first quotation continues the turn before. addresses: the sex that a `sir` or `madam` shows.
-    asks: it ends with a question.
+    names. addresses: the sex that a `sir` or `madam` shows. asks: it ends with a question.
+    words: what is said, in small letters.
     """
 
     paragraph: int
+    last: int
     quotations: list[int]
     hint: Hint = NO_HINT
     second: Hint = NO_HINT
     called: frozenset[int] = frozenset()
     mentioned: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
-    continues: bool = False
     addresses: Sex = ""
     asks: bool = False
+    words: Sequence[str] = ()
 
 
 _TO_MEN = frozenset({"sir", "father", "papa", "uncle", "mister"})
@@ -84,12 +88,15 @@ class Reading:
     narrated: for each paragraph the people whom its narration names, in order.
 
     subjects: who acts in the last sentence of a paragraph's narration.
+
+    actors: for each paragraph the named people who act in its narration, in order.
     """
 
     turns: list[Turn]
     roles: Roles
     narrated: list[list[int]] = field(default_factory=list[list[int]])
     subjects: list[Hint | None] = field(default_factory=list["Hint | None"])
+    actors: list[list[int]] = field(default_factory=list[list[int]])
 
 
 def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation], people: People) -> Reading:
@@ -105,10 +112,27 @@ def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation]
         reading.narrated.append(narrated)
         gaps = [tokens(text, a, b, people, starts) for a, b in _gaps(start, end, [found[i] for i in quoted])]
         reading.subjects.append(before(gaps[-1]))
+        reading.actors.append([person for gap in gaps for person in actors(gap)][-_MOST_NARRATED:])
         if quoted:
             lead_in = _lead_in(text, paragraphs, number, by_paragraph, reading) if len(gaps[0]) <= 1 else None
-            reading.turns += _turns(text, number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))
+            turns = [*_turns(text, number, quoted, found, gaps, _Around(inside, frozenset(narrated), lead_in))]
+            if found[quoted[0]].continues and reading.turns and _agrees(turns[0].hint, reading.turns[-1].hint):
+                _continue(reading.turns[-1], turns.pop(0))
+            reading.turns += turns
     return reading
+
+
+def _continue(turn: Turn, more: Turn) -> None:
+    """The turn goes on in the next paragraph."""
+    turn.last = more.last
+    turn.quotations += more.quotations
+    _take(turn, [more.hint, more.second])
+    turn.called |= more.called
+    turn.mentioned = (turn.mentioned | more.mentioned) - turn.called
+    turn.beside |= more.beside
+    turn.addresses = turn.addresses or more.addresses
+    turn.asks = more.asks
+    turn.words = [*turn.words, *more.words]
 
 
 def _gaps(start: int, end: int, quoted: Sequence[Quotation]) -> Iterator[Span]:
@@ -151,7 +175,7 @@ def _turns(
         else:
             if current is not None:
                 yield _finished(text, current, found, around)
-            current = Turn(number, [index], continues=place == 0 and found[index].continues)
+            current = Turn(number, number, [index])
             _take(current, hints)
             if place == 0 and around.lead_in is not None:
                 _take(current, [around.lead_in])
@@ -162,18 +186,17 @@ def _turns(
 def _hints(place: int, gaps: Sequence[Sequence[Token]]) -> Iterator[Hint]:
     """What the narration behind and before the quotation at `place` says."""
     behind, ahead = gaps[place + 1], gaps[place]
-    if (hint := after(behind)) is not None:
-        yield hint
-    if len(ahead) > 1:
-        if (hint := before(ahead)) is not None:
-            yield hint
-        if (hint := action(ahead)) is not None and place == 0:
-            yield hint
+    found = [after(behind), before(ahead) if len(ahead) > 1 else None]
+    if leads_in(ahead):
+        found.reverse()
+    if place == 0 and len(ahead) > 1:
+        found.append(action(ahead))
+    yield from (hint for hint in found if hint is not None)
 
 
 def _agrees(tag: Hint, other: Hint) -> bool:
-    """Two tags of one paragraph can be one speaker's."""
-    if other.kind is not HintKind.TAG:
+    """Two tags can be one speaker's."""
+    if tag.kind is not HintKind.TAG or other.kind is not HintKind.TAG:
         return True
     if tag.person is not None and other.person is not None:
         return tag.person == other.person
@@ -201,6 +224,7 @@ def _finished(text: str, turn: Turn, found: Sequence[Quotation], around: _Around
     said = [text[found[index].start : found[index].end] for index in turn.quotations]
     calls = {match[1].lower() for words in said for match in _ADDRESS.finditer(words)}
     turn.addresses = "male" if calls & _TO_MEN else "female" if calls else ""
+    turn.words = [word for words in said for word in _WORD.findall(words.lower())]
     turn.asks = said[-1].rstrip("\"'”’ _").endswith("?")
     return turn
 

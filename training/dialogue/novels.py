@@ -12,7 +12,8 @@ from reading.dialogue.attribution import candidate_name, paragraphs
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Character
 from reading.dialogue.quotations import quotations
-from reading.dialogue.speakers import Candidate, Scene, pair_features, scenes
+from reading.dialogue.scene import Candidate, Scene, pair_features
+from reading.dialogue.speakers import scenes
 from reading.dialogue.turns import Turn, read_turns
 from reading.script.script import plain_script
 

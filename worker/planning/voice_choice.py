@@ -44,7 +44,7 @@ def choose_voices(proposed: Dialogue, voices: Sequence[str], narrator: str) -> d
                 heard[chosen[other]] += times
         chosen[each.name] = (
             narrator
-            if each.name == "I"
+            if each.tells_the_story
             else min(fitting, key=lambda voice: (heard[voice] > 0, uses[voice], heard[voice]))
         )
         uses[chosen[each.name]] += each.num_lines

@@ -93,7 +93,7 @@ def test_a_file_that_is_no_cast_is_refused_in_one_line(tmp_path: Path, content: 
     [
         ((0.99, 0.4, 0.3), "Check the first 2 of 3 lines."),
         ((0.5, 0.4), "Check all lines."),
-        ((0.95, 0.99), "All 2 lines are at least 95% sure; check a few."),
+        ((0.88, 0.99), "All 2 lines are at least 88% sure; check a few."),
     ],
 )
 def test_the_file_says_which_lines_to_check(certainties: tuple[float, ...], said: str) -> None:
