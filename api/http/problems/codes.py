@@ -59,7 +59,7 @@ CODES = (
         "name_taken",
         (409,),
         "another voice has this name",
-        "choose another name, or replace that voice",
+        "choose another name, or delete that voice first",
         title="The name is taken",
     ),
     ProblemCode(

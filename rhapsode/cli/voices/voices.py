@@ -39,7 +39,13 @@ ModeOption = Annotated[
     Literal["x_vector", "in_context"] | None,
     typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
-ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words.")]
+ConsentOption = Annotated[
+    str,
+    typer.Option(
+        metavar="STATEMENT",
+        help="The speaker's consent, in your words. Required, unless the server has RHAPSODE_CONSENT=operator.",
+    ),
+]
 
 
 @app.command("try")
@@ -75,7 +81,7 @@ def add(
     common: CommonOptions,
     recording: Annotated[Path, typer.Argument(metavar="FILE", help="Sound or video, 1 s or more; best 60 s used")],
     name: Annotated[str, typer.Option(help="Name of the voice.")],
-    consent: ConsentOption,
+    consent: ConsentOption = "",
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
     language: Annotated[str, typer.Option(help="The language of the recording.")] = "auto",
     description: NoteOption = "",
