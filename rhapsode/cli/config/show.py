@@ -80,17 +80,11 @@ class _Row:
     processes: tuple[str, ...]
 
     def columns(self) -> tuple[str, ...]:
-        setting = self.setting
-        return setting.name, setting.value or NOTHING, setting.source, ", ".join(self.processes)
+        return self.setting.name, self.setting.value or NOTHING, self.setting.source, ", ".join(self.processes)
 
     def document(self) -> dict[str, object]:
-        setting = self.setting
-        return {
-            "setting": setting.name,
-            "value": setting.value or None,
-            "source": setting.source,
-            "processes": list(self.processes),
-        }
+        row, processes = self.setting, list(self.processes)
+        return {"setting": row.name, "value": row.value or None, "source": row.source, "processes": processes}
 
 
 def _merged(read: list[_Read]) -> Iterator[_Row]:

@@ -40,11 +40,7 @@ ModeOption = Annotated[
     typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
 ConsentOption = Annotated[
-    str,
-    typer.Option(
-        metavar="STATEMENT",
-        help="The speaker's consent, in your words. Required, unless the server has RHAPSODE_CONSENT=operator.",
-    ),
+    str, typer.Option(metavar="STATEMENT", help="The speaker's consent. Optional under RHAPSODE_CONSENT=operator.")
 ]
 
 
@@ -181,17 +177,16 @@ def blend(
 def import_voices(
     common: CommonOptions,
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
-    consent: Annotated[
-        str, typer.Option(metavar="STATEMENT", help="The speakers' consent, for rows without one.")
-    ] = "",
+    consent: ConsentOption = "",
     prepare: Annotated[bool, typer.Option(help="Also prepare the voices.")] = True,
     model: ModelOption = None,
     mode: ModeOption = None,
 ) -> None:
     """Add many voices from a manifest.
 
-    Columns: name, audio (a path relative to the manifest), ref_text, consent, language, description. A repeat after
-    a failure skips existing voices. With --json: one JSON object for each voice and each preparation job.
+    Columns: name, audio (a path relative to the manifest), ref_text, consent, language, description. --consent
+    holds for rows without one. A repeat after a failure skips existing voices. With --json: one JSON object for each
+    voice and each preparation job.
     """
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, Misuse

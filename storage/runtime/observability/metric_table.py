@@ -12,9 +12,8 @@ from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec
 
 _HEAD = """# Metrics
 
-The API exports metrics at `/metrics`, other processes at `RHAPSODE_METRICS_PORT`. Labels never contain tenants, jobs or
-texts. Names with `_total` are counters; `/metrics` shows each type.
-`python -m storage.runtime.observability.metric_table` makes this page.
+The API exports metrics with their types at `/metrics`, other processes at `RHAPSODE_METRICS_PORT`. Labels never contain
+tenants, jobs or texts. `python -m storage.runtime.observability.metric_table` makes this page.
 """
 
 
