@@ -2,7 +2,17 @@
 
     PYTHONPATH=. python tests/parity/record.py
 
-Run it in the environment of requirements.txt. README.md lists the files and their fields.
+Run it in the environment of requirements.txt. README.md lists the files. Their arrays:
+
+`<variant>.safetensors`, by request:
+    <name>.prompt_rows       (L, D) float32   talker inputs
+    <name>.trailing_rows     (N, D) float32   row n is added to the input after frame n, later the pad row
+    <name>.codes             (T, 16) int16    frames
+    <name>.hidden            (T, D) float32   normed last hidden state of each frame's codebook 0
+    reference.<clip>.speaker_embedding, .ref_code   (D,) float32, (R, 16) int16   clone prompt (`base`)
+`codec.safetensors`, from `base`: decode.codes (40, 16) int16, decode.pcm (76800,) float32,
+    encode.<clip>.pcm16 (S,) int16, encode.<clip>.codes (T, 16) int16
+`speaker.safetensors`, from `base`: pcm16 (S,) int16, log_mel (frames, 128) float32, speaker_embedding (64,) float32
 """
 
 from __future__ import annotations

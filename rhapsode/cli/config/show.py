@@ -80,17 +80,11 @@ class _Row:
     processes: tuple[str, ...]
 
     def columns(self) -> tuple[str, ...]:
-        setting = self.setting
-        return setting.name, setting.value or NOTHING, setting.source, ", ".join(self.processes)
+        return self.setting.name, self.setting.value or NOTHING, self.setting.source, ", ".join(self.processes)
 
     def document(self) -> dict[str, object]:
-        setting = self.setting
-        return {
-            "setting": setting.name,
-            "value": setting.value or None,
-            "source": setting.source,
-            "processes": list(self.processes),
-        }
+        row, processes = self.setting, list(self.processes)
+        return {"setting": row.name, "value": row.value or None, "source": row.source, "processes": processes}
 
 
 def _merged(read: list[_Read]) -> Iterator[_Row]:
@@ -149,9 +143,13 @@ class _Decision:
 
 def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
     """What `rhapsode.stack.processes` gives its processes."""
+    from rhapsode.stack.options import StackOptions
+    from rhapsode.stack.planning.wishes import wishes_of
+    from rhapsode.stack.state_file import Lifetime
     from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS
     from worker.engine.settings import GPU_SLOTS, LIVE_SLOTS, SLOTS
 
+    devices = wishes_of(StackOptions(folder.root, lifetime=Lifetime.SERVER), os.environ).devices
     objects = folder.objects.as_uri()
     drawn = f"(drawn into {folder.root})"
     socket = f"the Valkey in {folder.valkey}"
@@ -169,7 +167,7 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
         decided["slots"] = _Decision(str(SLOTS), f"{SLOTS}, on a GPU up to {GPU_SLOTS}")
         decided["live_slots"] = _Decision(str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")
     if process == "gpu-worker":
-        decided["device"] = _Decision("cpu", "each GPU, else cpu")
+        decided["device"] = _Decision("cpu", ", ".join(devices) or "each GPU, else cpu")
     return decided
 
 

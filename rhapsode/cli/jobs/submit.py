@@ -33,7 +33,7 @@ def submit(
     """Submit a job from JSON and print its id.
 
     `rhapsode narrate --detach` submits a text or a book. For instance: echo '{"input": {"text": "Hello."}, "voice":
-    "slt"}' | rhapsode jobs submit -
+    "af_heart"}' | rhapsode jobs submit -
     """
     spoken, options = _request(file)
     with connected(common) as client:

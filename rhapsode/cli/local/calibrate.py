@@ -14,7 +14,7 @@ MODULE = "worker.speech.quality.calibration.calibrate"
 
 
 def calibrate(
-    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="A Qwen3-TTS 12 Hz checkpoint.")],
+    checkpoint: Annotated[Path, typer.Argument(metavar="DIR|NAME", help="A Qwen3-TTS 12 Hz checkpoint.")],
     language: Annotated[str, typer.Option(help="A language of the checkpoint, such as german.")],
     text: Annotated[
         Path | None, typer.Option(metavar="FILE", help="100 or more lines, one sentence each. Default: included.")

@@ -32,7 +32,7 @@ def check(
 
     It measures level, loudness, peaks, noise floor, silence at both ends, and format. With --preset each figure
     stands beside its limit: + passes, x fails. The exit status is 1 if a figure fails, and 2 if a file is
-    unreadable. FFmpeg reads the files and changes nothing.
+    unreadable. It changes nothing, and needs no other program.
 
     acx: Audible, one file for each chapter. podcast: Apple, -16 LUFS. audiobook: AES TD1008, -18 LUFS. broadcast:
     EBU R 128, -23 LUFS.

@@ -58,9 +58,9 @@ def up(
 ) -> None:
     """Run the whole system until Ctrl-C.
 
-    It starts Valkey, API, workers and janitor. By default it uses the whole machine: one worker for each GPU, or one
-    on the CPU. The number of cores sets the number of API processes and CPU workers. It shows its plan first.
-    `rhapsode doctor` shows the plan without a start.
+    It starts Valkey, API, workers and janitor. Kokoro speaks on the CPU. With another checkpoint, each GPU gets a
+    worker; without a GPU, the CPU gets one. The number of cores sets the number of API processes and CPU workers. It
+    shows its plan first. `rhapsode doctor` shows the plan without a start.
     """
     from rhapsode.stack.options import StackOptions
     from rhapsode.stack.state_file import Lifetime

@@ -45,8 +45,6 @@ def upload_all(client: Rhapsode, listed: Sequence[ListedVoice], consent: str, co
 
 def _upload(client: Rhapsode, listed: ListedVoice, consent: str) -> Imported:
     entry = listed.entry
-    if not (entry.consent or consent):
-        return Imported(listed, None, trouble="no consent: give it in the manifest's column consent, or with --consent")
     try:
         made = client.voices.add(
             entry.name,

@@ -39,7 +39,9 @@ ModeOption = Annotated[
     Literal["x_vector", "in_context"] | None,
     typer.Option(help="Use of the recording. Default: in_context if possible."),
 ]
-ConsentOption = Annotated[str, typer.Option(metavar="STATEMENT", help="The speaker's consent, in your words.")]
+ConsentOption = Annotated[
+    str, typer.Option(metavar="STATEMENT", help="The speaker's consent. Optional under RHAPSODE_CONSENT=operator.")
+]
 
 
 @app.command("try")
@@ -75,7 +77,7 @@ def add(
     common: CommonOptions,
     recording: Annotated[Path, typer.Argument(metavar="FILE", help="Sound or video, 1 s or more; best 60 s used")],
     name: Annotated[str, typer.Option(help="Name of the voice.")],
-    consent: ConsentOption,
+    consent: ConsentOption = "",
     ref_text: Annotated[str, typer.Option(metavar="TEXT", help="The exact words of the recording.")] = "",
     language: Annotated[str, typer.Option(help="The language of the recording.")] = "auto",
     description: NoteOption = "",
@@ -175,17 +177,16 @@ def blend(
 def import_voices(
     common: CommonOptions,
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
-    consent: Annotated[
-        str, typer.Option(metavar="STATEMENT", help="The speakers' consent, for rows without one.")
-    ] = "",
+    consent: ConsentOption = "",
     prepare: Annotated[bool, typer.Option(help="Also prepare the voices.")] = True,
     model: ModelOption = None,
     mode: ModeOption = None,
 ) -> None:
     """Add many voices from a manifest.
 
-    Columns: name, audio (a path relative to the manifest), ref_text, consent, language, description. A repeat after
-    a failure skips existing voices. With --json: one JSON object for each voice and each preparation job.
+    Columns: name, audio (a path relative to the manifest), ref_text, consent, language, description. --consent
+    holds for rows without one. A repeat after a failure skips existing voices. With --json: one JSON object for each
+    voice and each preparation job.
     """
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, Misuse

@@ -27,7 +27,7 @@ VoiceKind = Literal["own", "built_in"]
 class NewVoiceFields:
     """Everything of a new voice but what it is made from.
 
-    consent: the speaker's, as a statement that is kept with its time.
+    consent: the speaker's, as a statement that is kept with its time. Empty: the operator stated it for all.
     ref_text: what the recording says; with it the voice is cloned in context, without from its embedding alone.
     """
 
@@ -38,7 +38,7 @@ class NewVoiceFields:
     description: str = ""
 
     def fields(self) -> dict[str, str]:
-        return asdict(self)
+        return {name: said for name, said in asdict(self).items() if said or name != "consent"}
 
 
 @dataclass(frozen=True, slots=True)

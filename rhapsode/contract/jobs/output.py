@@ -220,7 +220,7 @@ class Output(RequestBody):
     formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
     sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's")
     speed: Speed = 1.0
-    loudness: Loudness | None = Field(default=None, description="absent: unchanged")
+    loudness: Loudness | None = Field(default=None, description="absent: unchanged; `rhapsode narrate` sends -19 LUFS")
     head_s: EdgeSeconds = Field(
         default=0.0,
         description="seconds before the first word of each file",

@@ -146,7 +146,7 @@ class WhatToSpeak(RequestBody):
         default=None,
         ge=0,
         le=MAX_SEED,
-        description="the same text and seed give the same speech; absent: random, shown in the job",
+        description="the same text and seed give the same speech; absent: random; a job shows it",
     )
 
     @property

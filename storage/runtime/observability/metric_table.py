@@ -12,8 +12,8 @@ from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec
 
 _HEAD = """# Metrics
 
-The API exports metrics at `/metrics`, other processes at `RHAPSODE_METRICS_PORT`. Labels never contain tenants, jobs or
-texts. `python -m storage.runtime.observability.metric_table` makes this page.
+The API exports metrics with their types at `/metrics`, other processes at `RHAPSODE_METRICS_PORT`. Labels never contain
+tenants, jobs or texts. `python -m storage.runtime.observability.metric_table` makes this page.
 """
 
 
@@ -22,14 +22,14 @@ def metric_table() -> str:
 
 
 def _section(source: Source) -> Iterator[str]:
-    yield from (f"## From {source}", "", "| metric, labels | type | meaning |", "|---|---|---|")
+    yield from (f"## From {source}", "", "| metric, labels | meaning |", "|---|---|")
     yield from (_row(spec) for spec in CATALOGUE.values() if spec.source is source)
     yield ""
 
 
 def _row(spec: MetricSpec) -> str:
     labels = f"{{{', '.join(spec.labels)}}}" if spec.labels else ""
-    return f"| `{spec.sample}{labels}` | {spec.kind} | {spec.meaning} |"
+    return f"| `{spec.sample}{labels}` | {spec.meaning} |"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from api.voices.consent import OPERATORS_STATEMENT
 from storage.ids import JobId, TenantId
 from tests.api.harness import ServedApi, serve
 from tests.api.voices.voices import BASE, CONSENT, EMBEDDING, recording
+from tests.command_line import CommandLine
+from tests.environment import without_settings
 
 REF_AUDIO = f"data:audio/wav;base64,{base64.b64encode(recording()).decode()}"
 
@@ -66,6 +70,18 @@ def test_a_list_of_voices_needs_no_statement(operators: ServedApi) -> None:
     ordered = operators.http.post("/v1/voice-caches", json={"manifest": {"upload_id": manifest}})
 
     assert ordered.status_code == 202, ordered.text
+
+
+def test_the_command_line_needs_no_statement(operators: ServedApi, command_line: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "ada.wav").write_bytes(recording())
+    server = ("--server", operators.url)
+
+    added = command_line.run(
+        "voices", "add", "ada.wav", "--name", "Ada", *server, folder=tmp_path, environment=without_settings(os.environ)
+    )
+
+    assert (added.returncode, added.stderr) == (0, "")
+    assert operators.http.get("/v1/voices").json()["data"][0]["consent"]["statement"] == OPERATORS_STATEMENT
 
 
 def _upload(api: ServedApi, data: bytes) -> str:

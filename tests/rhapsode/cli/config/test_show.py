@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.rhapsode.conftest import RunCli
+from tests.command_line import CommandLine
+from tests.rhapsode.conftest import RunCli, clean_environment
 from worker.engine.cuda.memory_plan import MOST_LIVE_SLOTS
+from worker.engine.kokoro.files import obstacle
 from worker.engine.settings import LIVE_SLOTS
 
 SECRET = "only-the-server-knows-this"
@@ -38,6 +40,20 @@ def test_each_setting_is_shown_with_its_source(run_cli: RunCli, tmp_path: Path) 
     assert shown["RHAPSODE_STORE"]["source"] == "rhapsode up"
     assert (shown["RHAPSODE_PUBLIC_URL"]["value"], shown["RHAPSODE_PUBLIC_URL"]["source"]) == (None, "default")
     assert not list(tmp_path.glob("**/*.secret")), "looking draws nothing"
+
+
+def test_it_shows_the_checkpoint_and_the_device_that_up_starts(command_line: CommandLine, tmp_path: Path) -> None:
+    small = clean_environment(RHAPSODE_ENGINE="native")
+    unset = {name: value for name, value in small.items() if name != "RHAPSODE_CHECKPOINT"}
+
+    def shown(environment: dict[str, str]) -> tuple[str, str]:
+        run = command_line.run("config", "show", "gpu-worker", "--json", folder=tmp_path, environment=environment)
+        rows = {row["setting"]: row["value"] for row in map(json.loads, run.stdout.splitlines())}
+        return Path(rows["RHAPSODE_CHECKPOINT"]).name, rows["RHAPSODE_DEVICE"]
+
+    assert obstacle() == ""
+    assert shown(unset) == ("kokoro", "cpu")
+    assert shown(small) == ("small_voice", "each GPU, else cpu")
 
 
 def test_what_is_given_alone_is_short(run_cli: RunCli) -> None:
