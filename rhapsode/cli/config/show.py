@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Show all settings with their sources.", no_args_is_help=True, rich_markup_mode=None)
 
-ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"]
+ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "decoder-worker", "hooks-worker", "janitor"]
 
 HEADINGS = ("setting", "value", "from", "of")
 UP = "rhapsode up"
@@ -109,7 +109,7 @@ def _read(process: ProcessName, folder: DataDir) -> _Read:
 
     if process == "command-line":
         return _Read(process, tuple(settings_in_effect(read_settings(), os.environ, {}, UP)))
-    require_packages("worker" if process in ("gpu-worker", "cpu-worker") else "api")
+    require_packages("worker" if process.removesuffix("-worker") in ("gpu", "cpu", "decoder") else "api")
     from storage.runtime.config.settings import SettingsError, load_settings
 
     settings_class = _settings_class(process)
@@ -132,6 +132,8 @@ def _settings_class(process: ProcessName) -> type[StorageSettings]:
             from api.settings import ApiSettings as Settings
         case "gpu-worker" | "cpu-worker":
             from worker.settings import WorkerSettings as Settings
+        case "decoder-worker":
+            from worker.settings import DecoderSettings as Settings
         case "hooks-worker":
             from worker.webhooks.settings import HookSettings as Settings
         case "janitor":

@@ -1,0 +1,83 @@
+"""The decoder worker's process: `python -m worker.decoder`. It decodes for the engines of other hosts.
+
+It needs a checkpoint and its address. It knows no jobs, so it uses neither Redis nor the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import ssl
+
+import torch
+
+from storage.runtime.config.settings import SettingsError, describe, load_settings, refusal, settings_refused_by
+from storage.runtime.config.tls import server_context
+from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.observability.metrics import Snapshot, export
+from worker.engine.decoder.device_lane import codec_digest, load_codec
+from worker.engine.decoder.protocol import DecoderReady
+from worker.engine.decoder.server import DecoderServer
+from worker.engine.decoder.sessions import SharedLane
+from worker.engine.errors import StartError
+from worker.engine.heap import freeze
+from worker.process.metrics_server import parse_ports, serve_metrics
+from worker.settings import DecoderSettings
+
+logger = logging.getLogger("worker.decoder")
+
+
+def main() -> None:
+    with settings_refused_by("decoder worker"):
+        settings = load_settings(DecoderSettings)
+        tls = _tls(settings)
+        serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
+    configure_process_logging(settings, role="decoder")
+    logger.info("settings", extra={"values": " ".join(describe(settings))})
+    shared = SharedLane()
+    try:
+        server = _load(settings, shared)
+        export(lambda snapshot: _measure(snapshot, shared, server))
+        asyncio.run(_serve(server, tls))
+    except (StartError, OSError) as error:
+        raise refusal("the decoder worker cannot start", error) from error
+    shared.close()
+
+
+def _tls(settings: DecoderSettings) -> ssl.SSLContext | None:
+    """Raises SettingsError."""
+    if settings.address.url.startswith("ws:"):
+        return None
+    if settings.live_tls_certificate is None:
+        raise SettingsError("RHAPSODE_DECODER_DEVICE: wss:// needs RHAPSODE_LIVE_TLS_CERTIFICATE")
+    try:
+        return server_context(settings.live_tls_certificate, settings.live_tls_key)
+    except ValueError as error:
+        raise SettingsError(f"RHAPSODE_LIVE_TLS_CERTIFICATE: {error}") from error
+
+
+def _load(settings: DecoderSettings, shared: SharedLane) -> DecoderServer:
+    """Raises StartError."""
+    profile = settings.engine_profile
+    lane, codebooks = load_codec(settings.checkpoint, settings.device, profile, settings.engine_threads)
+    ready = DecoderReady(codec_digest(settings.checkpoint), settings.device, profile, torch.get_num_threads())
+    freeze()
+    shared.begin(lane)
+    return DecoderServer(settings.address, shared, ready, codebooks)
+
+
+async def _serve(server: DecoderServer, tls: ssl.SSLContext | None) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await server.serve(tls, stop)
+
+
+def _measure(snapshot: Snapshot, shared: SharedLane, server: DecoderServer) -> None:
+    snapshot.add("rhapsode_decoder_waiting_frames", shared.waiting_frames)
+    snapshot.add("rhapsode_decoder_engines", server.num_engines)
+
+
+if __name__ == "__main__":
+    main()
