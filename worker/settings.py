@@ -285,13 +285,10 @@ class DecoderSettings(WorkerSettings):
 
     @model_validator(mode="after")
     def _has_address(self) -> Self:
-        if [type(each) for each in self.decoders] != [DecoderAddress] or kind_of(self.decoders[0]) != kind_of(
-            self.device
-        ):
-            raise ValueError(
-                f"RHAPSODE_DECODER_DEVICE: a decoder worker on {kind_of(self.device)} has one address, "
-                f"ws://:TOKEN@HOST:PORT/{kind_of(self.device)}"
-            )
+        kind = kind_of(self.device)
+        addresses = [each for each in self.decoders if isinstance(each, DecoderAddress) and each.kind == kind]
+        if len(addresses) != 1 or len(self.decoders) != 1:
+            raise ValueError(f"RHAPSODE_DECODER_DEVICE: a decoder worker has one address, ws://:TOKEN@HOST:PORT/{kind}")
         return self
 
     @property

@@ -38,7 +38,7 @@ def main() -> None:
     shared = SharedLane()
     try:
         server = _load(settings, shared)
-        export(lambda snapshot: _measure(snapshot, shared, server))
+        export(lambda snapshot: _measure(snapshot, shared))
         asyncio.run(_serve(server, tls))
     except (StartError, OSError) as error:
         raise refusal("the decoder worker cannot start", error) from error
@@ -74,9 +74,8 @@ async def _serve(server: DecoderServer, tls: ssl.SSLContext | None) -> None:
     await server.serve(tls, stop)
 
 
-def _measure(snapshot: Snapshot, shared: SharedLane, server: DecoderServer) -> None:
+def _measure(snapshot: Snapshot, shared: SharedLane) -> None:
     snapshot.add("rhapsode_decoder_waiting_frames", shared.waiting_frames)
-    snapshot.add("rhapsode_decoder_engines", server.num_engines)
 
 
 if __name__ == "__main__":

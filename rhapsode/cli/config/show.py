@@ -24,6 +24,9 @@ app = typer.Typer(help="Show all settings with their sources.", no_args_is_help=
 
 ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "decoder-worker", "hooks-worker", "janitor"]
 
+DECODER = "decoder-worker"
+"""`rhapsode up` starts none."""
+
 HEADINGS = ("setting", "value", "from", "of")
 UP = "rhapsode up"
 NOTHING = "-"
@@ -50,7 +53,7 @@ def show(
     """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
-    wanted: tuple[ProcessName, ...] = (process,) if process else get_args(ProcessName)
+    wanted: tuple[ProcessName, ...] = (process,) if process else tuple(each for each in get_args(ProcessName) if each != DECODER)
     read = [_read(name, folder) for name in wanted]
     rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
     if as_json:

@@ -32,7 +32,7 @@ from worker.engine.decoder.protocol import (
     StartDecoder,
     ToDecoder,
 )
-from worker.engine.errors import CheckpointError, EngineDied, EngineUnavailable, StartError
+from worker.engine.errors import CheckpointError, EngineDied, EngineError, EngineUnavailable, StartError
 from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.codec_lane import CodecClient, EndedFrames, LaneCounters
@@ -135,7 +135,9 @@ class ApartCodecLane:
         """
 
         def is_over() -> bool:
-            return all(place.child or place.failures >= _MOST_FAILURES for place in self._places)
+            ready = [place.child is not None for place in self._places]
+            tried = [place.failures >= _MOST_FAILURES for place in self._places]
+            return any(ready) and all(map(max, ready, tried))
 
         with self._changed:
             self._changed.wait_for(lambda: self._failure or is_over())
@@ -242,7 +244,8 @@ class ApartCodecLane:
         try:
             self._keep_running(place)
         except Exception as error:  # whatever it is, the engine cannot go on without its decoder
-            logger.exception("the decoder on %s cannot go on", place.start.device)
+            is_told = isinstance(error, EngineError)
+            logger.error("the decoder on %s cannot go on: %s", place.start.device, error, exc_info=not is_told)
             failure = error
         else:
             return

@@ -40,10 +40,6 @@ class DecoderServer:
         self._codebooks = codebooks
         self._engines: set[ServerConnection] = set()
 
-    @property
-    def num_engines(self) -> int:
-        return len(self._engines)
-
     async def serve(self, tls: ssl.SSLContext | None, stop: asyncio.Event) -> None:
         """Until `stop`: engines go on at other decoders then, or here when it is back. Raises OSError at its start."""
         async with serve(
