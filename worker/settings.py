@@ -285,18 +285,10 @@ class DecoderSettings(WorkerSettings):
 
     @model_validator(mode="after")
     def _has_address(self) -> Self:
-        kind = kind_of(self.device)
-        addresses = [each for each in self.decoders if isinstance(each, DecoderAddress) and each.kind == kind]
-        if len(addresses) != 1 or len(self.decoders) != 1:
+        kind, (first, *others) = kind_of(self.device), (*self.decoders, None)
+        if others != [None] or not isinstance(first, DecoderAddress) or first.kind != kind:
             raise ValueError(f"RHAPSODE_DECODER_DEVICE: a decoder worker has one address, ws://:TOKEN@HOST:PORT/{kind}")
         return self
-
-    @property
-    def address(self) -> DecoderAddress:
-        """Where to listen."""
-        (address,) = self.decoders
-        assert isinstance(address, DecoderAddress)  # noqa: S101  (validated)
-        return address
 
 
 class JanitorSettings(ItemSettings):

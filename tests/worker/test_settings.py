@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from storage.jobs.work_queues import Lane
-from storage.runtime.config.settings import SETTING_NAMES, SettingsError, load_settings
+from storage.runtime.config.settings import SETTING_NAMES, SettingsError, describe, load_settings
 from worker.engine.cores import usable_cores
 from worker.engine.kokoro import files
-from worker.engine.settings import DecoderAddress, (
+from worker.engine.settings import (
     LIVE_SLOTS,
+    DecoderAddress,
     FakeEngineSettings,
     KokoroEngineSettings,
     NativeEngineSettings,

@@ -13,15 +13,16 @@ import ssl
 import torch
 
 from storage.runtime.config.settings import SettingsError, describe, load_settings, refusal, settings_refused_by
-from storage.runtime.config.tls import server_context
 from storage.runtime.observability.logs import configure_process_logging
-from storage.runtime.observability.metrics import Snapshot, export
+from storage.runtime.observability.metrics import export
 from worker.engine.decoder.device_lane import codec_digest, load_codec
 from worker.engine.decoder.protocol import DecoderReady
 from worker.engine.decoder.server import DecoderServer
 from worker.engine.decoder.sessions import SharedLane
 from worker.engine.errors import StartError
 from worker.engine.heap import freeze
+from worker.engine.settings import DecoderAddress
+from worker.lifecycle.live_speech import serving_tls
 from worker.process.metrics_server import parse_ports, serve_metrics
 from worker.settings import DecoderSettings
 
@@ -31,40 +32,25 @@ logger = logging.getLogger("worker.decoder")
 def main() -> None:
     with settings_refused_by("decoder worker"):
         settings = load_settings(DecoderSettings)
-        tls = _tls(settings)
+        (address,) = settings.decoders
+        assert isinstance(address, DecoderAddress)  # noqa: S101  (validated)
+        tls = serving_tls(settings) if address.url.startswith("wss:") else None
+        if address.url.startswith("wss:") and tls is None:
+            raise SettingsError("RHAPSODE_DECODER_DEVICE: wss:// needs RHAPSODE_LIVE_TLS_CERTIFICATE")
         serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
     configure_process_logging(settings, role="decoder")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     shared = SharedLane()
+    export(lambda snapshot: snapshot.add("rhapsode_decoder_waiting_frames", shared.waiting_frames))
+    profile = settings.engine_profile
     try:
-        server = _load(settings, shared)
-        export(lambda snapshot: _measure(snapshot, shared))
-        asyncio.run(_serve(server, tls))
+        lane, codebooks = load_codec(settings.checkpoint, settings.device, profile, settings.engine_threads)
+        ready = DecoderReady(codec_digest(settings.checkpoint), settings.device, profile, torch.get_num_threads())
+        freeze()
+        shared.begin(lane)
+        asyncio.run(_serve(DecoderServer(address, shared, ready, codebooks), tls))
     except (StartError, OSError) as error:
         raise refusal("the decoder worker cannot start", error) from error
-    shared.close()
-
-
-def _tls(settings: DecoderSettings) -> ssl.SSLContext | None:
-    """Raises SettingsError."""
-    if settings.address.url.startswith("ws:"):
-        return None
-    if settings.live_tls_certificate is None:
-        raise SettingsError("RHAPSODE_DECODER_DEVICE: wss:// needs RHAPSODE_LIVE_TLS_CERTIFICATE")
-    try:
-        return server_context(settings.live_tls_certificate, settings.live_tls_key)
-    except ValueError as error:
-        raise SettingsError(f"RHAPSODE_LIVE_TLS_CERTIFICATE: {error}") from error
-
-
-def _load(settings: DecoderSettings, shared: SharedLane) -> DecoderServer:
-    """Raises StartError."""
-    profile = settings.engine_profile
-    lane, codebooks = load_codec(settings.checkpoint, settings.device, profile, settings.engine_threads)
-    ready = DecoderReady(codec_digest(settings.checkpoint), settings.device, profile, torch.get_num_threads())
-    freeze()
-    shared.begin(lane)
-    return DecoderServer(settings.address, shared, ready, codebooks)
 
 
 async def _serve(server: DecoderServer, tls: ssl.SSLContext | None) -> None:
@@ -72,10 +58,6 @@ async def _serve(server: DecoderServer, tls: ssl.SSLContext | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await server.serve(tls, stop)
-
-
-def _measure(snapshot: Snapshot, shared: SharedLane) -> None:
-    snapshot.add("rhapsode_decoder_waiting_frames", shared.waiting_frames)
 
 
 if __name__ == "__main__":

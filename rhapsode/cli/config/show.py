@@ -24,8 +24,7 @@ app = typer.Typer(help="Show all settings with their sources.", no_args_is_help=
 
 ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "decoder-worker", "hooks-worker", "janitor"]
 
-DECODER = "decoder-worker"
-"""`rhapsode up` starts none."""
+OF_UP: tuple[ProcessName, ...] = ("command-line", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor")
 
 HEADINGS = ("setting", "value", "from", "of")
 UP = "rhapsode up"
@@ -53,7 +52,7 @@ def show(
     """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
-    wanted: tuple[ProcessName, ...] = (process,) if process else tuple(each for each in get_args(ProcessName) if each != DECODER)
+    wanted: tuple[ProcessName, ...] = (process,) if process else OF_UP
     read = [_read(name, folder) for name in wanted]
     rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
     if as_json:

@@ -129,18 +129,9 @@ class ApartCodecLane:
             thread.start()
 
     def wait_ready(self) -> None:
-        """Until each process takes frames; of decoder workers one is enough, if the others are sought thrice.
-
-        Raises StartError, and EngineDied; the lane is closed then.
-        """
-
-        def is_over() -> bool:
-            ready = [place.child is not None for place in self._places]
-            tried = [place.failures >= _MOST_FAILURES for place in self._places]
-            return any(ready) and all(map(max, ready, tried))
-
+        """Until each decoder takes frames. Raises StartError, and EngineDied; the lane is closed then."""
         with self._changed:
-            self._changed.wait_for(lambda: self._failure or is_over())
+            self._changed.wait_for(lambda: self._failure or all(place.child for place in self._places))
             failure, self._is_started = self._failure, True
         if failure is not None:
             self.close()
@@ -319,14 +310,11 @@ class ApartCodecLane:
         if ready.codec_digest != self._codec_digest:
             theirs = f"has the codec {ready.codec_digest}; asked for: {self._codec_digest}"
             raise CheckpointError(f"the decoder on {start.device} {theirs}")
-        for name, theirs, asked in (
-            ("DEVICE", kind_of(ready.device), place.kind),
-            ("ENGINE_PROFILE", ready.profile, start.profile),
-            # Rounding on a CPU depends on them.
-            ("ENGINE_THREADS", ready.num_threads, start.num_threads if place.kind == "cpu" else ready.num_threads),
-        ):
-            if theirs != asked:
-                raise StartError(f"the decoder on {start.device} has RHAPSODE_{name}={theirs}; asked for: {asked}")
+        # On a CPU, rounding depends on the threads.
+        num_threads = start.num_threads if place.kind == "cpu" else ready.num_threads
+        if (ready.profile, ready.num_threads) != (start.profile, num_threads):
+            theirs = f"has profile {ready.profile} and {ready.num_threads} RHAPSODE_ENGINE_THREADS"
+            raise StartError(f"the decoder on {start.device} {theirs}; asked for: {start.profile}, {num_threads}")
 
     def _admit(self, place: _Place, child: DecoderChild | DecoderLink) -> None:
         with self._changed:
@@ -359,17 +347,15 @@ class ApartCodecLane:
             raise EngineDied(f"the decoder on {place.start.device} ended {times}: {reason}")
 
     def _note_away(self, place: _Place, reason: str) -> None:
-        """Raises EngineUnavailable once no decoder has been in reach for too long."""
+        """Raises EngineUnavailable once a decoder cannot be reached at the start, or none for too long."""
         now_s = time.monotonic()
         with self._changed:
             place.counters = replace(place.counters, start_beats=place.counters.start_beats + 1)
-            if any(other.child is not None for other in self._places):
-                return
-            if self._without_since_s is None:
-                self._without_since_s = now_s
-            is_over = now_s - self._without_since_s > _AWAY_S if self._is_started else place.failures >= _MOST_FAILURES
-        if is_over:
-            raise EngineUnavailable(f"no decoder is in reach: {place.start.device}: {reason}")
+            if self._is_started and all(other.child is None for other in self._places):
+                self._without_since_s = self._without_since_s or now_s
+            is_over = place.failures >= _MOST_FAILURES and not self._is_started
+            if is_over or now_s - (self._without_since_s or now_s) > _AWAY_S:
+                raise EngineUnavailable(f"no decoder is in reach: {place.start.device}: {reason}")
 
     def _deliver_part(self, place: _Place, number: int, pcm: Pcm) -> None:
         with self._changed:

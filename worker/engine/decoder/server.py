@@ -14,20 +14,17 @@ import ssl
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from worker.engine.decoder.exchange import RELEASE_HEADER, Outbox, exchange
-from worker.engine.decoder.protocol import RELEASE, DecoderBeat, DecoderReady
-from worker.engine.decoder.sessions import BEAT_S, DecoderSession, SharedLane
+from worker.engine.decoder.link import CLOSE_S, RELEASE_HEADER, Exchange
+from worker.engine.decoder.protocol import RELEASE, DecoderReady
+from worker.engine.decoder.sessions import DecoderSession, SharedLane
 from worker.engine.decoder.wire import MAX_FRAMES_BYTES, Codebooks
 from worker.engine.settings import DecoderAddress
 
 logger = logging.getLogger(__name__)
 
-MAX_ENGINES = 64
-
 HANDSHAKE_S = 5.0
 PING_EVERY_S, PING_PATIENCE_S = 5.0, 10.0
 """An engine that does not answer for so long has nothing decoded any more."""
-CLOSE_S = 0.5
 
 
 class DecoderServer:
@@ -38,7 +35,6 @@ class DecoderServer:
         self._shared = shared
         self._ready = ready
         self._codebooks = codebooks
-        self._engines: set[ServerConnection] = set()
 
     async def serve(self, tls: ssl.SSLContext | None, stop: asyncio.Event) -> None:
         """Until `stop`: engines go on at other decoders then, or here when it is back. Raises OSError at its start."""
@@ -71,26 +67,15 @@ class DecoderServer:
             return connection.respond(http.HTTPStatus.NOT_FOUND, f"it decodes on {self._address.kind}\n")
         if request.headers.get_all(RELEASE_HEADER) != [RELEASE.hex()]:
             return connection.respond(http.HTTPStatus.UPGRADE_REQUIRED, "it is of another release\n")
-        if len(self._engines) >= MAX_ENGINES:
-            return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, "too many engines\n")
         return None
 
     async def _serve_engine(self, connection: ServerConnection) -> None:
-        outbox = Outbox(asyncio.get_running_loop())
-        session = DecoderSession(outbox.put, self._shared)
-        self._engines.add(connection)
-        beating = asyncio.create_task(self._beat(outbox))
-        outbox.put(self._ready)
+        exchange = Exchange(asyncio.get_running_loop())
+        session = DecoderSession(exchange.put, self._shared)
+        exchange.put(self._ready)
         try:
-            await exchange(connection, outbox, session.act_on, codebooks=self._codebooks)
+            await exchange.run(connection, session.act_on, self._codebooks)
         except (OSError, KeyError, TypeError) as error:
-            logger.info("an engine has gone", extra={"reason": repr(error), "engines": len(self._engines) - 1})
+            logger.info("an engine has gone", extra={"reason": repr(error)})
         finally:
-            beating.cancel()
-            self._engines.discard(connection)
             session.close()
-
-    async def _beat(self, outbox: Outbox) -> None:
-        while True:
-            outbox.put(DecoderBeat(self._shared.counters))
-            await asyncio.sleep(BEAT_S)

@@ -59,12 +59,6 @@ class SharedLane:
         lane.start(self)
         self._lane = lane
 
-    def close(self) -> None:
-        """The lane's threads end."""
-        if self._lane is not None:
-            self._lane.close()
-            self._lane.join()
-
     @property
     def counters(self) -> LaneCounters:
         return LaneCounters() if self._lane is None else self._lane.counters

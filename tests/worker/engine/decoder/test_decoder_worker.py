@@ -195,16 +195,12 @@ def test_without_a_worker_for_too_long_the_engine_hands_its_requests_back(
     engine.close()
 
 
-def test_a_worker_nobody_reaches_is_refused_at_the_start_unless_another_is_there(starts: Starts) -> None:
+def test_a_worker_that_is_not_there_is_refused_at_the_start_by_name(starts: Starts) -> None:
     missing = DecoderWorker(SMALL_VOICE)
     with pytest.raises(
         EngineUnavailable, match=rf"no decoder is in reach: ws://127.0.0.1:{missing.port}/cpu: .*Connect call failed"
     ):
-        engine_at(missing.address)
-
-    engine = engine_at(missing.address, starts().address)
-    assert len(result(engine.submit(request_for(engine))).pcm) > 0
-    engine.close()
+        engine_at(missing.address, starts().address)
 
 
 def test_another_decoder_than_asked_is_refused_at_the_start_by_name(
@@ -213,8 +209,8 @@ def test_another_decoder_than_asked_is_refused_at_the_start_by_name(
     worker = starts()
     there = f"ws://127.0.0.1:{worker.port}"
     for address, complaint in (
-        (worker.device_with("u" * 40), f"RHAPSODE_DECODER_DEVICE: {there}/cpu: 401: it needs another token"),
-        (worker.device_with(TOKEN, "cuda"), f"RHAPSODE_DECODER_DEVICE: {there}/cuda: 404: it decodes on cpu"),
+        (worker.device_with("u" * 40), f"RHAPSODE_DECODER_DEVICE: {there}/cpu: it needs another token"),
+        (worker.device_with(TOKEN, "cuda"), f"RHAPSODE_DECODER_DEVICE: {there}/cuda: it decodes on cpu"),
     ):
         with pytest.raises(StartError) as refused:
             engine_at(DecoderAddress.parse(address))
@@ -224,7 +220,7 @@ def test_another_decoder_than_asked_is_refused_at_the_start_by_name(
     with pytest.raises(CheckpointError, match=rf"the decoder on {there}/cpu has the codec \w+; asked for: \w+"):
         engine_at(worker.address, checkpoint=tiny_checkpoint)
     settings = NativeEngineSettings(SMALL_VOICE, slots=1, num_threads=2, decoder_devices=(worker.address,))
-    with pytest.raises(StartError, match="has RHAPSODE_ENGINE_THREADS=1; asked for: 2"):
+    with pytest.raises(StartError, match="has profile balanced and 1 RHAPSODE_ENGINE_THREADS; asked for: balanced, 2"):
         NativeEngine(settings)
 
 
@@ -313,8 +309,8 @@ def test_what_is_no_message_ends_its_own_connection_alone(tiny_checkpoint: Path,
             for said in connection:
                 assert b"Decoder" in said
         assert connection.close_code in (1009, 1000, 1011)
-        for _ in range(3):
-            assert b"Decoder" in other.recv(timeout=60)
+        assert b"DecoderReady" in other.recv(timeout=60)
+        assert other.ping().wait(60)
 
 
 def test_it_ends_at_once_when_asked_and_engines_wait_for_the_next(together: NativeEngine, starts: Starts) -> None:
