@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import ssl
 
@@ -51,6 +52,8 @@ def main() -> None:
         asyncio.run(_serve(DecoderServer(address, shared, ready, codebooks), tls))
     except (StartError, OSError) as error:
         raise refusal("the decoder worker cannot start", error) from error
+    # The lane's threads may be in a pass, which the interpreter must not be taken from.
+    os._exit(0)
 
 
 async def _serve(server: DecoderServer, tls: ssl.SSLContext | None) -> None:
