@@ -11,13 +11,10 @@ import os
 import signal
 import ssl
 
-import torch
-
 from storage.runtime.config.settings import SettingsError, describe, load_settings, refusal, settings_refused_by
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.metrics import export
-from worker.engine.decoder.device_lane import codec_digest, load_codec
-from worker.engine.decoder.protocol import DecoderReady
+from worker.engine.decoder.device_lane import load_codec
 from worker.engine.decoder.server import DecoderServer
 from worker.engine.decoder.sessions import SharedLane
 from worker.engine.errors import StartError
@@ -45,8 +42,7 @@ def main() -> None:
     export(lambda snapshot: snapshot.add("rhapsode_decoder_waiting_frames", shared.waiting_frames))
     profile = settings.engine_profile
     try:
-        lane, codebooks = load_codec(settings.checkpoint, settings.device, profile, settings.engine_threads)
-        ready = DecoderReady(codec_digest(settings.checkpoint), settings.device, profile, torch.get_num_threads())
+        lane, ready, codebooks = load_codec(settings.checkpoint, settings.device, profile, settings.engine_threads)
         freeze()
         shared.begin(lane)
         asyncio.run(_serve(DecoderServer(address, shared, ready, codebooks), tls))

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Show all settings with their sources.", no_args_is_help=True, rich_markup_mode=None)
 
-ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "decoder-worker", "hooks-worker", "janitor"]
-
-OF_UP: tuple[ProcessName, ...] = ("command-line", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor")
+ProcessName = Literal["command-line", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"]
 
 HEADINGS = ("setting", "value", "from", "of")
 UP = "rhapsode up"
@@ -52,7 +50,7 @@ def show(
     """
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
-    wanted: tuple[ProcessName, ...] = (process,) if process else OF_UP
+    wanted: tuple[ProcessName, ...] = (process,) if process else get_args(ProcessName)
     read = [_read(name, folder) for name in wanted]
     rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
     if as_json:
@@ -111,7 +109,7 @@ def _read(process: ProcessName, folder: DataDir) -> _Read:
 
     if process == "command-line":
         return _Read(process, tuple(settings_in_effect(read_settings(), os.environ, {}, UP)))
-    require_packages("worker" if process.removesuffix("-worker") in ("gpu", "cpu", "decoder") else "api")
+    require_packages("worker" if process in ("gpu-worker", "cpu-worker") else "api")
     from storage.runtime.config.settings import SettingsError, load_settings
 
     settings_class = _settings_class(process)
@@ -134,8 +132,6 @@ def _settings_class(process: ProcessName) -> type[StorageSettings]:
             from api.settings import ApiSettings as Settings
         case "gpu-worker" | "cpu-worker":
             from worker.settings import WorkerSettings as Settings
-        case "decoder-worker":
-            from worker.settings import DecoderSettings as Settings
         case "hooks-worker":
             from worker.webhooks.settings import HookSettings as Settings
         case "janitor":

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from worker.engine.cpu.codec_lane import ThreadedCodecLane
+from worker.engine.decoder.protocol import DecoderReady
 from worker.engine.decoder.wire import Codebooks
 from worker.engine.errors import StartError
 from worker.engine.model.pulled import look_at
@@ -37,12 +38,14 @@ def start_codec(codec: CodecStage, device: torch.device, profile: ServingProfile
 @torch.inference_mode()
 def load_codec(
     checkpoint: Path, device_name: str, profile: ServingProfile, num_threads: int
-) -> tuple[CodecLane, Codebooks]:
+) -> tuple[CodecLane, DecoderReady, Codebooks]:
     """Of a decoder's process, not started yet. Raises StartError."""
     use_threads(num_threads)
     device = require_device(device_name)
     codec = CodecStage.load(checkpoint, str(device), decodes_only=True)
-    return start_codec(codec, device, profile).lane, Codebooks(codec.config.num_quantizers, codec.config.codebook_size)
+    lane = start_codec(codec, device, profile).lane
+    ready = DecoderReady(codec_digest(checkpoint), device_name, profile, torch.get_num_threads())
+    return lane, ready, Codebooks(codec.config.num_quantizers, codec.config.codebook_size)
 
 
 def device_named(name: str) -> torch.device:

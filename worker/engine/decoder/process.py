@@ -13,11 +13,10 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from worker.engine.decoder.device_lane import codec_digest, load_codec
+from worker.engine.decoder.device_lane import load_codec
 from worker.engine.decoder.protocol import (
     RELEASE,
     DecoderBeat,
-    DecoderReady,
     DecoderStartFailed,
     FromDecoder,
     StartDecoder,
@@ -45,13 +44,12 @@ def _serve(channel: Channel) -> NoReturn:
     assert isinstance(start, StartDecoder)  # noqa: S101  (of the same release)
     assert isinstance(start.device, str)  # noqa: S101  (a decoder worker gets no such message)
     try:
-        lane, _ = load_codec(start.checkpoint, start.device, start.profile, start.num_threads)
-        digest = codec_digest(start.checkpoint)
+        lane, ready, _ = load_codec(start.checkpoint, start.device, start.profile, start.num_threads)
     except StartError as error:
         outbox.put(DecoderStartFailed(error))
         channel.receive()  # waits until the engine has read that, and hangs up
         raise
-    outbox.put(DecoderReady(digest, start.device, start.profile, start.num_threads))
+    outbox.put(ready)
     freeze()
     shared.begin(lane)
     session = DecoderSession(outbox.put, shared)

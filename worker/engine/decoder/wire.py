@@ -100,7 +100,7 @@ def _plain(wanted: object, value: object) -> object:
 def _array(
     kinds: tuple[str | None, ...], described: object, data: memoryview, codebooks: Codebooks | None
 ) -> tuple[NDArray[np.generic] | None, memoryview]:
-    """An array, and the bytes behind it."""
+    """An array, and the bytes that follow it."""
     if described is None and None in kinds:
         return None, data
     kind, shape = described  # pyright: ignore[reportGeneralTypeIssues]  (what is no pair raises)
