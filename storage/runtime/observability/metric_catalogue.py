@@ -175,6 +175,7 @@ _GPU = (
     _counter("postprocessor_deaths", Source.GPU, "such processes that crashed"),
     _counter("engine_codec_passes", Source.GPU, "codec passes on a GPU", "path"),
     _gauge("engine_codec_waiting_frames", Source.GPU, "frames not decoded yet"),
+    _gauge("decoder_waiting_frames", Source.GPU, "frames in a decoder worker"),
     _counter("gate_attempts", Source.GPU, "utterances judged by the quality gate", "verdict"),
     _counter("gate_defects", Source.GPU, "attempts with a defect", "defect"),
     _counter("gate_rerolls", Source.GPU, "retries after a failed attempt", "reason"),
