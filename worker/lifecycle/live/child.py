@@ -39,8 +39,6 @@ logger = logging.getLogger(__name__)
 START_S = 60.0
 ANSWER_S = 10.0
 HAND_OVER_S = 10.0
-"""Beyond the grace, for the last words to API processes."""
-
 _LOOK_S = 0.1
 
 
