@@ -52,6 +52,7 @@ class LiveProcess(Collector):
         self._child: _Child | None = None
         self._failure: str | None = None
         self._is_refusing = False
+        self._grace_s = 0.0
         self._closing = threading.Event()
         self._thread = watched_thread("live-process", self._run, self._closing)
 
@@ -100,12 +101,11 @@ class LiveProcess(Collector):
         return False
 
     def close(self, grace_s: float = 0.0) -> None:
-        """Idempotent."""
+        """Streams end within the grace, or are handed over. Idempotent."""
         with suppress(KeyError):
             REGISTRY.unregister(self)
+        self._grace_s = grace_s
         self._closing.set()
-        if child := self._child:
-            child.end(grace_s)
         if self._thread.is_alive():
             self._thread.join()
 
@@ -127,7 +127,7 @@ class LiveProcess(Collector):
             while not child.has_ended and not self._closing.wait(_LOOK_S):
                 child.connect(self._engine)
             if self._closing.is_set():
-                child.reap()
+                child.end(self._grace_s)
                 return
             served = child.state is not None
             with self._changed:
@@ -188,6 +188,7 @@ class _Child:
         self.send(EndLive(grace_s))
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s + HAND_OVER_S)
+        self.reap()
 
     def reap(self) -> str:
         status = reap(self._process)
@@ -214,7 +215,8 @@ class _Child:
                 self._on_change()
             case LiveCannotStart(reason):
                 self.failure = reason
-            case IsIdle(is_so) if self._idle is not None:
-                self._idle.set_result(is_so)
+            case IsIdle(is_so):
+                if self._idle is not None and not self._idle.done():
+                    self._idle.set_result(is_so)
             case _:
                 logger.error("the live process says %s", type(message).__name__)
