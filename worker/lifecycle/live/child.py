@@ -73,19 +73,18 @@ class LiveProcess(Collector):
 
     @property
     def num_streams(self) -> int:
-        state = self._state
-        return state.address.streams if state else 0
+        return state.address.streams if (state := self._state) else 0
 
     @property
     def longest_pause_s(self) -> float:
-        return self._state.longest_pause_s if self._state else 0.0
+        return state.longest_pause_s if (state := self._state) else 0.0
 
     def address(self) -> LiveAddress | None:
         """None while the process is started again."""
-        return self._state.address if self._state else None
+        return state.address if (state := self._state) else None
 
     def collect(self) -> Iterable[Metric]:
-        return self._state.metrics if self._state else ()
+        return state.metrics if (state := self._state) else ()
 
     def refuse_new(self, *, is_leaving: bool) -> None:
         self._is_refusing = is_leaving
@@ -94,11 +93,9 @@ class LiveProcess(Collector):
 
     def refuse_if_idle(self) -> bool:
         """True while the process restarts: it has no streams then, and refuses new ones from its start."""
-        child = self._child
-        if child is None or child.is_idle(ANSWER_S):
-            self._is_refusing = True
-            return True
-        return False
+        is_idle = child.is_idle(ANSWER_S) if (child := self._child) else True
+        self._is_refusing = self._is_refusing or is_idle
+        return is_idle
 
     def close(self, grace_s: float = 0.0) -> None:
         """Streams end within the grace, or are handed over. Idempotent."""
@@ -113,7 +110,7 @@ class LiveProcess(Collector):
 
     @property
     def _state(self) -> LiveState | None:
-        return self._child.state if self._child else None
+        return child.state if (child := self._child) else None
 
     def _run(self) -> None:
         """The kernel kills the process when this thread ends."""
