@@ -15,7 +15,7 @@ MADE = {"rhapsode.cli.job_options", "rhapsode.client.request_options"}
 SYNC_CLIENT = "rhapsode.client.sync"
 """Both are made at each install; they are not in git."""
 
-SHARED_NAMES = {"BatchResult", "Job", "JobList"}
+SHARED_NAMES = {"Job"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
 MOST_LINES = 115_020
