@@ -38,7 +38,7 @@ class Job(contract.Job):
         return self
 
 
-class JobPage(Answer):
+class PageOfJobs(Answer):
     data: tuple[Job, ...]
     next_cursor: str | None
     has_more: bool
