@@ -233,7 +233,7 @@ class AsyncRhapsode:
         It ends before a segment that is missing at the job's end. A stream that breaks cannot be continued and raises
         `ServerUnreachable`; listen again. Raises `Conflict` for a job without speech.
         """
-        return listen(self._http, self._connection, _id(job), form)
+        return listen(self._http, self._connection, f"{job_path(_id(job))}/audio", form)
 
     async def upload(self, path: str | Path) -> Upload:
         """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import httpx
 
-from rhapsode.client.calls import job_path
 from rhapsode.client.connection import Connection
 from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
 from rhapsode.client.retries import Attempts
@@ -41,14 +40,14 @@ async def stream(
         await asyncio.sleep(pause_s)
 
 
-def listen(http: httpx.AsyncClient, connection: Connection, job_id: str, form: StreamType) -> AsyncIterator[bytes]:
+def listen(http: httpx.AsyncClient, connection: Connection, path: str, form: StreamType) -> AsyncIterator[bytes]:
     """Pieces of one file. It retries until the first audio."""
 
     def ask() -> AbstractAsyncContextManager[httpx.Response]:
         # No bound between two pieces: the next segment may have to wait for a worker as long as the job does.
         timeout = httpx.Timeout(connection.timeout_s, read=None)
         headers = {"Accept": STREAM_MEDIA_TYPES[form]}
-        return http.stream("GET", f"{job_path(job_id)}/audio", headers=headers, timeout=timeout)
+        return http.stream("GET", path, headers=headers, timeout=timeout)
 
     return stream(ask, _unbroken, Attempts(connection.retries, connection.server_url))
 
