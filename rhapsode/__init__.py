@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rhapsode.client.aio.client import AsyncRhapsode
     from rhapsode.client.aio.speaking import AsyncSpeechStream
-    from rhapsode.client.batch_following import BatchResult
     from rhapsode.client.live.chunks import AudioChunk
     from rhapsode.client.request_options import JobOptions, StreamOptions
     from rhapsode.client.resources import Job, JobEvent
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.client.sync.speaking import SpeechStream
-    from rhapsode.contract.batches import Batch
+    from rhapsode.contract.batches import Batch, BatchResult
     from rhapsode.contract.jobs.answer import Artifact
     from rhapsode.contract.jobs.states import JobState
     from rhapsode.contract.models import Model
@@ -86,7 +85,7 @@ _HOMES = {
     "StreamOptions": "rhapsode.client.request_options",
     "Artifact": "rhapsode.contract.jobs.answer",
     "Batch": "rhapsode.contract.batches",
-    "BatchResult": "rhapsode.client.batch_following",
+    "BatchResult": "rhapsode.contract.batches",
     "Job": "rhapsode.client.resources",
     "JobEvent": "rhapsode.client.resources",
     "JobState": "rhapsode.contract.jobs.states",

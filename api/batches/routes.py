@@ -291,7 +291,7 @@ def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> Bat
         line=line.number,
         job_id=record.id,
         state=record.state,
-        artifacts=tuple(each.model_dump(mode="json") for each in viewer.artifact_list(record)),
+        artifacts=viewer.artifact_list(record),
         error=job_problem(record),
         audio_s=audio_s_done(record),
     )

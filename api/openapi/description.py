@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -17,7 +18,6 @@ from api.dependencies import Services
 from api.http.bodies import SCHEMAS, refer
 from api.openapi.answers import add_answers
 from api.openapi.examples import add_examples
-from api.openapi.links import add_links
 from api.openapi.refusals import OPEN_PATHS, add_refusals
 from rhapsode.contract.base import Answer, RequestBody
 from rhapsode.contract.jobs.events import Event
@@ -82,7 +82,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
                 operation["security"] = []
     add_refusals(document)
     add_answers(document)
-    add_links(document)
+    _add_links(document)
     add_webhooks(document)
     _open(schemas)
     schemas |= _lacking(document)
@@ -177,3 +177,15 @@ def _operation(event: str) -> dict[str, Any]:
             "default": {"description": "Sent again, up to ten times within three days; `Retry-After` is honoured"},
         },
     }
+
+
+WAYS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("links.json").read_text(encoding="utf-8"))
+"""From an operation's answer to others, with the parameters of all of these, by where each comes from."""
+
+
+def _add_links(document: dict[str, Any]) -> None:
+    """Which operation goes on with what another has made, for people, generators and tests."""
+    operations = {each["operationId"]: each for path in document["paths"].values() for each in path.values()}
+    for way in WAYS:
+        links = operations[way["operation"]]["responses"][way["status"]].setdefault("links", {})
+        links |= {target: {"operationId": target, "parameters": way["parameters"]} for target in way["targets"]}

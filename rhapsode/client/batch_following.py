@@ -1,4 +1,4 @@
-"""Following a batch without doing I/O: its results, how far they have been read, and when to look again."""
+"""Following a batch without doing I/O: how far its results have been read, and when to look again."""
 
 from __future__ import annotations
 
@@ -8,27 +8,11 @@ import time
 from pydantic import ValidationError
 
 from rhapsode.client.retries import Attempts
-from rhapsode.contract.base import Answer
-from rhapsode.contract.batches import Batch
-from rhapsode.contract.jobs.answer import Artifact
-from rhapsode.contract.jobs.failure import JobProblem
-from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.batches import Batch, BatchResult
 from rhapsode.errors import BadAnswer, BatchWaitTimedOut
 
 FIRST_PAUSE_S = 0.2
 LAST_PAUSE_S = 5.0
-
-
-class BatchResult(Answer):
-    """What became of one line. line: its number in the file, from 1. job_id and state: None while it is no job."""
-
-    custom_id: str
-    line: int
-    job_id: str | None
-    state: JobState | None
-    artifacts: tuple[Artifact, ...]
-    error: JobProblem | None
-    audio_s: float
 
 
 class ResultCursor:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from rhapsode.client.jobs.submission import submission_body
 from rhapsode.client.refusals import excerpt
 from rhapsode.client.request_options import JobInputFields, JobOptions
-from rhapsode.client.resources import Job, JobList
+from rhapsode.client.resources import Job, PageOfJobs
 from rhapsode.contract.base import Answer
 from rhapsode.contract.jobs.answer import ArtifactList
 from rhapsode.contract.jobs.states import JobState
@@ -106,13 +106,13 @@ def wait_for_job(job_id: str, hold_s: int) -> ApiCall[Job]:
     return ApiCall("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
 
 
-def list_jobs(filters: JobFilter, page_size: int) -> ApiCall[JobList]:
+def list_jobs(filters: JobFilter, page_size: int) -> ApiCall[PageOfJobs]:
     params: list[tuple[str, str]] = [("state", state.value) for state in sorted(filters.states)]
     days = {"created_after": filters.created_after, "created_before": filters.created_before}
     params += [(name, day.isoformat()) for name, day in days.items() if day]
     params += given(batch_id=filters.batch, kind=filters.kind)
     params += [(f"metadata[{name}]", value) for name, value in filters.metadata.items()]
-    return ApiCall("GET", JOBS, resource(JobList), params=(*params, *given(order=filters.order, limit=page_size)))
+    return ApiCall("GET", JOBS, resource(PageOfJobs), params=(*params, *given(order=filters.order, limit=page_size)))
 
 
 def cancel_job(job_id: str) -> ApiCall[Job]:

@@ -38,7 +38,7 @@ class Job(contract.Job):
         return self
 
 
-class JobList(Answer):
+class PageOfJobs(Answer):
     data: tuple[Job, ...]
     next_cursor: str | None
     has_more: bool

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, Name, RequestBody
+from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.contract.jobs.failure import JobProblem
 from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.jobs.schedule import DAY_S
@@ -81,6 +82,6 @@ class BatchResult(Answer):
     line: int
     job_id: Id | None
     state: JobState | None
-    artifacts: tuple[dict[str, str | int | float | None], ...]
+    artifacts: tuple[Artifact, ...]
     error: JobProblem | None
     audio_s: float

@@ -20,9 +20,8 @@ from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from rhapsode.client.batch_following import BatchResult
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.contract.batches import Batch
+    from rhapsode.contract.batches import Batch, BatchResult
 
 app = typer.Typer(
     help="Submit many jobs in one file; watch, read and cancel them.", no_args_is_help=True, rich_markup_mode=None

@@ -13,12 +13,12 @@ import httpx
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.aio.streaming import stream
-from rhapsode.client.batch_following import BatchResult, PollPauses, ResultCursor
+from rhapsode.client.batch_following import PollPauses, ResultCursor
 from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, given, nothing, resource
 from rhapsode.client.connection import Connection
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.retries import Attempts
-from rhapsode.contract.batches import Batch, BatchList
+from rhapsode.contract.batches import Batch, BatchList, BatchResult
 from rhapsode.contract.uploads import Upload
 
 BATCHES = "/v1/batches"

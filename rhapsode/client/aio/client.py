@@ -25,12 +25,12 @@ from rhapsode.client import calls
 from rhapsode.client.aio.batches import AsyncBatches
 from rhapsode.client.aio.connections import open_pool, send_file
 from rhapsode.client.aio.dictionaries import AsyncDictionaries
-from rhapsode.client.aio.listening import listen
 from rhapsode.client.aio.operations import AsyncKeys, AsyncOperations, AsyncQuotaSettings
 from rhapsode.client.aio.planning import make_plan
 from rhapsode.client.aio.segments import AsyncSegments
 from rhapsode.client.aio.sending import each_of
 from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
+from rhapsode.client.aio.streaming import listen
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
 from rhapsode.client.calls import ApiCall, JobFilter, content, entries, job_path, nothing, resource
@@ -233,7 +233,7 @@ class AsyncRhapsode:
         It ends before a segment that is missing at the job's end. A stream that breaks cannot be continued and raises
         `ServerUnreachable`; listen again. Raises `Conflict` for a job without speech.
         """
-        return listen(self._http, self._connection, _id(job), form)
+        return listen(self._http, self._connection, f"{job_path(_id(job))}/audio", form)
 
     async def upload(self, path: str | Path) -> Upload:
         """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.

@@ -1,4 +1,4 @@
-"""An answer that is read as it comes, asked for again until there is one."""
+"""Answers that are read as they come, asked for again until there is one: a job's audio is such an answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import TypeVar
 
 import httpx
 
+from rhapsode.client.connection import Connection
+from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
 from rhapsode.client.retries import Attempts
+from rhapsode.errors import ServerUnreachable
 
 T = TypeVar("T")
 
@@ -35,3 +38,24 @@ async def stream(
         if pause_s is None:
             return
         await asyncio.sleep(pause_s)
+
+
+def listen(http: httpx.AsyncClient, connection: Connection, path: str, form: StreamType) -> AsyncIterator[bytes]:
+    """Pieces of one file. It retries until the first audio."""
+
+    def ask() -> AbstractAsyncContextManager[httpx.Response]:
+        # No bound between two pieces: the next segment may have to wait for a worker as long as the job does.
+        timeout = httpx.Timeout(connection.timeout_s, read=None)
+        headers = {"Accept": STREAM_MEDIA_TYPES[form]}
+        return http.stream("GET", path, headers=headers, timeout=timeout)
+
+    return stream(ask, _unbroken, Attempts(connection.retries, connection.server_url))
+
+
+async def _unbroken(response: httpx.Response) -> AsyncIterator[bytes]:
+    try:
+        async for piece in response.aiter_bytes():
+            yield piece
+    except httpx.RequestError as error:
+        said = f"the audio broke off before its end: {error or type(error).__name__}; listen again"
+        raise ServerUnreachable(said) from error

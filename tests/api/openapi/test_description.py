@@ -16,7 +16,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.http.parsing import parse_body
 from api.http.problems.codes import CODES
 from api.openapi import answers as openapi_answers
-from api.openapi import links as openapi_links
+from api.openapi import description as openapi_description
 from api.openapi import refusals as openapi_errors
 from api.openapi.examples import examples
 from api.settings import ApiSettings
@@ -87,7 +87,7 @@ def test_an_operation_has_one_name_of_its_own() -> None:
 
 def test_every_table_speaks_of_operations_that_there_are() -> None:
     named = {*openapi_errors.OF_OPERATIONS, *openapi_answers.MORE}
-    named |= {name for way in openapi_links.WAYS for name in (way.operation, *way.targets)}
+    named |= {name for way in openapi_description.WAYS for name in (way["operation"], *way["targets"])}
 
     assert named - operation_ids() == set()
     assert examples().keys() - operation_ids() == {"webhooks"}
@@ -120,9 +120,9 @@ def test_every_post_keeps_its_answers_under_a_key(api_settings: ApiSettings) -> 
 def test_a_link_fills_in_every_parameter_of_where_it_leads() -> None:
     paths = {operation["operationId"]: path for path, _, operation in operations()}
 
-    for way in openapi_links.WAYS:
-        for target in way.targets:
-            assert set(re.findall(r"{(\w+)}", paths[target])) == set(way.parameters), (way.operation, target)
+    for way in openapi_description.WAYS:
+        for target in way["targets"]:
+            assert set(re.findall(r"{(\w+)}", paths[target])) == set(way["parameters"]), (way["operation"], target)
 
 
 def test_the_document_is_one_of_openapi_3_1() -> None:
