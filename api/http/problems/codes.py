@@ -148,7 +148,7 @@ CODES = (
         "quota_exceeded",
         (429,),
         "the tenant reached its quota of jobs, audio or voices",
-        "wait for `Retry-After`, or delete jobs or voices",
+        "wait until unfinished jobs end, or cancel jobs or delete voices",
         title="Your limit is reached",
         retry_helps=True,
     ),
@@ -168,7 +168,12 @@ CODES = (
     ProblemCode(
         "internal", (500,), "the server has a bug", "report the `request_id` or the job", title="Internal error"
     ),
-    ProblemCode("backlog_full", (503,), "the system's backlog is full", "retry after `Retry-After`"),
+    ProblemCode(
+        "backlog_full",
+        (503,),
+        "the system's backlog is full; at `/v1/audio/speech` also: the speech would take over 120 s",
+        "retry after `Retry-After`; for long speech, submit a job",
+    ),
     ProblemCode(
         "server_busy",
         (503,),
@@ -224,8 +229,8 @@ CODES = (
     ProblemCode(
         "deadline_exceeded",
         (504,),
-        "the deadline passed before the job ended",
-        "retry with a later deadline",
+        "the deadline passed before the job ended; at `/v1/audio/speech` 120 s passed",
+        "retry with a later deadline; for long speech, submit a job",
         title="Not done in time",
         retry_helps=True,
     ),
