@@ -168,12 +168,7 @@ CODES = (
     ProblemCode(
         "internal", (500,), "the server has a bug", "report the `request_id` or the job", title="Internal error"
     ),
-    ProblemCode(
-        "backlog_full",
-        (503,),
-        "the system's backlog is full; at `/v1/audio/speech` also: the speech would take over 120 s",
-        "retry after `Retry-After`; for long speech, submit a job",
-    ),
+    ProblemCode("backlog_full", (503,), "the backlog is full, or speech needs over 120 s", "submit a job; retry later"),
     ProblemCode(
         "server_busy",
         (503,),

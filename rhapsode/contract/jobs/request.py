@@ -107,8 +107,7 @@ Consent = Annotated[
     str,
     Field(
         max_length=1_000,
-        description="with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees; optional under "
-        "`RHAPSODE_CONSENT=operator`",
+        description="with `ref_audio` or `speaker_embedding`: the speaker's consent; see `RHAPSODE_CONSENT`",
     ),
     AfterValidator(check_prose),
 ]
