@@ -13,7 +13,7 @@ MADE = Path("api/http/problems/ERRORS.md")
 _HEAD = f"""\
 # Errors
 
-Made from `api/http/problems/codes.py` by `make generated`; change that.
+Made from `api/http/problems/codes.json` by `make generated`; change that.
 
 {RETRIES}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rhapsode.client.aio.client import AsyncRhapsode
     from rhapsode.client.aio.speaking import AsyncSpeechStream
-    from rhapsode.client.batches.calls import BatchResult
+    from rhapsode.client.batch_following import BatchResult
     from rhapsode.client.live.chunks import AudioChunk
     from rhapsode.client.request_options import JobOptions, StreamOptions
     from rhapsode.client.resources import Job, JobEvent
@@ -86,7 +86,7 @@ _HOMES = {
     "StreamOptions": "rhapsode.client.request_options",
     "Artifact": "rhapsode.contract.jobs.answer",
     "Batch": "rhapsode.contract.batches",
-    "BatchResult": "rhapsode.client.batches.calls",
+    "BatchResult": "rhapsode.client.batch_following",
     "Job": "rhapsode.client.resources",
     "JobEvent": "rhapsode.client.resources",
     "JobState": "rhapsode.contract.jobs.states",

@@ -20,12 +20,14 @@ from worker.engine.settings import (
     GPU_SLOTS,
     LIVE_SLOTS,
     SLOTS,
+    DecoderAddress,
     EngineSettings,
     FakeEngineSettings,
     KokoroEngineSettings,
     NativeEngineSettings,
     Precision,
     VllmEngineSettings,
+    kind_of,
 )
 from worker.process.metrics_settings import MeasuredSettings
 from worker.speech.quality.recognisers.choice import RecogniserChoice
@@ -52,8 +54,8 @@ class WorkerSettings(ItemSettings):
     engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
         everything around it.
     device: cpu, mps, cuda or cuda:N.
-    decoder_device: where codes become samples: empty for the engine's process, else one or more devices, by commas,
-        with a process each.
+    decoder_device: where codes become samples: empty for the engine's process, else one or more by commas: devices,
+        with a process each, and ws:// addresses of decoder workers. Of a decoder worker: its own address.
     checkpoint: directory of the model in its published layout, or `kokoro` or `small_voice`, which come along. Unset,
         `kokoro` on a CPU where its packages are installed, else `small_voice`.
     checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
@@ -127,8 +129,10 @@ class WorkerSettings(ItemSettings):
     @classmethod
     def _known_device(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
         for each in (value,) if isinstance(value, str) else value:
-            if re.fullmatch(r"cpu|mps|cuda(:\d+)?", each) is None:
-                raise ValueError(f"must be cpu, mps, cuda or cuda:N, not {each}")
+            if isinstance(value, tuple) and each.startswith(("ws:", "wss:")):
+                DecoderAddress.parse(each)
+            elif re.fullmatch(r"cpu|mps|cuda(:\d+)?", each) is None:
+                raise ValueError(f"must be cpu, mps, cuda or cuda:N, not {each.rpartition('@')[2]}")
         return value
 
     @field_validator("checkpoint")
@@ -235,7 +239,7 @@ class WorkerSettings(ItemSettings):
                     self.engine_reproducibility,
                     kv_precision=self.engine_precision,
                     mlp_precision=self.engine_precision,
-                    decoder_devices=self.decoder_device,
+                    decoder_devices=self.decoders,
                 )
             case "vllm":
                 return VllmEngineSettings(
@@ -245,12 +249,18 @@ class WorkerSettings(ItemSettings):
                     self.device,
                     self.engine_threads,
                     self.engine_profile,
-                    decoder_devices=self.decoder_device,
+                    decoder_devices=self.decoders,
                 )
             case "fake":
                 return FakeEngineSettings(self.slots, few_live_slots, self.fake_step_s)
             case _:
                 assert_never(self.engine)
+
+    @property
+    def decoders(self) -> tuple[str | DecoderAddress, ...]:
+        return tuple(
+            DecoderAddress.parse(each, self.tls_ca) if each.startswith("ws") else each for each in self.decoder_device
+        )
 
     def name_for(self, boot_id: str) -> str:
         """The worker's name: the configured one, else one that no other process has."""
@@ -265,6 +275,20 @@ def _unset_slots(given: Mapping[str, object]) -> int:
 
 def _name_of(checkpoint: Path) -> str:
     return checkpoint.absolute().name
+
+
+class DecoderSettings(WorkerSettings):
+    """A decoder worker, which uses neither Redis nor the store."""
+
+    lane: Lane = Lane.GPU
+    store: str = "s3://unused"
+
+    @model_validator(mode="after")
+    def _has_address(self) -> Self:
+        kind, (first, *others) = kind_of(self.device), (*self.decoders, None)
+        if others != [None] or not isinstance(first, DecoderAddress) or first.kind != kind:
+            raise ValueError(f"RHAPSODE_DECODER_DEVICE: a decoder worker has one address, ws://:TOKEN@HOST:PORT/{kind}")
+        return self
 
 
 class JanitorSettings(ItemSettings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.http.problems.codes import CODES
+from api.http.problems.codes import BY_CODE
 from api.http.problems.problem import HttpProblem, problem
 from storage.live.messages import OpenRefused
 
@@ -10,7 +10,6 @@ LISTENER_TOO_SLOW = "listener_too_slow"
 WORKER_LOST = "worker_lost"
 
 _TITLE = "The speech could not be made"
-_STATUSES = {code.code: code.statuses for code in CODES}
 
 
 class LiveBroken(HttpProblem):
@@ -54,5 +53,5 @@ def for_now(refused: OpenRefused) -> HttpProblem:
 
 def _status_of(code: str, default: int) -> int:
     """The default if a refusal with this code can have it, else one that it has."""
-    statuses = _STATUSES.get(code, ())
-    return statuses[0] if statuses and default not in statuses else default
+    known = BY_CODE.get(code)
+    return known.statuses[0] if known and known.statuses and default not in known.statuses else default

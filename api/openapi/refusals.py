@@ -11,15 +11,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from api.http.bodies import refer
-from api.http.problems.codes import CODES, ProblemCode
+from api.http.problems.codes import BY_CODE, ProblemCode
 from api.http.problems.problem import MEDIA_TYPE, OPENAI_PREFIX
 from rhapsode.contract.openai_voices import OpenAiErrorDocument
 from rhapsode.contract.problems import ProblemDocument
 
 OPEN_PATHS = ("/livez", "/readyz", "/health", "/v1/objects/")
 """Asked for without a key; the objects by a signed link."""
-
-_BY_CODE = {each.code: each for each in CODES}
 
 Refusals = set[tuple[int, str]]
 
@@ -169,7 +167,7 @@ class _Shape:
         for name in reversed(self._path_of_code):
             narrowed = {"type": "object", "properties": {name: narrowed}}
         response: dict[str, Any] = {
-            "description": "\n".join(_told(_BY_CODE[code]) for code in codes),
+            "description": "\n".join(_told(BY_CODE[code]) for code in codes),
             "content": {self._media_type: {"schema": {"allOf": [self._schema, narrowed]}}},
         }
         if status in (429, 503):

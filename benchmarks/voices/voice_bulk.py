@@ -32,7 +32,7 @@ import soundfile
 
 from benchmarks.rig import as_environment, fake_engine, parser, running_stack, settings_of
 from rhapsode import Rhapsode
-from rhapsode.client.voices.cache_calls import BulkOrder
+from rhapsode.client.voices.orders import BulkOrder
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from storage.database.connections import connect_redis, open_artifacts

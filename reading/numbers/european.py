@@ -84,8 +84,6 @@ class NumberRules:
 
     def _clocks(self, text: str, start: int, end: int) -> Iterator[Replacement]:
         language = self._language
-        if language.clock is None:
-            return
         for match in language.clock.finditer(text, start, end):
             if match.start() > start and re.match(r"[\w.,:]", text[match.start() - 1]):
                 continue

@@ -1,4 +1,4 @@
-"""What a language needs to say numbers, money and units: data, and the words of num2words.
+"""What a language needs to say numbers, money and units: `european_words.json`, and the words of num2words.
 
 A number agrees with its noun in many languages, and nothing here knows nouns. Each language says how to tell the words
 that would: those are left as digits unless what follows is known. Russian numbers decline with nearly every word around
@@ -7,14 +7,14 @@ them, so there are no rules for Russian.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 from num2words import num2words
-
-from reading.languages.tables import table
 
 MAX_DIGITS = 12
 """Longer ones are account numbers."""
@@ -51,9 +51,9 @@ class NumberLanguage:
     agrees_feminine: re.Pattern[str]
     money: Mapping[str, Noun]
     units: Mapping[str, Noun]
-    clock: re.Pattern[str] | None = None
-    hours: Mapping[int, str] = field(default_factory=dict[int, str])
-    other_hours: str = ""
+    clock: re.Pattern[str]
+    hours: Mapping[int, str]
+    other_hours: str
 
 
 def cardinal(language: NumberLanguage, number: int) -> str:
@@ -71,114 +71,32 @@ def _words(number: int, tag: str, form: str) -> str:
     return "null" if words == "null" else words.replace(",", "")
 
 
-def _nouns(lines: str) -> dict[str, Noun]:
-    """What is written as "km=un kilomètre, kilomètres", with ", feminine" after it where numbers agree."""
-    split = {sign: said.split(", ") for sign, said in table(lines).items()}
-    return {sign: Noun(one, many, is_feminine=bool(rest)) for sign, (one, many, *rest) in split.items()}
+_SPACES = "\u00a0\u202f\u2009"
 
 
 _NEVER = re.compile(r"(?!)")
-_SPACES = "\u00a0\u202f\u2009"
+_LANGUAGES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
-GERMAN = NumberLanguage(
-    tag="de",
-    groups=f".{_SPACES}",
-    comma="Komma",
-    minus="minus",
-    per_cent="Prozent",
-    cents=" ",
-    says_digits=True,
-    always_agrees=re.compile(r"eins$"),
-    agrees_feminine=_NEVER,
-    money=_nouns("€=ein Euro, Euro|$=ein Dollar, Dollar|£=ein Pfund, Pfund"),
-    units=_nouns(
-        """
-        km/h=ein Kilometer pro Stunde, Kilometer pro Stunde|km=ein Kilometer, Kilometer
-        cm=ein Zentimeter, Zentimeter|mm=ein Millimeter, Millimeter|kg=ein Kilogramm, Kilogramm
-        mg=ein Milligramm, Milligramm|°C=ein Grad Celsius, Grad Celsius
-        """
-    ),
-    clock=re.compile(r"(?P<hour>[01]?\d|2[0-4])[.:](?P<minute>[0-5]\d)\sUhr\b"),
-    hours={1: "ein Uhr"},
-    other_hours="Uhr",
+
+def _language(
+    name: str, one: re.Pattern[str], feminine: re.Pattern[str] = _NEVER, clock: re.Pattern[str] = _NEVER
+) -> NumberLanguage:
+    """What the file says of it. A noun there has one, many, and "feminine" where numbers agree."""
+    said: dict[str, Any] = _LANGUAGES[name]
+    for kind in ("money", "units"):
+        said[kind] = {sign: Noun(one, many, bool(rest)) for sign, (one, many, *rest) in said[kind].items()}
+    said["hours"] = {int(hour): words for hour, words in said["hours"].items()}
+    groups = f"{said.pop('thousands')}{_SPACES}"
+    return NumberLanguage(groups=groups, always_agrees=one, agrees_feminine=feminine, clock=clock, **said)
+
+
+GERMAN = _language(
+    "german", re.compile(r"eins$"), clock=re.compile(r"(?P<hour>[01]?\d|2[0-4])[.:](?P<minute>[0-5]\d)\sUhr\b")
 )
-FRENCH = NumberLanguage(
-    tag="fr",
-    groups=f" {_SPACES}",
-    comma="virgule",
-    minus="moins",
-    per_cent="pour cent",
-    cents=" ",
-    says_digits=False,
-    always_agrees=re.compile(r"\bun$"),
-    agrees_feminine=_NEVER,
-    money=_nouns("€=un euro, euros|$=un dollar, dollars|£=une livre, livres, feminine"),
-    units=_nouns(
-        """
-        km/h=un kilomètre à l'heure, kilomètres à l'heure|km=un kilomètre, kilomètres|cm=un centimètre, centimètres
-        mm=un millimètre, millimètres|kg=un kilogramme, kilogrammes|mg=un milligramme, milligrammes
-        °C=un degré Celsius, degrés Celsius
-        """
-    ),
-    clock=re.compile(r"(?P<hour>[01]?\d|2[0-4])\s?h\s?(?P<minute>[0-5]\d)\b"),
-    hours={0: "zéro heure", 1: "une heure", 21: "vingt et une heures"},
-    other_hours="heures",
+FRENCH = _language(
+    "french", re.compile(r"\bun$"), clock=re.compile(r"(?P<hour>[01]?\d|2[0-4])\s?h\s?(?P<minute>[0-5]\d)\b")
 )
-SPANISH = NumberLanguage(
-    tag="es",
-    groups=f".{_SPACES}",
-    comma="coma",
-    minus="menos",
-    per_cent="por ciento",
-    cents=" con ",
-    says_digits=False,
-    always_agrees=re.compile(r"uno$"),
-    agrees_feminine=re.compile(r"cientos|quinientos"),
-    money=_nouns("€=un euro, euros|$=un dólar, dólares|£=una libra, libras, feminine"),
-    units=_nouns(
-        """
-        km/h=un kilómetro por hora, kilómetros por hora|km=un kilómetro, kilómetros|cm=un centímetro, centímetros
-        mm=un milímetro, milímetros|kg=un kilogramo, kilogramos|mg=un miligramo, miligramos
-        °C=un grado Celsius, grados Celsius
-        """
-    ),
-)
-ITALIAN = NumberLanguage(
-    tag="it",
-    groups=f".{_SPACES}",
-    comma="virgola",
-    minus="meno",
-    per_cent="per cento",
-    cents=" e ",
-    says_digits=False,
-    always_agrees=re.compile(r"^uno$"),
-    agrees_feminine=_NEVER,
-    money=_nouns("€=un euro, euro|$=un dollaro, dollari|£=una sterlina, sterline, feminine"),
-    units=_nouns(
-        """
-        km/h=un chilometro all'ora, chilometri all'ora|km=un chilometro, chilometri|cm=un centimetro, centimetri
-        mm=un millimetro, millimetri|kg=un chilogrammo, chilogrammi|mg=un milligrammo, milligrammi
-        °C=un grado Celsius, gradi Celsius
-        """
-    ),
-)
-PORTUGUESE = NumberLanguage(
-    # As most of its speakers count: dezesseis, um bilhão.
-    tag="pt_BR",
-    groups=f".{_SPACES}",
-    comma="vírgula",
-    minus="menos",
-    per_cent="por cento",
-    cents=" e ",
-    says_digits=False,
-    always_agrees=re.compile(r"\bum$"),
-    agrees_feminine=re.compile(r"\bdois$|entos"),
-    money=_nouns("€=um euro, euros|R$=um real, reais|$=um dólar, dólares|£=uma libra, libras, feminine"),
-    units=_nouns(
-        """
-        km/h=um quilômetro por hora, quilômetros por hora|km=um quilômetro, quilômetros
-        cm=um centímetro, centímetros|mm=um milímetro, milímetros|kg=um quilograma, quilogramas
-        mg=um miligrama, miligramas|°C=um grau Celsius, graus Celsius
-        """
-    ),
-)
+SPANISH = _language("spanish", re.compile(r"uno$"), re.compile(r"cientos|quinientos"))
+ITALIAN = _language("italian", re.compile(r"^uno$"))
+PORTUGUESE = _language("portuguese", re.compile(r"\bum$"), re.compile(r"\bdois$|entos"))
+"""As most of its speakers count: dezesseis, um bilhão."""

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -22,11 +22,10 @@ from rhapsode.client.request_options import JobInputFields, JobOptions
 from rhapsode.client.resources import Job, JobList
 from rhapsode.contract.base import Answer
 from rhapsode.contract.jobs.answer import ArtifactList
-from rhapsode.contract.jobs.sharing import SharedLink
 from rhapsode.contract.jobs.states import JobState
-from rhapsode.contract.models import Model, ModelList
 from rhapsode.errors import BadAnswer, SecretNotShown
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 ResourceT = TypeVar("ResourceT", bound=Answer)
 
@@ -96,17 +95,10 @@ def create_job(job_id: str, spoken: str | JobInputFields, options: JobOptions) -
 ARTIFACTS_OF_A_PAGE = 500
 
 
-def list_artifacts(job_id: str, cursor: str | None) -> ApiCall[ArtifactList]:
-    params = [("limit", str(ARTIFACTS_OF_A_PAGE))] + ([("cursor", cursor)] if cursor else [])
-    return ApiCall("GET", f"{job_path(job_id)}/artifacts", resource(ArtifactList), params=tuple(params))
-
-
-def get_job(job_id: str) -> ApiCall[Job]:
-    return ApiCall("GET", job_path(job_id), resource(Job))
-
-
-def audio_path(job_id: str) -> str:
-    return f"{job_path(job_id)}/audio"
+def list_artifacts(job_id: str) -> ApiCall[ArtifactList]:
+    return ApiCall(
+        "GET", f"{job_path(job_id)}/artifacts", resource(ArtifactList), params=given(limit=ARTIFACTS_OF_A_PAGE)
+    )
 
 
 def wait_for_job(job_id: str, hold_s: int) -> ApiCall[Job]:
@@ -114,19 +106,13 @@ def wait_for_job(job_id: str, hold_s: int) -> ApiCall[Job]:
     return ApiCall("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
 
 
-def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> ApiCall[JobList]:
+def list_jobs(filters: JobFilter, page_size: int) -> ApiCall[JobList]:
     params: list[tuple[str, str]] = [("state", state.value) for state in sorted(filters.states)]
-    if filters.created_after:
-        params.append(("created_after", filters.created_after.isoformat()))
-    if filters.created_before:
-        params.append(("created_before", filters.created_before.isoformat()))
-    params += [("batch_id", filters.batch)] if filters.batch else []
-    params += [("kind", filters.kind)] if filters.kind else []
+    days = {"created_after": filters.created_after, "created_before": filters.created_before}
+    params += [(name, day.isoformat()) for name, day in days.items() if day]
+    params += given(batch_id=filters.batch, kind=filters.kind)
     params += [(f"metadata[{name}]", value) for name, value in filters.metadata.items()]
-    params += [("order", filters.order), ("limit", str(page_size))]
-    if cursor:
-        params.append(("cursor", cursor))
-    return ApiCall("GET", JOBS, resource(JobList), params=tuple(params))
+    return ApiCall("GET", JOBS, resource(JobList), params=(*params, *given(order=filters.order, limit=page_size)))
 
 
 def cancel_job(job_id: str) -> ApiCall[Job]:
@@ -137,31 +123,12 @@ def delete_job(job_id: str) -> ApiCall[None]:
     return ApiCall("DELETE", job_path(job_id), nothing)
 
 
-def get_model(name: str) -> ApiCall[Model]:
-    return ApiCall("GET", f"/v1/models/{quote(name, safe='')}", resource(Model))
-
-
-def list_models() -> ApiCall[tuple[Model, ...]]:
-    read = resource(ModelList)
-    return ApiCall("GET", "/v1/models", lambda response: read(response).data)
-
-
 def job_path(job_id: str) -> str:
     return f"{JOBS}/{quote(job_id, safe='')}"
 
 
-def share_artifact(job_id: str, name: str, expires_in_s: int) -> ApiCall[SharedLink]:
-    headers = {IDEMPOTENCY_KEY: str(uuid.uuid4())}
-    path = f"{artifact_path(job_id, name)}/share"
-    return ApiCall("POST", path, resource(SharedLink), headers=headers, body={"expires_in_s": expires_in_s})
-
-
 def artifact_path(job_id: str, name: str) -> str:
     return f"{job_path(job_id)}/artifacts/{quote(name, safe='')}"
-
-
-def events_path(job_id: str) -> str:
-    return f"{job_path(job_id)}/events"
 
 
 def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
@@ -201,5 +168,24 @@ class _Repeated(BaseModel):
     secret: None
 
 
+class Listed(Protocol[T_co]):
+    @property
+    def data(self) -> tuple[T_co, ...]: ...
+
+
+def entries(read: Callable[[httpx.Response], Listed[T]]) -> Callable[[httpx.Response], tuple[T, ...]]:
+    """Of a list that comes whole."""
+    return lambda response: read(response).data
+
+
+def content(response: httpx.Response) -> bytes:
+    return response.content
+
+
 def nothing(_: httpx.Response) -> None:
     return None
+
+
+def given(**params: str | int | None) -> tuple[tuple[str, str], ...]:
+    """Query parameters, without what is None or empty."""
+    return tuple((name, str(value)) for name, value in params.items() if value not in (None, ""))

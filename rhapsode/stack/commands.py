@@ -36,6 +36,10 @@ def cpu_worker() -> tuple[str, ...]:
     return _celery("cpu", "worker.app", "--concurrency", str(CPU_WORKER_THREADS))
 
 
+def decoder_worker() -> tuple[str, ...]:
+    return python("-m", "worker.decoder")
+
+
 def hooks_worker() -> tuple[str, ...]:
     """A separate setting has its number of threads."""
     return _celery("hooks", "worker.webhooks.app")

@@ -267,7 +267,7 @@ OURS = frozenset(
             "reading.documents.docx.word_document.docx_script",
             "reading.documents.pdf.pdf_document.pdf_script",
         ),
-        *("reading.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
+        "reading.documents.plain.page_numbers.find_page_numbers",
         *("reading.script.script.plain_script", "reading.drafting.inputs.read_input"),
         *(
             "reading.numbers.east_asian.respell_chinese",

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from storage.jobs.work_queues import Lane
-from storage.runtime.config.settings import SETTING_NAMES, SettingsError, load_settings
+from storage.runtime.config.settings import SETTING_NAMES, SettingsError, describe, load_settings
 from worker.engine.cores import usable_cores
 from worker.engine.kokoro import files
 from worker.engine.settings import (
     LIVE_SLOTS,
+    DecoderAddress,
     FakeEngineSettings,
     KokoroEngineSettings,
     NativeEngineSettings,
@@ -178,6 +179,29 @@ def test_decoders_apart_are_named_by_their_devices(monkeypatch: pytest.MonkeyPat
         assert settings.decoder_devices == ("cuda:1", "cpu")
         monkeypatch.setenv("RHAPSODE_DECODER_DEVICE", "")
         assert load_settings(WorkerSettings).decoder_device == ()
+
+
+def test_a_decoder_of_another_host_has_an_address_with_a_token_that_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    token = "secret-" * 6
+    monkeypatch.setenv("RHAPSODE_CHECKPOINT", "small_voice")
+    monkeypatch.setenv("RHAPSODE_DECODER_DEVICE", f"cpu, ws://:{token}@decoder:7777/cuda,ws://:{token}@[::1]:7777/cpu")
+    settings = load_settings(WorkerSettings)
+    local, named, numbered = settings.decoders
+
+    assert local == "cpu"
+    assert isinstance(named, DecoderAddress)
+    assert isinstance(numbered, DecoderAddress)
+    assert (str(named), named.host, named.port, named.kind) == ("ws://decoder:7777/cuda", "decoder", 7777, "cuda")
+    assert (named.token, numbered.host) == (token, "::1")
+    assert token not in f"{describe(settings)}{named!r}"
+    assert "ws://***@decoder:7777/cuda" in f"{describe(settings)}"
+    for wrong in (f"ws://{token}@decoder:7777/cpu", f"ws://:{token}@decoder:70000/cpu", f"http://:{token}@x:1/cpu"):
+        monkeypatch.setenv("RHAPSODE_DECODER_DEVICE", wrong)
+        with pytest.raises(SettingsError) as refused:
+            load_settings(WorkerSettings)
+        assert token not in str(refused.value)
 
 
 @pytest.mark.parametrize(

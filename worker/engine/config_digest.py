@@ -17,11 +17,13 @@ from typing import assert_never
 from worker.engine.interface import EngineInfo
 from worker.engine.profiles import PROFILES, EngineReproducibility, ServingProfile
 from worker.engine.settings import (
+    DecoderAddress,
     EngineSettings,
     FakeEngineSettings,
     KokoroEngineSettings,
     NativeEngineSettings,
     VllmEngineSettings,
+    kind_of,
 )
 
 logger = logging.getLogger(__name__)
@@ -63,7 +65,7 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
 def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfile, slots: int) -> dict[str, object]:
     return {
         "engine": engine,
-        "device": device.partition(":")[0],
+        "device": kind_of(device),
         "num_threads": num_threads,
         "profile": profile.value,
         "parameters": asdict(PROFILES[profile]),
@@ -71,10 +73,10 @@ def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfil
     }
 
 
-def _of_decoders(device: str, decoder_devices: Sequence[str]) -> dict[str, object]:
+def _of_decoders(device: str, decoder_devices: Sequence[str | DecoderAddress]) -> dict[str, object]:
     """Nothing where the decoder rounds as the one in the engine's process would: it is of the same kind of device."""
-    kinds = sorted({each.partition(":")[0] for each in decoder_devices})
-    return {} if set(kinds) <= {device.partition(":")[0]} else {"decoders": kinds}
+    kinds = sorted(set(map(kind_of, decoder_devices)))
+    return {} if set(kinds) <= {kind_of(device)} else {"decoders": kinds}
 
 
 def reproducibility_of(settings: EngineSettings) -> EngineReproducibility:

@@ -279,6 +279,7 @@ class EngineStats:
     codec_graph_passes, codec_fallbacks: codec passes on a GPU that replayed a captured graph, and that did not.
     codec_waiting_frames: frames that the talker has handed on and that are not decoded yet.
     longest_pause_s: for which the garbage collector of the engine's own process has stopped it.
+    lacks_decoder: no decoder is in reach, so nothing is decoded now.
     """
 
     steps: int
@@ -291,6 +292,7 @@ class EngineStats:
     codec_waiting_frames: int = 0
     standing: int = 0
     longest_pause_s: float = 0.0
+    lacks_decoder: bool = False
 
 
 class Engine(Protocol):

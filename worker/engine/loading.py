@@ -31,6 +31,7 @@ from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.parts import DeviceMemory, EngineParts, StartedCodec, StartedTalker
 from worker.engine.serving.voice_encoder import VoiceEncoder
 from worker.engine.serving.voice_lane import VoiceLane
+from worker.engine.settings import DecoderAddress
 from worker.engine.stages.codec import CodecStage
 from worker.engine.stages.speaker import SpeakerStage
 
@@ -53,13 +54,13 @@ _DIGEST_DIGITS = 16
 class StageSettings:
     """What the stages beside the talker need to know. checkpoint: directory in the published layout.
 
-    decoder_devices: of the decoder processes; without any, the decoder is in this process.
+    decoder_devices: of the decoder processes, and decoder workers; without any, the decoder is in this process.
     """
 
     checkpoint: Path
     device: torch.device
     profile: ServingProfile
-    decoder_devices: tuple[str, ...] = ()
+    decoder_devices: tuple[str | DecoderAddress, ...] = ()
 
 
 StartTalker = Callable[[ModelConfig, int], StartedTalker]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 
@@ -13,6 +15,44 @@ SLOTS, GPU_SLOTS = 16, 256
 
 LIVE_SLOTS = 4
 """Where no plan of a GPU's memory says how many."""
+
+
+_DECODER_URL = re.compile(
+    r"(?P<scheme>wss?)://:(?P<token>[A-Za-z0-9_-]{32,128})@(?P<host>[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])"
+    r":(?P<port>[0-9]{1,5})/(?P<kind>cpu|mps|cuda)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderAddress:
+    """A decoder worker. url: without the token. kind: of its device. authorities: PEM file of those that may certify
+    it; None: the system's."""
+
+    url: str
+    host: str
+    port: int
+    kind: str
+    token: str = field(repr=False)
+    authorities: Path | None = None
+
+    @classmethod
+    def parse(cls, text: str, authorities: Path | None = None) -> Self:
+        """Raises ValueError, which does not hold the token."""
+        match = _DECODER_URL.fullmatch(text)
+        if match is None or not 0 < int(match["port"]) < 65_536:
+            raise ValueError(
+                "must be ws://:TOKEN@HOST:PORT/KIND, or wss://; KIND cpu, mps or cuda; TOKEN of 32 letters"
+            )
+        url = "{scheme}://{host}:{port}/{kind}".format_map(match.groupdict())
+        return cls(url, match["host"].strip("[]"), int(match["port"]), match["kind"], match["token"], authorities)
+
+    def __str__(self) -> str:
+        return self.url
+
+
+def kind_of(device: str | DecoderAddress) -> str:
+    """`cpu`, `mps` or `cuda`: samples are equal bit by bit on devices of one kind at best."""
+    return device.kind if isinstance(device, DecoderAddress) else device.partition(":")[0]
 
 
 class Precision(enum.StrEnum):
@@ -34,7 +74,8 @@ class NativeEngineSettings:
     profile: trade-off between latency and throughput. On a CPU it sets only the length of a stream's first chunk.
     reproducibility: for a GPU. On a CPU, one thread rounds each row alike; with more, rounding depends on the batch.
     kv_precision, mlp_precision: of the talker's cache, and of its MLPs in large batches; for a GPU.
-    decoder_devices: each runs a decoder process of the codec; if empty, the decoder runs in the engine's process.
+    decoder_devices: each runs a decoder process of the codec, or is a decoder worker; if empty, the decoder runs in
+        the engine's process.
     """
 
     checkpoint: Path
@@ -46,7 +87,7 @@ class NativeEngineSettings:
     reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     kv_precision: Precision = Precision.BFLOAT16
     mlp_precision: Precision = Precision.BFLOAT16
-    decoder_devices: tuple[str, ...] = ()
+    decoder_devices: tuple[str | DecoderAddress, ...] = ()
 
     @property
     def few_live_slots(self) -> int:
@@ -81,7 +122,7 @@ class VllmEngineSettings:
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
     max_step_tokens: int = 1024
-    decoder_devices: tuple[str, ...] = ()
+    decoder_devices: tuple[str | DecoderAddress, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

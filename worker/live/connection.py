@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
 from storage.live.messages import (
+    ENGINE_DIED,
     FULL,
     WORKER_LEAVING,
     CancelStream,
@@ -126,6 +127,8 @@ class LiveConnection:
             raise MessageMalformed("a stream of this id is under way")
         if self.is_leaving:
             self._refuse(asked, WORKER_LEAVING, "the worker is leaving")
+        elif self._parts.engine.stats().lacks_decoder:
+            self._refuse(asked, ENGINE_DIED, "the worker has no decoder in reach")
         elif not self._places.take():
             self._refuse(asked, FULL, f"all {self._places.number} live places are taken")
         else:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from api.http.problems.codes import BY_CODE, TITLES, problem_type
+from api.http.problems.codes import BY_CODE, problem_type
 from reading.languages.writing_systems import foreign_text_detail
 
 MEDIA_TYPE = "application/problem+json"
@@ -127,7 +127,7 @@ def problem(
     return HttpProblem(
         status or BY_CODE[code].statuses[0],
         code,
-        title or TITLES[code],
+        title or BY_CODE[code].title,
         detail,
         violations,
         headers,

@@ -20,7 +20,7 @@ from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
-    from rhapsode.client.batches.calls import BatchResult
+    from rhapsode.client.batch_following import BatchResult
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.batches import Batch
 

@@ -20,12 +20,13 @@ from rhapsode.cli.options import choose_data_dir, read_settings
 class ProcessKind(enum.StrEnum):
     API = "api"
     CPU_WORKER = "cpu-worker"
+    DECODER_WORKER = "decoder-worker"
     GPU_WORKER = "gpu-worker"
     HOOKS_WORKER = "hooks-worker"
     JANITOR = "janitor"
 
 
-LANES = {ProcessKind.CPU_WORKER: "cpu", ProcessKind.GPU_WORKER: "gpu"}
+LANES = {ProcessKind.CPU_WORKER: "cpu", ProcessKind.GPU_WORKER: "gpu", ProcessKind.DECODER_WORKER: "gpu"}
 
 
 def run(
@@ -47,7 +48,7 @@ def run(
     environment = inherited_environment(os.environ)
     if process in LANES:
         environment["RHAPSODE_LANE"] = LANES[process]
-    if process is ProcessKind.GPU_WORKER:
+    if process in (ProcessKind.GPU_WORKER, ProcessKind.DECODER_WORKER):
         environment = with_checkpoints(environment, choose_data_dir(None, read_settings()))
     if api_processes > 1:
         _serve_together(host, port, api_processes, environment)
@@ -80,6 +81,8 @@ def _command(process: ProcessKind, host: str, port: int) -> tuple[str, ...]:
             return commands.api(host, port)
         case ProcessKind.CPU_WORKER:
             return commands.cpu_worker()
+        case ProcessKind.DECODER_WORKER:
+            return commands.decoder_worker()
         case ProcessKind.GPU_WORKER:
             return commands.gpu_worker()
         case ProcessKind.HOOKS_WORKER:

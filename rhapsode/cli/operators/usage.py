@@ -39,7 +39,7 @@ def usage(
 
     The columns are segments, characters, and seconds of audio, of cached audio and of engine time.
     """
-    from rhapsode.client.operator_calls import GROUPINGS
+    from rhapsode.client.sync.client import GROUPINGS
 
     with connected(common) as client:
         report = client.usage(

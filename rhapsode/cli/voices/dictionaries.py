@@ -16,7 +16,7 @@ from rhapsode.cli.visible import echo
 if TYPE_CHECKING:
     from rhapsode.client.request_options import RuleFields
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.client.voices.dictionary_calls import Rules
+    from rhapsode.client.sync.dictionaries import Rules
     from rhapsode.contract.pronunciations import Dictionary
 
 app = typer.Typer(help="Change the pronunciation of words.", no_args_is_help=True, rich_markup_mode=None)

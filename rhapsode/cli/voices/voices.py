@@ -21,7 +21,7 @@ from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.client.voices.cache_calls import BulkOrder
+    from rhapsode.client.voices.orders import BulkOrder
     from rhapsode.contract.voices.caches import VoiceCache
     from rhapsode.contract.voices.voices import Voice
 
@@ -144,7 +144,7 @@ def cache(
 ) -> None:
     """Prepare voices before a job needs them. Ctrl-C stops watching; the work continues."""
     from rhapsode.cli.failures import Misuse
-    from rhapsode.client.voices.cache_calls import BulkOrder
+    from rhapsode.client.voices.orders import BulkOrder
     from rhapsode.contract.voices.caches import ShownState
 
     if voices and failed:
@@ -165,7 +165,7 @@ def blend(
     description: NoteOption = "",
 ) -> None:
     """Blend your own voices: `voices blend Ada=2 Bo=1 --name Mix`. For Kokoro's: --voice "af_bella(2)+af_sky(1)"."""
-    from rhapsode.client.voices.calls import Blend
+    from rhapsode.client.voices.orders import Blend
 
     weights = dict(_weighted(voice) for voice in voices)
     with connected(common) as client:
@@ -191,8 +191,8 @@ def import_voices(
     from rhapsode.cli.consoles import VisibleConsole
     from rhapsode.cli.failures import FAILED, Misuse
     from rhapsode.cli.voices.import_many import upload_all
-    from rhapsode.client.voices.cache_calls import BulkOrder
     from rhapsode.client.voices.manifest import ManifestError, read_manifest
+    from rhapsode.client.voices.orders import BulkOrder
 
     readable(manifest)
     try:

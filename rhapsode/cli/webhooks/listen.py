@@ -15,7 +15,7 @@ from rhapsode.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.client.webhooks.resources import CreatedWebhookEndpoint
+    from rhapsode.client.webhook_endpoints import CreatedWebhookEndpoint
 
 LOOK_S = 0.5
 """The longest delay of Ctrl-C."""

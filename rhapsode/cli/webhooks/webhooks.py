@@ -36,7 +36,7 @@ def add(
     description: NoteOption = "",
 ) -> None:
     """Add a receiver and print its secret once. Without --event it receives the ends of jobs."""
-    from rhapsode.client.webhooks.calls import FINAL_EVENTS
+    from rhapsode.client.webhook_endpoints import FINAL_EVENTS
 
     with connected(common) as client:
         made = client.webhooks.create(url, event or FINAL_EVENTS, description=description)

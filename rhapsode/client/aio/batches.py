@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.aio.streaming import stream
-from rhapsode.client.batches import calls as batch_calls
-from rhapsode.client.batches.calls import BatchResult, results_path
-from rhapsode.client.batches.pauses import PollPauses
-from rhapsode.client.batches.results import ResultCursor
+from rhapsode.client.batch_following import BatchResult, PollPauses, ResultCursor
+from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, given, nothing, resource
 from rhapsode.client.connection import Connection
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.retries import Attempts
-from rhapsode.contract.batches import Batch
+from rhapsode.contract.batches import Batch, BatchList
 from rhapsode.contract.uploads import Upload
+
+BATCHES = "/v1/batches"
+
+CHECKING_S = 900.0
+"""The server reads every line before it answers: a hundred thousand of them take minutes on a slow machine."""
 
 
 class AsyncBatches:
@@ -50,28 +56,33 @@ class AsyncBatches:
         and the same file within 24 hours are the batch that they made first, also from another process. Raises
         `OSError`, or `InvalidRequest` that names lines at fault; nothing runs then.
         """
-        sha256 = await asyncio.to_thread(batch_calls.file_sha256, Path(path))
+        # With it the server compares the file, not the upload, when the key comes again.
+        sha256 = await asyncio.to_thread(file_sha256, Path(path))
         upload = await self._upload(Path(path))
-        return await self._send(batch_calls.order_batch(upload.id, sha256, retention_s, metadata, idempotency_key))
+        said = {"upload_id": upload.id, "sha256": sha256, "retention_s": retention_s, "metadata": metadata or None}
+        headers = {IDEMPOTENCY_KEY: idempotency_key} if idempotency_key else {}
+        read, body = resource(Batch), json_object(said)
+        return await self._send(ApiCall("POST", BATCHES, read, headers=headers, body=body, hold_s=CHECKING_S))
 
     async def get(self, batch: Batch | str) -> Batch:
-        return await self._send(batch_calls.get_batch(_id(batch)))
+        return await self._send(ApiCall("GET", _path(batch), resource(Batch)))
 
     def list(self, *, page_size: int = 50) -> AsyncIterator[Batch]:
         """The newest first, fetched page by page."""
-        return each_of(self._send, lambda cursor: batch_calls.list_batches(page_size, cursor))
+        return each_of(self._send, ApiCall("GET", BATCHES, resource(BatchList), params=given(limit=page_size)))
 
     async def cancel(self, batch: Batch | str) -> Batch:
         """No further line becomes a job, and those that have not ended are cancelled."""
-        return await self._send(batch_calls.cancel_batch(_id(batch)))
+        # The server cancels job after job before it answers.
+        return await self._send(ApiCall("POST", f"{_path(batch)}/cancel", resource(Batch), hold_s=CHECKING_S))
 
     async def delete(self, batch: Batch | str) -> None:
         """Forget a batch that has ended; its jobs stay. Raises `Conflict` for one that has not."""
-        await self._send(batch_calls.delete_batch(_id(batch)))
+        await self._send(ApiCall("DELETE", _path(batch), nothing))
 
     def results(self, batch: Batch | str) -> AsyncIterator[BatchResult]:
         """One for each line of the file, in its order, as they stand now; the batch need not have ended."""
-        return read_results(self._http, self._connection, _id(batch))
+        return read_results(self._http, self._connection, f"{_path(batch)}/results")
 
     async def wait(self, batch: Batch | str, *, timeout_s: float | None = None) -> Batch:
         """The batch once all its jobs have ended, however they did. Raises `BatchWaitTimedOut`."""
@@ -83,17 +94,23 @@ class AsyncBatches:
             await asyncio.sleep(pauses.next_s(seen))
 
 
-def _id(batch: Batch | str) -> str:
-    return batch if isinstance(batch, str) else batch.id
+def _path(batch: Batch | str) -> str:
+    return f"{BATCHES}/{quote(batch if isinstance(batch, str) else batch.id, safe='')}"
 
 
-def read_results(http: httpx.AsyncClient, connection: Connection, batch_id: str) -> AsyncIterator[BatchResult]:
+def file_sha256(path: Path) -> str:
+    """Raises `OSError`."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_results(http: httpx.AsyncClient, connection: Connection, path: str) -> AsyncIterator[BatchResult]:
     """In the order of the file, as they stand when they are read. A broken connection loses and repeats none."""
     attempts = Attempts(connection.retries, connection.server_url)
     place = ResultCursor(attempts)
 
     def ask() -> AbstractAsyncContextManager[httpx.Response]:
-        return http.stream("GET", results_path(batch_id), params=place.params(), timeout=connection.timeout(0.0))
+        return http.stream("GET", path, params=place.params(), timeout=connection.timeout(0.0))
 
     return stream(ask, lambda response: _results(response, place), attempts)
 

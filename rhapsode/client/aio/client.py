@@ -14,7 +14,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, Unpack
+from typing import Literal, TypeVar, Unpack
+from urllib.parse import quote
 
 import httpx
 from httpx_sse import EventSource
@@ -32,31 +33,36 @@ from rhapsode.client.aio.sending import each_of
 from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
-from rhapsode.client.calls import ApiCall, JobFilter
-from rhapsode.client.capabilities import get_capabilities
+from rhapsode.client.calls import ApiCall, JobFilter, content, entries, job_path, nothing, resource
 from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.audio_streams import StreamType
 from rhapsode.client.jobs.following import EventCursor, WaitLimit, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
-from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.live.orders import AsyncTexts
-from rhapsode.client.operator_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import JobChanges, JobInputFields, JobOptions, RetryOptions, StreamOptions
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
-from rhapsode.client.uploads import delete_upload, get_upload, order_upload
 from rhapsode.contract.capabilities import Capabilities
 from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.contract.jobs.sharing import LONGEST_S, SharedLink
-from rhapsode.contract.models import Model
+from rhapsode.contract.models import Model, ModelList
 from rhapsode.contract.operators.usage import Grouping, UsageReport
 from rhapsode.contract.plans import PlanDocument
-from rhapsode.contract.uploads import Upload
+from rhapsode.contract.uploads import NewUpload, Upload
 
 T = TypeVar("T")
+
+SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
+
+SPEECH_PATIENCE_S = 130.0
+"""The server gives up after 120 s."""
+
+UPLOADS = "/v1/uploads"
+GROUPINGS: tuple[Grouping, ...] = ("day", "key")
 
 
 class AsyncRhapsode:
@@ -114,11 +120,11 @@ class AsyncRhapsode:
         return await self._send(calls.create_job(job_id, text, options))
 
     async def job(self, job_id: str) -> Job:
-        return await self._send(calls.get_job(job_id))
+        return await self._send(ApiCall("GET", job_path(job_id), resource(Job)))
 
     def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> AsyncIterator[Job]:
         """Every matching job, newest first unless the filter says otherwise, fetched page by page."""
-        return each_of(self._send, lambda cursor: calls.list_jobs(filters or JobFilter(), page_size, cursor))
+        return each_of(self._send, calls.list_jobs(filters or JobFilter(), page_size))
 
     async def cancel(self, job: Job | str) -> Job:
         return await self._send(calls.cancel_job(_id(job)))
@@ -184,19 +190,13 @@ class AsyncRhapsode:
 
     async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
         """The job's outputs, with new links; behind those that the job itself shows every file of a chapter."""
-        found: list[Artifact] = []
-        cursor: str | None = None
-        while True:
-            page = await self._send(calls.list_artifacts(_id(job), cursor))
-            found += page.data
-            cursor = page.next_cursor
-            if not page.has_more:
-                return tuple(found)
+        return tuple([artifact async for artifact in each_of(self._send, calls.list_artifacts(_id(job)))])
 
     async def share(self, job: Job | str, artifact: str | Artifact, *, expires_in_s: int = LONGEST_S) -> SharedLink:
         """A link to a finished file that needs no key. It ends with the job at the latest."""
         name = artifact if isinstance(artifact, str) else artifact.name
-        return await self._send(calls.share_artifact(_id(job), name, expires_in_s))
+        path = f"{calls.artifact_path(_id(job), name)}/share"
+        return await self._send(ApiCall("POST", path, resource(SharedLink), body={"expires_in_s": expires_in_s}))
 
     async def download(
         self, job: Job, artifact: str | Artifact, path: str | Path, *, on_bytes: OnBytes | None = None
@@ -242,7 +242,7 @@ class AsyncRhapsode:
         """
         attempts, file = self._attempts(), Path(path)
         while True:
-            place = await self._send(order_upload(file.stat().st_size))
+            place = await self._send(ApiCall("POST", UPLOADS, resource(NewUpload), body={"bytes": file.stat().st_size}))
             try:
                 answer = await send_file(self._connection, place, file)
             except httpx.RequestError as error:
@@ -255,10 +255,10 @@ class AsyncRhapsode:
 
     async def uploaded(self, upload: Upload | str) -> Upload:
         """A file that has arrived. Raises `NotFound` for one that has not, or is gone."""
-        return await self._send(get_upload(upload if isinstance(upload, str) else upload.id))
+        return await self._send(ApiCall("GET", f"{UPLOADS}/{_id(upload)}", resource(Upload)))
 
     async def delete_upload(self, upload: Upload | str) -> None:
-        await self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
+        await self._send(ApiCall("DELETE", f"{UPLOADS}/{_id(upload)}", nothing))
 
     async def plan(self, spoken: str | JobInputFields, **options: Unpack[JobOptions]) -> PlanDocument:
         """How an input would be narrated: nothing is spoken, and no job is left, also by who is cancelled.
@@ -279,7 +279,10 @@ class AsyncRhapsode:
 
         tenant: another's usage, for operators.
         """
-        return await self._send(read_usage(first, last, group_by, tenant))
+        path = "/v1/usage" if tenant is None else f"/v1/admin/tenants/{quote(tenant, safe='')}/usage"
+        days = [(name, day.isoformat()) for name, day in (("from", first), ("to", last)) if day is not None]
+        params = (*days, *(("group_by", each) for each in group_by))
+        return await self._send(ApiCall("GET", path, resource(UsageReport), params=params))
 
     async def speak(
         self,
@@ -296,7 +299,12 @@ class AsyncRhapsode:
         form: `pcm` is 16-bit little-endian samples of one channel. Raises `ServerError` if it cannot be done in two
         minutes.
         """
-        return await self._send(speak(text, model, voice, form, language, instructions))
+        said = {"input": text, "model": model, "voice": voice, "response_format": form}
+        body = json_object({**said, "language": language or None, "instructions": instructions or None})
+        headers = {"Accept": "audio/*, application/json"}
+        path = "/v1/audio/speech"
+        call = ApiCall("POST", path, content, headers=headers, body=body, hold_s=SPEECH_PATIENCE_S)
+        return await self._send(call)
 
     def stream_speech(self, text: AsyncTexts, **options: Unpack[StreamOptions]) -> AsyncSpeechStream:
         """Speech from its first samples on, while it is made: an iterator of 16-bit samples of one channel.
@@ -310,15 +318,15 @@ class AsyncRhapsode:
 
     async def capabilities(self) -> Capabilities:
         """What the server understands and makes: formats, SSML, languages, limits."""
-        return await self._send(get_capabilities())
+        return await self._send(ApiCall("GET", "/v1/capabilities", resource(Capabilities)))
 
     async def model(self, name: str) -> Model:
         """One model of the server's. Raises `NotFound`."""
-        return await self._send(calls.get_model(name))
+        return await self._send(ApiCall("GET", f"/v1/models/{quote(name, safe='')}", resource(Model)))
 
     async def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""
-        return await self._send(calls.list_models())
+        return await self._send(ApiCall("GET", "/v1/models", entries(resource(ModelList))))
 
     async def _send(self, call: ApiCall[T]) -> T:
         attempts, headers = self._attempts(), call.sent_headers()
@@ -348,7 +356,7 @@ class AsyncRhapsode:
     ) -> AsyncIterator[JobEvent]:
         async with self._http.stream(
             "GET",
-            calls.events_path(job_id),
+            f"{job_path(job_id)}/events",
             headers=cursor.connecting(),
             timeout=event_timeout(self._connection.timeout_s),
         ) as response:
@@ -384,5 +392,5 @@ class AsyncRhapsode:
         return Attempts(self._connection.retries, self._connection.server_url)
 
 
-def _id(job: Job | str) -> str:
-    return job if isinstance(job, str) else job.id
+def _id(named: Job | Upload | str) -> str:
+    return named if isinstance(named, str) else named.id

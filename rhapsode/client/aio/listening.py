@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 import httpx
 
 from rhapsode.client.aio.streaming import stream
-from rhapsode.client.calls import audio_path
+from rhapsode.client.calls import job_path
 from rhapsode.client.connection import Connection
 from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
 from rhapsode.client.retries import Attempts
@@ -19,7 +19,7 @@ def listen(http: httpx.AsyncClient, connection: Connection, job_id: str, form: S
     """Pieces of one file. It retries until the first audio."""
 
     def ask() -> AbstractAsyncContextManager[httpx.Response]:
-        return http.stream("GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection))
+        return http.stream("GET", f"{job_path(job_id)}/audio", headers=_headers(form), timeout=_timeout(connection))
 
     return stream(ask, _unbroken, Attempts(connection.retries, connection.server_url))
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from typing import Unpack
+from urllib.parse import quote
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
-from rhapsode.client.jobs import segment_calls
-from rhapsode.client.jobs.segment_calls import SegmentFilter
+from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, content, entries, given, job_path, resource
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
-from rhapsode.contract.segments import Segment, SegmentState, Sentence, Take
+from rhapsode.contract.segments import Segment, SegmentList, SegmentState, Sentence, Take, TakeList
 from rhapsode.contract.waveforms import Waveform
+
+WAVEFORM_PAGE = 200
+"""The most that the server gives at once."""
 
 JobLike = Job | str
 SegmentLike = Segment | str | int
@@ -37,11 +41,13 @@ class AsyncSegments:
         page_size: int = 200,
     ) -> AsyncIterator[Segment]:
         """In the order of the narration, fetched page by page; none until the text is planned."""
-        named, wanted = _job(job), SegmentFilter(states, flagged)
-        return each_of(self._send, lambda cursor: segment_calls.list_segments(named, wanted, page_size, cursor))
+        chosen = [("state", state.value) for state in sorted(states)]
+        chosen += [] if flagged is None else [("flagged", "true" if flagged else "false")]
+        params = (*chosen, *given(limit=page_size))
+        return each_of(self._send, ApiCall("GET", f"{_job(job)}/segments", resource(SegmentList), params=params))
 
     async def get(self, job: JobLike, segment: SegmentLike) -> Segment:
-        return await self._send(segment_calls.get_segment(_job(job), _segment(segment)))
+        return await self._send(ApiCall("GET", _path(job, segment), resource(Segment)))
 
     async def edit(self, job: JobLike, segment: SegmentLike, **changes: Unpack[SegmentChanges]) -> Segment:
         """Say something else, or say it otherwise. A finished segment is generated again and the job assembled again.
@@ -49,27 +55,29 @@ class AsyncSegments:
         A job that failed, expired or was cancelled keeps the edit until it is retried. Raises `Conflict` while a worker
         speaks the segment.
         """
-        return await self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
+        return await self._send(ApiCall("PATCH", _path(job, segment), resource(Segment), body=json_object(changes)))
 
     async def edit_sentence(self, job: JobLike, sentence: Sentence | str, text: str) -> Segment:
         """Say something else in place of one sentence (seg_000012.2); the segment that it stands in. As `edit`."""
         named = sentence if isinstance(sentence, str) else sentence.id
-        return await self._send(segment_calls.edit_sentence(_job(job), named, text))
+        path = f"{_job(job)}/sentences/{quote(named, safe='')}"
+        return await self._send(ApiCall("PATCH", path, resource(Segment), body={"text": text}))
 
     async def regenerate(
         self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None
     ) -> Segment:
         """Another take of the same text, with this seed or another than before."""
-        call = segment_calls.regenerate_segment(_job(job), _segment(segment), seed, idempotency_key)
-        return await self._send(call)
+        path, body = f"{_path(job, segment)}/regenerate", json_object({"seed": seed})
+        headers = {IDEMPOTENCY_KEY: idempotency_key} if idempotency_key else {}
+        return await self._send(ApiCall("POST", path, resource(Segment), headers=headers, body=body))
 
     async def takes(self, job: JobLike, segment: SegmentLike) -> tuple[Take, ...]:
         """The finished ones, the oldest first."""
-        return await self._send(segment_calls.list_takes(_job(job), _segment(segment)))
+        return await self._send(ApiCall("GET", f"{_path(job, segment)}/takes", entries(resource(TakeList))))
 
     async def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
         """Put this take into the narration; nothing is spoken, the job is assembled again."""
-        return await self._send(segment_calls.select_take(_job(job), _segment(segment), take))
+        return await self._send(ApiCall("POST", f"{_path(job, segment)}/takes/{take}/select", resource(Segment)))
 
     async def audio(
         self, job: JobLike, segment: SegmentLike, take: int | None = None, *, attempt: int | None = None
@@ -78,22 +86,24 @@ class AsyncSegments:
 
         attempt: one that was rejected, of a segment that failed (`Segment.tried`).
         """
-        return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
+        params = given(take=take, attempt=attempt)
+        return await self._send(ApiCall("GET", f"{_path(job, segment)}/audio", content, params=params))
 
     async def waveform(self, job: JobLike) -> Waveform:
         """The peaks of each finished segment, to draw a waveform, and the chapters."""
-        whole = await self._send(segment_calls.get_waveform(_job(job), None))
+        path, limit = f"{_job(job)}/waveform", given(limit=WAVEFORM_PAGE)
+        whole = await self._send(ApiCall("GET", path, resource(Waveform), params=limit))
         found, cursor = [*whole.data], whole.next_cursor
         while cursor:
-            page = await self._send(segment_calls.get_waveform(_job(job), cursor))
+            page = await self._send(ApiCall("GET", path, resource(Waveform), params=(*limit, ("cursor", cursor))))
             found += page.data
             cursor = page.next_cursor
         return whole.model_copy(update={"data": tuple(found), "next_cursor": None, "has_more": False})
 
 
 def _job(job: JobLike) -> str:
-    return job if isinstance(job, str) else job.id
+    return job_path(job if isinstance(job, str) else job.id)
 
 
-def _segment(segment: SegmentLike) -> str:
-    return segment.id if isinstance(segment, Segment) else str(segment)
+def _path(job: JobLike, segment: SegmentLike) -> str:
+    return f"{_job(job)}/segments/{quote(segment.id if isinstance(segment, Segment) else str(segment), safe='')}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from rhapsode.client.calls import ApiCall
@@ -28,13 +29,13 @@ class Page(Protocol[EntryT_co]):
     def has_more(self) -> bool: ...
 
 
-async def each_of(send: AsyncSend, page_at: Callable[[str | None], ApiCall[Page[T]]]) -> AsyncIterator[T]:
-    """The entries of all pages, each fetched when it is needed. page_at: the call for the page behind a cursor."""
-    cursor: str | None = None
+async def each_of(send: AsyncSend, first: ApiCall[Page[T]]) -> AsyncIterator[T]:
+    """The entries of all pages, each fetched when it is needed."""
+    call = first
     while True:
-        page = await send(page_at(cursor))
+        page = await send(call)
         for entry in page.data:
             yield entry
-        cursor = page.next_cursor
-        if cursor is None or not page.has_more:
+        if page.next_cursor is None or not page.has_more:
             return
+        call = replace(first, params=(*first.params, ("cursor", page.next_cursor)))

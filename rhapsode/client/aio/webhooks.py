@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from urllib.parse import quote
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
+from rhapsode.client.calls import ApiCall, entries, given, job_path, nothing, resource, shown_once
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
-from rhapsode.client.webhooks import calls as webhook_calls
-from rhapsode.client.webhooks.calls import DAY_S, FINAL_EVENTS, EndpointFields
-from rhapsode.client.webhooks.resources import CreatedWebhookEndpoint, SetWebhookSecret
-from rhapsode.contract.webhooks import DeliveryState, WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
+from rhapsode.client.webhook_endpoints import FINAL_EVENTS, CreatedWebhookEndpoint, SetWebhookSecret
+from rhapsode.contract.webhooks import (
+    DeliveryState,
+    WebhookDelivery,
+    WebhookDeliveryDetail,
+    WebhookDeliveryList,
+    WebhookEndpoint,
+    WebhookEndpointList,
+)
+
+ENDPOINTS = "/v1/webhook-endpoints"
+DELIVERIES = "/v1/webhook-deliveries"
+OF_JOBS = "/v1/webhook-secret"
+DAY_S = 24 * 3600
 
 
 class AsyncWebhooks:
@@ -25,15 +38,16 @@ class AsyncWebhooks:
         metadata: Mapping[str, str] | None = None,
     ) -> CreatedWebhookEndpoint:
         """Register a receiver; ("*",) for every event. Its `secret` is in this answer and nowhere else."""
-        order = EndpointFields(url, events, description, metadata or {})
-        return await self._send(webhook_calls.create_endpoint(order))
+        read = shown_once(CreatedWebhookEndpoint, "make another for {id}, as `rotate` does")
+        body = json_object({"url": url, "events": events, "description": description, "metadata": metadata or {}})
+        return await self._send(ApiCall("POST", ENDPOINTS, read, body=body))
 
     async def list(self) -> tuple[WebhookEndpoint, ...]:
         """The newest first."""
-        return await self._send(webhook_calls.list_endpoints())
+        return await self._send(ApiCall("GET", ENDPOINTS, entries(resource(WebhookEndpointList))))
 
     async def get(self, endpoint: str) -> WebhookEndpoint:
-        return await self._send(webhook_calls.get_endpoint(endpoint))
+        return await self._send(ApiCall("GET", _path(endpoint), resource(WebhookEndpoint)))
 
     async def change(
         self,
@@ -45,54 +59,61 @@ class AsyncWebhooks:
         metadata: Mapping[str, str] | None = None,
     ) -> WebhookEndpoint:
         """What is None stays as it is."""
-        changes = EndpointFields(url, events, description, metadata)
-        return await self._send(webhook_calls.change_endpoint(_id(endpoint), changes))
+        body = json_object({"url": url, "events": events, "description": description, "metadata": metadata})
+        return await self._send(ApiCall("PATCH", _path(endpoint), resource(WebhookEndpoint), body=body))
 
     async def delete(self, endpoint: WebhookEndpoint | str) -> None:
-        await self._send(webhook_calls.delete_endpoint(_id(endpoint)))
+        await self._send(ApiCall("DELETE", _path(endpoint), nothing))
 
     async def enable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
         """Send to it again, as if it had never failed."""
-        return await self._send(webhook_calls.enable_endpoint(_id(endpoint)))
+        return await self._send(ApiCall("POST", f"{_path(endpoint)}/enable", resource(WebhookEndpoint)))
 
     async def disable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
         """Send it nothing any more; what waits for it is given up."""
-        return await self._send(webhook_calls.disable_endpoint(_id(endpoint)))
+        return await self._send(ApiCall("POST", f"{_path(endpoint)}/disable", resource(WebhookEndpoint)))
 
     async def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         """Another secret. For `overlap_s` webhooks are signed with the old one, too."""
-        return await self._send(webhook_calls.rotate_secret(_id(endpoint), overlap_s))
+        return await self._send(_rotation(f"{_path(endpoint)}/rotate-secret", overlap_s))
 
     async def send_test(self, endpoint: WebhookEndpoint | str) -> WebhookDelivery:
         """Send it a `webhook_endpoint.test`; what became of it says `delivery`."""
-        return await self._send(webhook_calls.send_test(_id(endpoint)))
+        return await self._send(ApiCall("POST", f"{_path(endpoint)}/test", resource(WebhookDelivery)))
 
     def deliveries(
         self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
     ) -> AsyncIterator[WebhookDelivery]:
         """What was sent to it and what waits, newest first, fetched page by page."""
-        named, wanted = _id(endpoint), frozenset(states)
-        return each_of(self._send, lambda cursor: webhook_calls.list_deliveries(named, wanted, page_size, cursor))
+        path, wanted = f"{_path(endpoint)}/deliveries", [("state", state.value) for state in sorted(set(states))]
+        params = (*wanted, *given(limit=page_size))
+        return each_of(self._send, ApiCall("GET", path, resource(WebhookDeliveryList), params=params))
 
     async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
         """Webhooks of a job, newest first, up to a hundred."""
-        return await self._send(webhook_calls.job_deliveries(job if isinstance(job, str) else job.id))
+        path = f"{job_path(job if isinstance(job, str) else job.id)}/webhook-deliveries"
+        return await self._send(ApiCall("GET", path, entries(resource(WebhookDeliveryList))))
 
     async def delivery(self, delivery: WebhookDelivery | str) -> WebhookDeliveryDetail:
         """With what is sent and what came of the last attempts."""
-        return await self._send(webhook_calls.get_delivery(_id(delivery)))
+        return await self._send(ApiCall("GET", _path(delivery, DELIVERIES), resource(WebhookDeliveryDetail)))
 
     async def redeliver(self, delivery: WebhookDelivery | str) -> WebhookDelivery:
         """Send it again, now, with the same id and bytes."""
-        return await self._send(webhook_calls.redeliver(_id(delivery)))
+        path = f"{_path(delivery, DELIVERIES)}/redeliver"
+        return await self._send(ApiCall("POST", path, resource(WebhookDelivery)))
 
     async def job_secret(self) -> SetWebhookSecret:
         """What signs webhooks to URLs that jobs name themselves."""
-        return await self._send(webhook_calls.job_secret())
+        return await self._send(ApiCall("GET", OF_JOBS, resource(SetWebhookSecret)))
 
     async def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
-        return await self._send(webhook_calls.rotate_job_secret(overlap_s))
+        return await self._send(_rotation(f"{OF_JOBS}/rotate", overlap_s))
 
 
-def _id(of: WebhookEndpoint | WebhookDelivery | str) -> str:
-    return of if isinstance(of, str) else of.id
+def _path(of: WebhookEndpoint | WebhookDelivery | str, kind: str = ENDPOINTS) -> str:
+    return f"{kind}/{quote(of if isinstance(of, str) else of.id, safe='')}"
+
+
+def _rotation(path: str, overlap_s: int) -> ApiCall[SetWebhookSecret]:
+    return ApiCall("POST", path, shown_once(SetWebhookSecret, "rotate it once more"), body={"overlap_s": overlap_s})

@@ -35,108 +35,6 @@ from storage.runtime.config.webhook_options import parse_networks, split_keys
 TEST_PREFIX = "RHAPSODE_TEST_"
 """Variables of the test suite; never a setting of a process."""
 
-STORAGE_SETTING_NAMES = frozenset(
-    {
-        "RHAPSODE_ACCEPT_REPLICAS",
-        "RHAPSODE_BROKER_URL",
-        "RHAPSODE_BACKLOG_AUDIO_S",
-        "RHAPSODE_BACKLOG_JOBS",
-        "RHAPSODE_FAILPOINT",
-        "RHAPSODE_KEY_PREFIX",
-        "RHAPSODE_LOG_FORMAT",
-        "RHAPSODE_LOG_LEVEL",
-        "RHAPSODE_QUOTA_AUDIO_S",
-        "RHAPSODE_QUOTA_JOBS",
-        "RHAPSODE_QUOTA_VOICES",
-        "RHAPSODE_REDIS_URL",
-        "RHAPSODE_S3_ENDPOINT_URL",
-        "RHAPSODE_S3_PUBLIC_ENDPOINT",
-        "RHAPSODE_S3_REGION",
-        "RHAPSODE_STORE",
-        "RHAPSODE_STORE_MIN_FREE_MB",
-        "RHAPSODE_TLS_CA",
-        "RHAPSODE_TLS_CERTIFICATE",
-        "RHAPSODE_TLS_KEY",
-        "RHAPSODE_TRACING",
-        "RHAPSODE_URL_SECRET",
-        "RHAPSODE_WEBHOOK_ALLOW_PRIVATE",
-        "RHAPSODE_WEBHOOK_KEY",
-    }
-)
-
-SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
-    {
-        # api
-        "RHAPSODE_ALIASES",
-        "RHAPSODE_API_KEYS",
-        "RHAPSODE_CONSENT",
-        "RHAPSODE_CORS_ORIGINS",
-        "RHAPSODE_LIVE_DRAIN_S",
-        "RHAPSODE_LIVE_LATENESS_S",
-        "RHAPSODE_MAX_BODY_BYTES",
-        "RHAPSODE_MAX_CONNECTIONS",
-        "RHAPSODE_MAX_TEXT_CHARS",
-        "RHAPSODE_MAX_UPLOAD_BYTES",
-        "RHAPSODE_METRICS_ACCESS",
-        "RHAPSODE_OIDC_ALGORITHMS",
-        "RHAPSODE_OIDC_ALLOW_PRIVATE",
-        "RHAPSODE_OIDC_AUDIENCE",
-        "RHAPSODE_OIDC_ISSUER",
-        "RHAPSODE_OIDC_KEYS_URL",
-        "RHAPSODE_OIDC_SCOPE_CLAIM",
-        "RHAPSODE_OIDC_TENANT_CLAIM",
-        "RHAPSODE_OPERATOR",
-        "RHAPSODE_PUBLIC_URL",
-        "RHAPSODE_RATE_LIMIT",
-        "RHAPSODE_REQUEST_TIMEOUT_S",
-        "RHAPSODE_STRICT_SPEECH",
-        "RHAPSODE_TENANT_CLASSES",
-        # worker
-        "RHAPSODE_CHECKPOINT",
-        "RHAPSODE_CHECKPOINTS",
-        "RHAPSODE_DECODER_DEVICE",
-        "RHAPSODE_DEVICE",
-        "RHAPSODE_ENGINE",
-        "RHAPSODE_ENGINE_PRECISION",
-        "RHAPSODE_ENGINE_PROFILE",
-        "RHAPSODE_ENGINE_REPRODUCIBILITY",
-        "RHAPSODE_ENGINE_THREADS",
-        "RHAPSODE_ENGINE_WATCHDOG_S",
-        "RHAPSODE_FAKE_STEP_S",
-        "RHAPSODE_LIVE_SLOTS",
-        "RHAPSODE_POSTPROCESSORS",
-        "RHAPSODE_LANE",
-        "RHAPSODE_LEASE_S",
-        "RHAPSODE_LIVE_HOST",
-        "RHAPSODE_LIVE_PORT",
-        "RHAPSODE_LIVE_TLS_CERTIFICATE",
-        "RHAPSODE_LIVE_TLS_KEY",
-        "RHAPSODE_LIVE_TLS_NAME",
-        "RHAPSODE_MAX_ATTEMPTS",
-        "RHAPSODE_METRICS_HOST",
-        "RHAPSODE_METRICS_PORT",
-        "RHAPSODE_MODEL",
-        "RHAPSODE_POD_COSTS",
-        "RHAPSODE_RECOGNISER",
-        "RHAPSODE_RECOGNISER_THREADS",
-        "RHAPSODE_SLOTS",
-        "RHAPSODE_SWAP_IDLE_S",
-        "RHAPSODE_PACK_WAIT_S",
-        "RHAPSODE_WEBHOOK_DELAYS_S",
-        "RHAPSODE_WHISPER_MODEL",
-        "RHAPSODE_WORKER_NAME",
-        # client and command line
-        "RHAPSODE_API_KEY",
-        "RHAPSODE_API_PROCESSES",
-        "RHAPSODE_CPU_WORKERS",
-        "RHAPSODE_DATA_DIR",
-        "RHAPSODE_DEBUG",
-        "RHAPSODE_PORT",
-        "RHAPSODE_SERVER_URL",
-    }
-)
-"""Every variable of every process: they share one environment, so each must know the others' names."""
-
 STATE_DB = 0
 BROKER_DB = 1
 
@@ -335,6 +233,29 @@ class StorageSettings(BaseSettings):
         """The folder of a file:// store."""
         return Path(unquote(urlsplit(self.store).path))
 
+
+_NAMES = {
+    "api": """
+        ALIASES API_KEYS CONSENT CORS_ORIGINS LIVE_DRAIN_S LIVE_LATENESS_S MAX_BODY_BYTES MAX_CONNECTIONS
+        MAX_TEXT_CHARS MAX_UPLOAD_BYTES METRICS_ACCESS OIDC_ALGORITHMS OIDC_ALLOW_PRIVATE OIDC_AUDIENCE
+        OIDC_ISSUER OIDC_KEYS_URL OIDC_SCOPE_CLAIM OIDC_TENANT_CLAIM OPERATOR PUBLIC_URL RATE_LIMIT
+        REQUEST_TIMEOUT_S STRICT_SPEECH TENANT_CLASSES
+    """,
+    "worker": """
+        CHECKPOINT CHECKPOINTS DECODER_DEVICE DEVICE ENGINE ENGINE_PRECISION ENGINE_PROFILE
+        ENGINE_REPRODUCIBILITY ENGINE_THREADS ENGINE_WATCHDOG_S FAKE_STEP_S LANE LEASE_S LIVE_HOST LIVE_PORT
+        LIVE_SLOTS LIVE_TLS_CERTIFICATE LIVE_TLS_KEY LIVE_TLS_NAME MAX_ATTEMPTS METRICS_HOST METRICS_PORT MODEL
+        PACK_WAIT_S POD_COSTS POSTPROCESSORS RECOGNISER RECOGNISER_THREADS SLOTS SWAP_IDLE_S WEBHOOK_DELAYS_S
+        WHISPER_MODEL WORKER_NAME
+    """,
+    "client and command line": """
+        API_KEY API_PROCESSES CPU_WORKERS DATA_DIR DEBUG PORT SERVER_URL
+    """,
+}
+
+STORAGE_SETTING_NAMES = frozenset(f"{ENV_PREFIX}{name.upper()}" for name in StorageSettings.model_fields)
+SETTING_NAMES = STORAGE_SETTING_NAMES | {f"{ENV_PREFIX}{name}" for names in _NAMES.values() for name in names.split()}
+"""Every variable of every process: they share one environment, so each must know the others' names."""
 
 S = TypeVar("S", bound=StorageSettings)
 

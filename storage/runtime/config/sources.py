@@ -5,6 +5,7 @@ Needs pydantic alone: a client shows its settings, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ from pydantic import BaseModel, SecretStr
 from storage.runtime.config.setting_files import SUFFIX
 
 ENV_PREFIX = "RHAPSODE_"
+
+_PASSWORD = re.compile(r"//[^/@\s]{1,256}@")
 
 DEFAULT = "default"
 ENVIRONMENT = "environment"
@@ -59,7 +62,7 @@ def shown_value(settings: BaseModel, field: str) -> str:
 
 def _shown(value: object) -> str:
     if not isinstance(value, SecretStr):
-        return str(value)
+        return _PASSWORD.sub("//***@", str(value))
     secret = value.get_secret_value()
     parts = urlsplit(secret)
     if parts.scheme and parts.scheme.startswith(("redis", "unix")):

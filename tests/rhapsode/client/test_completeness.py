@@ -20,8 +20,7 @@ import pytest
 from api.openapi.examples import examples
 from rhapsode import AsyncRhapsode, Rhapsode
 from rhapsode.client.resources import Job
-from rhapsode.client.voices.cache_calls import BulkOrder
-from rhapsode.client.voices.calls import Blend
+from rhapsode.client.voices.orders import Blend, BulkOrder
 from tests.api.openapi.contract import document, pointer_to, validator
 from tests.rhapsode.conftest import Received, ScriptedServer
 

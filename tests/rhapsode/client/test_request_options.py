@@ -10,10 +10,11 @@ from pydantic import BaseModel, Field
 
 from generators.request_options import CLASSES, Class, class_text
 from rhapsode.client import request_options
+from rhapsode.client.calls import ApiCall
 from rhapsode.client.jobs.control_calls import assemble_job, change_job
 from rhapsode.client.jobs.submission import submission_body
-from rhapsode.client.operator_calls import set_quotas
 from rhapsode.client.plain_json import plain_json
+from rhapsode.client.sync.operations import QuotaSettings
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.jobs.request import JobRequest
 
@@ -99,7 +100,9 @@ def test_null_goes_out_where_it_takes_something_back_and_nowhere_else() -> None:
         "deadline": None,
         "not_before": "2026-12-01T12:00:00+00:00",
     }
-    assert set_quotas("ann", jobs=3, voices=None).body == {"jobs": 3, "voices": None}
+    sent: list[ApiCall[object]] = []
+    QuotaSettings(sent.append).set("ann", jobs=3, voices=None)  # pyright: ignore[reportArgumentType]
+    assert [each.body for each in sent] == [{"jobs": 3, "voices": None}]
     assert assemble_job("job_1", {"loudness": None}, None).body == {"output": {"loudness": None}}
     assert assemble_job("job_1", None, None).body == {}
 

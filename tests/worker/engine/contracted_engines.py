@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.worker.engine.decoder.decoder_worker import DecoderWorker
 from worker.engine.build import build_engine
 from worker.engine.interface import BuiltInSpeaker, Engine, Speech, SpeechRequest, TextMode, Urgency
 from worker.engine.model.pulled import PACKAGED
@@ -48,6 +49,9 @@ def case_of(engine: str, tiny_checkpoint: Path) -> Case:
             return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
         case "decoder apart":
             return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1, decoder_devices=("cpu",)))
+        case "decoder worker":
+            address = DecoderWorker.of_this_run(tiny_checkpoint).address
+            return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1, decoder_devices=(address,)))
         case _:
             return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
 

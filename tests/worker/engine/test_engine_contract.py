@@ -34,7 +34,7 @@ from worker.engine.interface import (
 from worker.engine.serving.streaming import SpeechStream
 
 
-@pytest.fixture(scope="module", params=[*ENGINES, "decoder apart"])
+@pytest.fixture(scope="module", params=[*ENGINES, "decoder apart", "decoder worker"])
 def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
     return case_of(request.param, tiny_checkpoint)
 

@@ -39,6 +39,7 @@ from tests.worker.live.caller import TEXT, HeardStream, an_order, calling, last_
 from tests.worker.live.conftest import LIVE_SLOTS
 from tests.worker.voices.voice_studio import VoiceStudio
 from worker.engine.fake import FakeEngine, fake_speech, fake_streamed_speech
+from worker.engine.interface import EngineStats
 from worker.engine.settings import FakeEngineSettings
 from worker.live.parts import LiveParts
 from worker.live.server import LiveBinding, LiveServer
@@ -205,6 +206,22 @@ def test_a_stream_goes_on_where_another_worker_stopped(
     assert rest.spoken == [each for each in whole.spoken if each >= segment]
     assert rest.samples[segment] == whole.samples[segment][2 * resume.num_samples_heard :]
     assert all(rest.samples[later] == whole.samples[later] for later in rest.samples if later > segment)
+
+
+def test_a_stream_is_refused_for_now_while_no_decoder_is_in_reach(
+    parts: LiveParts, serve_live: Callable[..., LiveServer]
+) -> None:
+    class Undecoded(FakeEngine):
+        def stats(self) -> EngineStats:
+            return replace(super().stats(), lacks_decoder=True)
+
+    engine = Undecoded(FakeEngineSettings(slots=1, live_slots=LIVE_SLOTS))
+    end = heard(serve_live(own=replace(parts, engine=engine)), HELLO).end
+    engine.close()
+
+    assert isinstance(end, OpenRefused)
+    assert end.code in RESUMABLE
+    assert end.retry_after_s is not None
 
 
 def test_codes_that_are_none_of_the_model_are_refused(server: LiveServer) -> None:

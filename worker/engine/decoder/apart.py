@@ -1,4 +1,4 @@
-"""The codec's lane in processes apart: `CodecLane` for the engine, one process for each device.
+"""The codec's lane in processes apart: `CodecLane` for the engine, one process for each device, here or elsewhere.
 
 All frames of an open request stay here. When a process dies, its requests are opened again: frames whose samples were
 delivered become part of the prefix. On a CPU the samples that follow are the same, bit by bit, because passes are
@@ -17,6 +17,7 @@ from itertools import count
 import numpy as np
 
 from worker.engine.decoder.child import DecoderChild
+from worker.engine.decoder.link import DecoderLink
 from worker.engine.decoder.protocol import (
     DecodedEnd,
     DecodedPart,
@@ -31,11 +32,12 @@ from worker.engine.decoder.protocol import (
     StartDecoder,
     ToDecoder,
 )
-from worker.engine.errors import CheckpointError, EngineDied
+from worker.engine.errors import CheckpointError, EngineDied, EngineError, EngineUnavailable, StartError
 from worker.engine.interface import CodecFrames, Pcm, SpeechChunk
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.codec_lane import CodecClient, EndedFrames, LaneCounters
 from worker.engine.serving.talker_lane import SpeechPart
+from worker.engine.settings import DecoderAddress, kind_of
 from worker.process.children.backoff import Backoff
 from worker.process.children.channel import ChannelClosed
 
@@ -43,6 +45,11 @@ logger = logging.getLogger(__name__)
 
 _MOST_FAILURES = 3
 """Processes in a row that ended before they delivered anything."""
+
+_SEEK_EVERY_S = 1.0
+"""Between tries to reach a decoder worker."""
+_AWAY_S = 60.0
+"""How long an engine waits for any decoder: listeners wait no longer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,15 +60,19 @@ class _Place:
     """
 
     start: StartDecoder
-    child: DecoderChild | None = None
-    loading: DecoderChild | None = None
+    child: DecoderChild | DecoderLink | None = None
+    loading: DecoderChild | DecoderLink | None = None
     failures: int = 0
     has_delivered: bool = False
     counters: LaneCounters = field(default_factory=LaneCounters)
 
     @property
     def kind(self) -> str:
-        return self.start.device.partition(":")[0]
+        return kind_of(self.start.device)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return isinstance(self.start.device, DecoderAddress)
 
     def send(self, message: ToDecoder) -> None:
         """Lost while no process takes frames: the next one gets everything."""
@@ -103,6 +114,9 @@ class ApartCodecLane:
         self._client: CodecClient | None = None
         self._failure: Exception | None = None
         self._closed = False
+        self._is_started = False
+        self._without_since_s: float | None = None
+        """When the last decoder went out of reach."""
         self._numbers = count(1)
         self._speeches: dict[RequestState, _Speech] = {}
         self._by_number: dict[int, _Speech] = {}
@@ -115,10 +129,10 @@ class ApartCodecLane:
             thread.start()
 
     def wait_ready(self) -> None:
-        """Until each process takes frames. Raises StartError, and EngineDied; the lane is closed then."""
+        """Until each decoder takes frames. Raises StartError, and EngineDied; the lane is closed then."""
         with self._changed:
             self._changed.wait_for(lambda: self._failure or all(place.child for place in self._places))
-            failure = self._failure
+            failure, self._is_started = self._failure, True
         if failure is not None:
             self.close()
             self.join()
@@ -157,7 +171,7 @@ class ApartCodecLane:
             total = LaneCounters()
             for place in self._places:
                 total = total.plus(place.counters)
-            return total
+            return replace(total, num_away=int(self._without_since_s is not None))
 
     def close(self) -> None:
         with self._changed:
@@ -221,7 +235,8 @@ class ApartCodecLane:
         try:
             self._keep_running(place)
         except Exception as error:  # whatever it is, the engine cannot go on without its decoder
-            logger.exception("the decoder on %s cannot go on", place.start.device)
+            is_told = isinstance(error, EngineError)
+            logger.error("the decoder on %s cannot go on: %s", place.start.device, error, exc_info=not is_told)
             failure = error
         else:
             return
@@ -243,32 +258,40 @@ class ApartCodecLane:
             self._note_end(place, reason)
             # One that has worked is started at once: listeners wait.
             delay_s = backoff.delay_s(served=place.failures == 1) if place.failures else 0.0
+            delay_s = min(delay_s, _SEEK_EVERY_S) if place.is_elsewhere else delay_s
             with self._changed:
                 self._changed.wait_for(lambda: self._closed, delay_s)
 
     def _run_once(self, place: _Place) -> str:
         """One process from start to end; how it ended."""
-        child = DecoderChild(place.start)
+        device = place.start.device
+        child = DecoderLink(device) if isinstance(device, DecoderAddress) else DecoderChild(place.start)
         complaint = ""
         try:
             with self._changed:
                 before, place.loading, place.has_delivered = place.counters, child, False
                 if self._closed:
                     return ""
-            for message in child.messages():
-                self._act_on(place, child, message, before)
+            child.run(lambda message: self._act_on(place, child, message, before))
         except ChannelClosed:
             complaint = ""
         except OSError as error:
+            complaint = f", {error}"
+        except StartError as error:
+            # A worker that is upgraded first may be another one for a while: the others go on.
+            if not (place.is_elsewhere and self._is_started):
+                raise
             complaint = f", {error}"
         finally:
             status = child.end()
         return status + complaint
 
-    def _act_on(self, place: _Place, child: DecoderChild, message: FromDecoder, before: LaneCounters) -> None:
+    def _act_on(
+        self, place: _Place, child: DecoderChild | DecoderLink, message: FromDecoder, before: LaneCounters
+    ) -> None:
         match message:
-            case DecoderReady(codec_digest, device):
-                self._require_same(place, codec_digest, device)
+            case DecoderReady():
+                self._require_same(place, message)
                 self._admit(place, child)
             case DecoderStartFailed(error):
                 raise error
@@ -281,21 +304,29 @@ class ApartCodecLane:
             case DecodedEnd(number, pcm):
                 self._deliver(place, number, pcm)
 
-    def _require_same(self, place: _Place, codec_digest: str, device: str) -> None:
-        wanted = (self._codec_digest, place.start.device)
-        if (codec_digest, device) != wanted:
-            raise CheckpointError(
-                f"the decoder on {device} has the codec {codec_digest}; asked for: {wanted[0]} on {wanted[1]}"
-            )
+    def _require_same(self, place: _Place, ready: DecoderReady) -> None:
+        """Raises CheckpointError, StartError."""
+        start = place.start
+        if ready.codec_digest != self._codec_digest:
+            theirs = f"has the codec {ready.codec_digest}; asked for: {self._codec_digest}"
+            raise CheckpointError(f"the decoder on {start.device} {theirs}")
+        # On a CPU, rounding depends on the threads.
+        num_threads = start.num_threads if place.kind == "cpu" else ready.num_threads
+        if (ready.profile, ready.num_threads) != (start.profile, num_threads):
+            theirs = f"has profile {ready.profile} and {ready.num_threads} RHAPSODE_ENGINE_THREADS"
+            raise StartError(f"the decoder on {start.device} {theirs}; asked for: {start.profile}, {num_threads}")
 
-    def _admit(self, place: _Place, child: DecoderChild) -> None:
+    def _admit(self, place: _Place, child: DecoderChild | DecoderLink) -> None:
         with self._changed:
             place.loading, place.child = None, child
-            mine = [speech for speech in self._speeches.values() if speech.place is place]
-            for speech in mine:
-                self._open_again(speech)
+            self._without_since_s = None
+            for speech in self._speeches.values():
+                is_left = speech.place.child is None and speech.place.kind == place.kind
+                if speech.place is place or is_left:
+                    speech.place = place
+                    self._open_again(speech)
             self._changed.notify_all()
-        logger.info("the decoder on %s is ready: process %d", place.start.device, child.pid)
+        logger.info("the decoder on %s is ready: %s", place.start.device, child)
 
     def _note_end(self, place: _Place, reason: str) -> None:
         """Another process on the same kind of device goes on with the requests, if there is one."""
@@ -308,9 +339,23 @@ class ApartCodecLane:
             for speech in mine if others else ():
                 speech.place = min(others, key=lambda other: sum(one.place is other for one in self._speeches.values()))
                 self._open_again(speech)
-        if place.failures >= _MOST_FAILURES:
+            self._changed.notify_all()
+        if place.is_elsewhere:
+            self._note_away(place, reason)
+        elif place.failures >= _MOST_FAILURES:
             times = f"{place.failures} times before it delivered anything"
             raise EngineDied(f"the decoder on {place.start.device} ended {times}: {reason}")
+
+    def _note_away(self, place: _Place, reason: str) -> None:
+        """Raises EngineUnavailable once a decoder cannot be reached at the start, or none for too long."""
+        now_s = time.monotonic()
+        with self._changed:
+            place.counters = replace(place.counters, start_beats=place.counters.start_beats + 1)
+            if self._is_started and all(other.child is None for other in self._places):
+                self._without_since_s = self._without_since_s or now_s
+            is_over = place.failures >= _MOST_FAILURES and not self._is_started
+            if is_over or now_s - (self._without_since_s or now_s) > _AWAY_S:
+                raise EngineUnavailable(f"no decoder is in reach: {place.start.device}: {reason}")
 
     def _deliver_part(self, place: _Place, number: int, pcm: Pcm) -> None:
         with self._changed:

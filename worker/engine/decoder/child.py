@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable
 from contextlib import suppress
 
 from worker.engine.decoder.protocol import RELEASE, FromDecoder, StartDecoder, ToDecoder
@@ -32,20 +32,21 @@ class DecoderChild:
         self._sender = threading.Thread(target=self._send_all, name="decoder-sender", daemon=True)
         self._sender.start()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    def __str__(self) -> str:
+        return f"process {self._process.pid}"
 
     def send(self, message: ToDecoder) -> None:
         """Never waits. What cannot be sent any more is forgotten: the reader sees the end as well."""
         self._outbox.put(message)
 
-    def messages(self) -> Generator[FromDecoder]:
-        """Raises `OSError` when the process ends, is silent for too long, or is of another release."""
+    def run(self, act: Callable[[FromDecoder], None]) -> None:
+        """Calls `act` with each message. Raises `OSError` when the process ends, is silent for too long, or is of
+        another release.
+        """
         self._channel.meet(RELEASE)
         self._channel.set_patience(_PATIENCE_S)
         while True:
-            yield self._channel.receive()  # pyright: ignore[reportReturnType]  (of the same release)
+            act(self._channel.receive())  # pyright: ignore[reportArgumentType]  (of the same release)
 
     def hang_up(self) -> None:
         """The process ends then. From any thread."""

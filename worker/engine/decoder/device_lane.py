@@ -8,10 +8,14 @@ from pathlib import Path
 import torch
 
 from worker.engine.cpu.codec_lane import ThreadedCodecLane
+from worker.engine.decoder.protocol import DecoderReady
+from worker.engine.decoder.wire import Codebooks
 from worker.engine.errors import StartError
 from worker.engine.model.pulled import look_at
 from worker.engine.profiles import ServingProfile
 from worker.engine.serving.chunks import chunks_on_cpu
+from worker.engine.serving.codec_lane import CodecLane
+from worker.engine.serving.engine import use_threads
 from worker.engine.serving.parts import StartedCodec
 from worker.engine.stages.codec import CodecStage
 
@@ -29,6 +33,19 @@ def start_codec(codec: CodecStage, device: torch.device, profile: ServingProfile
 
             return start_codec_lane(codec.decoder, device, profile)
     return StartedCodec(ThreadedCodecLane(codec, chunks_on_cpu(profile)), bytes_on=lambda _: 0)
+
+
+@torch.inference_mode()
+def load_codec(
+    checkpoint: Path, device_name: str, profile: ServingProfile, num_threads: int
+) -> tuple[CodecLane, DecoderReady, Codebooks]:
+    """Of a decoder's process, not started yet. Raises StartError."""
+    use_threads(num_threads)
+    device = require_device(device_name)
+    codec = CodecStage.load(checkpoint, str(device), decodes_only=True)
+    lane = start_codec(codec, device, profile).lane
+    ready = DecoderReady(codec_digest(checkpoint), device_name, profile, torch.get_num_threads())
+    return lane, ready, Codebooks(codec.config.num_quantizers, codec.config.codebook_size)
 
 
 def device_named(name: str) -> torch.device:

@@ -1,6 +1,7 @@
-"""What an engine and its decoder process say to each other: one dataclass per message, one union per direction.
+"""What an engine and a decoder say to each other: one dataclass per message, one union per direction.
 
-Only values pass, in order, over one connected socket. Numbers of requests are the engine's own.
+Only values pass, in order, over one connection. Numbers of requests are the engine's own. A decoder worker of another
+host is loaded already: it gets no `StartDecoder`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from worker.engine.interface import CodecFrames, Pcm, Urgency
 from worker.engine.profiles import ServingProfile
 from worker.engine.serving import codec_lane
 from worker.engine.serving.codec_lane import LaneCounters
+from worker.engine.settings import DecoderAddress
 from worker.process.children.release import release_of
 
 
@@ -23,7 +25,7 @@ class StartDecoder:
     """The first message to a decoder. num_threads: of torch, those of the engine, so that both round alike."""
 
     checkpoint: Path
-    device: str
+    device: str | DecoderAddress
     profile: ServingProfile
     num_threads: int
 
@@ -67,10 +69,12 @@ ToDecoder = StartDecoder | OpenSpeech | PutFrames | EndFrames | DropSpeech
 
 @dataclass(frozen=True, slots=True)
 class DecoderReady:
-    """codec_digest: of the codec's files, as this process has read them."""
+    """codec_digest: of the codec's files, as this process has read them. The others: what its rounding depends on."""
 
     codec_digest: str
     device: str
+    profile: ServingProfile
+    num_threads: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,12 +102,13 @@ class HostSession:
             _, ends, _, _ = socket.recv_fds(self._door, 1, 1)
             if not ends:
                 return
-            line = HostLine(Channel(socket.socket(fileno=ends[0])), self._engine, self._pauses)
-            threading.Thread(target=self._serve_line, args=(line,), name="host-line", daemon=True).start()
+            channel = Channel(socket.socket(fileno=ends[0]))
+            threading.Thread(target=self._serve_line, args=(channel,), name="host-line", daemon=True).start()
 
-    def _serve_line(self, line: HostLine) -> None:
+    def _serve_line(self, channel: Channel) -> None:
+        line = HostLine(channel, self._engine, self._pauses)
         with suppress(OSError):
-            line.greet()
+            channel.greet(RELEASE)
             line.begin()
             threading.Thread(target=self._send_on, args=(line,), name="host-line-sender", daemon=True).start()
             line.read_until_closed()
@@ -130,9 +131,6 @@ class HostLine:
         self._outbox: queue.SimpleQueue[FromHost | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._speaking: set[str] = set()
-
-    def greet(self) -> None:
-        self._channel.greet(RELEASE)
 
     def begin(self) -> None:
         self._outbox.put(HostReady(self._engine.info))

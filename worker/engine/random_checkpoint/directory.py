@@ -16,14 +16,13 @@ from pathlib import Path
 import torch
 
 from worker.engine.random_checkpoint.codec_weights import codec_weights
-from worker.engine.random_checkpoint.configuration import CODEC_IDS, codec_config, model_config
+from worker.engine.random_checkpoint.configuration import PUBLISHED, codec_config, model_config
 from worker.engine.random_checkpoint.json_file import write_json
 from worker.engine.random_checkpoint.layers import attention_layers
 from worker.engine.random_checkpoint.shapes import (
     CODEBOOKS,
     CONTROL_IDS,
     MEL_BINS,
-    SAMPLE_RATE_HZ,
     Shape,
     SpeakerShape,
     StackShape,
@@ -31,37 +30,6 @@ from worker.engine.random_checkpoint.shapes import (
 )
 from worker.engine.random_checkpoint.text_tokenizer import write_text_tokenizer
 from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, RepeatableDraws, Weights
-
-GENERATION = {
-    "do_sample": True,
-    "repetition_penalty": 1.05,
-    "temperature": 0.9,
-    "top_p": 1.0,
-    "top_k": 50,
-    "subtalker_dosample": True,
-    "subtalker_temperature": 0.9,
-    "subtalker_top_p": 1.0,
-    "subtalker_top_k": 50,
-    "max_new_tokens": 8192,
-}
-TEXT_PROCESSOR = {
-    "padding_side": "left",
-    "padding_value": 0.0,
-    "processor_class": "Qwen3TTSProcessor",
-    "return_attention_mask": True,
-}
-AUDIO_PROCESSOR = {
-    "chunk_length_s": None,
-    "feature_extractor_type": "EncodecFeatureExtractor",
-    "feature_size": 1,
-    "overlap": None,
-    "padding_side": "right",
-    "padding_value": 0.0,
-    "return_attention_mask": True,
-    "sampling_rate": SAMPLE_RATE_HZ,
-}
-CODEC_FRAMEWORK = {"framework": "pytorch", "task": "feature-extraction", "allow_remote": True}
-
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -88,11 +56,11 @@ def _write(out: Path, shape: Shape, variant: str, draws: Draws, eos_gain: float)
     codec_dir.mkdir(parents=True, exist_ok=True)
     text_ids = write_text_tokenizer(out, shape.last_byte_pair)
     write_json(out / "config.json", model_config(shape, variant, text_ids))
-    write_json(out / "generation_config.json", GENERATION)
-    write_json(out / "preprocessor_config.json", TEXT_PROCESSOR)
+    write_json(out / "generation_config.json", PUBLISHED["generation"])
+    write_json(out / "preprocessor_config.json", PUBLISHED["text_processor"])
     write_json(codec_dir / "config.json", codec_config(shape))
-    write_json(codec_dir / "configuration.json", CODEC_FRAMEWORK)
-    write_json(codec_dir / "preprocessor_config.json", AUDIO_PROCESSOR)
+    write_json(codec_dir / "configuration.json", PUBLISHED["codec_framework"])
+    write_json(codec_dir / "preprocessor_config.json", PUBLISHED["audio_processor"])
     model, codec = talker_weights(shape, variant, draws, eos_gain), codec_weights(shape, draws)
     model.write(out / "model.safetensors")
     codec.write(codec_dir / "model.safetensors")
@@ -127,7 +95,9 @@ def talker_weights(shape: Shape, variant: str, draws: Draws, eos_gain: float) ->
     w.affine("talker.text_projection.linear_fc2", hidden, shape.text_hidden)
     # A gain of 3 spreads the logits further than rounding can reorder them.
     w.linear("talker.codec_head", codec_rows, hidden, gain=3.0)
-    w.tensors["talker.codec_head.weight"][shape.codebook_size + CODEC_IDS["codec_eos_token_id"]] *= eos_gain
+    w.tensors["talker.codec_head.weight"][shape.codebook_size + PUBLISHED["codec_ids"]["codec_eos_token_id"]] *= (
+        eos_gain
+    )
     predictor_weights(w, shape)
     if variant == "base":
         speaker_encoder_weights(w, shape.speaker, hidden)

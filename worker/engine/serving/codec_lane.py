@@ -58,12 +58,13 @@ class CodecClient(Protocol):
 class LaneCounters:
     """graph_passes: passes since the start that replayed a captured graph. fallbacks: passes without a fitting graph.
 
-    start_beats: heartbeats of decoder processes during loading.
+    start_beats: signs that decoders load or are sought. num_away: 1 while no decoder is in reach.
     """
 
     graph_passes: int = 0
     fallbacks: int = 0
     start_beats: int = 0
+    num_away: int = 0
 
     def plus(self, other: LaneCounters) -> LaneCounters:
         return LaneCounters(

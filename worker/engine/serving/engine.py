@@ -151,7 +151,7 @@ class LaneEngine:
             unwritten = sum(pending.state is None for pending in self._pending.values())
             codec = self._codec_lane.counters
             return EngineStats(
-                # Loading a decoder process is progress: the watchdog must not end the engine.
+                # To load or seek a decoder is progress: the watchdog must not end the engine.
                 steps=self._steps + codec.start_beats,
                 frames=self._frames,
                 active=active,
@@ -160,6 +160,7 @@ class LaneEngine:
                 codec_graph_passes=codec.graph_passes,
                 codec_fallbacks=codec.fallbacks,
                 codec_waiting_frames=self._codec_waiting_frames,
+                lacks_decoder=codec.num_away > 0,
                 standing=self._standing,
             )
 

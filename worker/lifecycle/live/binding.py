@@ -22,13 +22,14 @@ _REDIS_PORT = 6379
 def live_binding(settings: WorkerSettings) -> LiveBinding:
     redis_url = settings.redis_url.get_secret_value()
     host = settings.live_host or address_towards(redis_url)
-    tls = _tls(settings)
+    tls = serving_tls(settings)
     if tls is None and redis_url.startswith("rediss:") and host != LOOPBACK:
         logger.warning("live speech is not encrypted, and Redis is: set RHAPSODE_LIVE_TLS_CERTIFICATE")
     return LiveBinding(host, settings.live_port, tls, settings.live_tls_name)
 
 
-def _tls(settings: WorkerSettings) -> ssl.SSLContext | None:
+def serving_tls(settings: WorkerSettings) -> ssl.SSLContext | None:
+    """None: without a certificate. Raises `SettingsError`."""
     if settings.live_tls_certificate is None:
         return None
     try:

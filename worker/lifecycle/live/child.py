@@ -39,8 +39,6 @@ logger = logging.getLogger(__name__)
 START_S = 60.0
 ANSWER_S = 10.0
 HAND_OVER_S = 10.0
-"""Beyond the grace, for the last words to API processes."""
-
 _LOOK_S = 0.1
 
 
@@ -54,6 +52,7 @@ class LiveProcess(Collector):
         self._child: _Child | None = None
         self._failure: str | None = None
         self._is_refusing = False
+        self._grace_s = 0.0
         self._closing = threading.Event()
         self._thread = watched_thread("live-process", self._run, self._closing)
 
@@ -74,19 +73,18 @@ class LiveProcess(Collector):
 
     @property
     def num_streams(self) -> int:
-        state = self._state
-        return state.address.streams if state else 0
+        return state.address.streams if (state := self._state) else 0
 
     @property
     def longest_pause_s(self) -> float:
-        return self._state.longest_pause_s if self._state else 0.0
+        return state.longest_pause_s if (state := self._state) else 0.0
 
     def address(self) -> LiveAddress | None:
         """None while the process is started again."""
-        return self._state.address if self._state else None
+        return state.address if (state := self._state) else None
 
     def collect(self) -> Iterable[Metric]:
-        return self._state.metrics if self._state else ()
+        return state.metrics if (state := self._state) else ()
 
     def refuse_new(self, *, is_leaving: bool) -> None:
         self._is_refusing = is_leaving
@@ -95,19 +93,16 @@ class LiveProcess(Collector):
 
     def refuse_if_idle(self) -> bool:
         """True while the process restarts: it has no streams then, and refuses new ones from its start."""
-        child = self._child
-        if child is None or child.is_idle(ANSWER_S):
-            self._is_refusing = True
-            return True
-        return False
+        is_idle = child.is_idle(ANSWER_S) if (child := self._child) else True
+        self._is_refusing = self._is_refusing or is_idle
+        return is_idle
 
     def close(self, grace_s: float = 0.0) -> None:
-        """Idempotent."""
+        """Streams end within the grace, or are handed over. Idempotent."""
         with suppress(KeyError):
             REGISTRY.unregister(self)
+        self._grace_s = grace_s
         self._closing.set()
-        if child := self._child:
-            child.end(grace_s)
         if self._thread.is_alive():
             self._thread.join()
 
@@ -115,7 +110,7 @@ class LiveProcess(Collector):
 
     @property
     def _state(self) -> LiveState | None:
-        return self._child.state if self._child else None
+        return child.state if (child := self._child) else None
 
     def _run(self) -> None:
         """The kernel kills the process when this thread ends."""
@@ -129,7 +124,7 @@ class LiveProcess(Collector):
             while not child.has_ended and not self._closing.wait(_LOOK_S):
                 child.connect(self._engine)
             if self._closing.is_set():
-                child.reap()
+                child.end(self._grace_s)
                 return
             served = child.state is not None
             with self._changed:
@@ -190,6 +185,7 @@ class _Child:
         self.send(EndLive(grace_s))
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s + HAND_OVER_S)
+        self.reap()
 
     def reap(self) -> str:
         status = reap(self._process)
@@ -216,7 +212,8 @@ class _Child:
                 self._on_change()
             case LiveCannotStart(reason):
                 self.failure = reason
-            case IsIdle(is_so) if self._idle is not None:
-                self._idle.set_result(is_so)
+            case IsIdle(is_so):
+                if self._idle is not None and not self._idle.done():
+                    self._idle.set_result(is_so)
             case _:
                 logger.error("the live process says %s", type(message).__name__)

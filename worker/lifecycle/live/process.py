@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from contextlib import suppress
 
 from storage.database.connections import connect_redis, open_artifacts
@@ -123,14 +124,12 @@ class LiveSession:
             self._engine.use(socket.socket(fileno=ends[0]))
 
     def _tell_states(self) -> None:
-        ended = threading.Event()
+        """Until the worker is gone."""
         with suppress(OSError):
-            while not ended.wait(STATE_EVERY_S):
-                self._send(self._state())
-
-    def _state(self) -> LiveState:
-        metrics = [each for each in REGISTRY.collect() if each.name.startswith(METRICS)]
-        return LiveState(self._server.address(), metrics, self._pauses.longest_s)
+            while True:
+                metrics = [each for each in REGISTRY.collect() if each.name.startswith(METRICS)]
+                self._send(LiveState(self._server.address(), metrics, self._pauses.longest_s))
+                time.sleep(STATE_EVERY_S)
 
     def _send(self, message: FromLive) -> None:
         with self._sending:

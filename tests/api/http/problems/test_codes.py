@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from api.http.problems.codes import BY_CODE, CODES, TITLES
+from api.http.problems.codes import BY_CODE, CODES
 
 ROOT = Path(__file__).parents[4]
 STATUSES = {each.code: set(each.statuses) for each in CODES}
@@ -48,7 +48,7 @@ def _status(call: ast.Call) -> object:
 
 
 def test_every_code_of_an_answer_has_a_title() -> None:
-    assert {each.code for each in CODES} == set(TITLES)
+    assert [each.code for each in CODES if not each.title] == []
 
 
 def test_every_error_of_a_job_has_a_documented_code() -> None:

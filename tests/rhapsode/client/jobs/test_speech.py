@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from rhapsode import AsyncRhapsode, InvalidRequest, Rhapsode
-from rhapsode.client.jobs.speech_calls import SpeechFormat
+from rhapsode.client.sync.client import SpeechFormat
 from rhapsode.stack.stack import Stack
 
 TEXT = "The wind and the sun were disputing which was the stronger."

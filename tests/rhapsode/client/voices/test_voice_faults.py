@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rhapsode import Rhapsode
-from rhapsode.client.voices.cache_calls import BulkOrder
+from rhapsode.client.voices.orders import BulkOrder
 from rhapsode.stack.events import ProcessEnded, StackEvent
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack

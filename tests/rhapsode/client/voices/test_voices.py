@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
-from rhapsode.client.voices.cache_calls import BulkOrder, Manifest
-from rhapsode.client.voices.calls import Blend, Preview
+from rhapsode.client.voices.orders import Blend, BulkOrder, Manifest, Preview
 from rhapsode.contract.jobs.narration import ShownNarration
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.conftest import RunCli

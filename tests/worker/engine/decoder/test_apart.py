@@ -212,7 +212,7 @@ def test_a_decoder_with_another_codec_is_refused() -> None:
     start = StartDecoder(SMALL_VOICE, "cpu", ServingProfile.BALANCED, 1)
     lane = ApartCodecLane([start], "0123456789abcdef", 1920, 24_000)
 
-    with pytest.raises(CheckpointError, match=r"has the codec [0-9a-f]{16}; asked for: 0123456789abcdef on cpu"):
+    with pytest.raises(CheckpointError, match=r"has the codec [0-9a-f]{16}; asked for: 0123456789abcdef"):
         lane.wait_ready()
     assert decoders() == []
 

@@ -15,6 +15,7 @@ from storage.live.address import LiveAddress
 from storage.live.messages import ENGINE_DIED, WORKER_LEAVING, OpenRefused, StreamDone, StreamFailed
 from storage.runtime.config.settings import SettingsError, StorageSettings
 from tests.process_tree import children_of, runs_module
+from tests.threads import BoundedExecutor
 from tests.worker.live.caller import HeardStream, an_order, calling
 from worker.engine.fake import fake_streamed_speech
 from worker.engine.process.engine_process import EngineProcess
@@ -37,7 +38,7 @@ def settings(storage_settings: StorageSettings) -> WorkerSettings:
 
 @pytest.fixture
 def engine() -> Iterator[EngineProcess]:
-    engine = EngineProcess(FakeEngineSettings(slots=8, live_slots=LIVE_SLOTS, step_s=0.001))
+    engine = EngineProcess(FakeEngineSettings(slots=8, live_slots=LIVE_SLOTS, step_s=0.002))
     engine.start()
     yield engine
     engine.close()
@@ -155,6 +156,22 @@ def test_its_end_hands_streams_over(live: LiveProcess) -> None:
     assert isinstance(end, StreamFailed)
     assert end.code == WORKER_LEAVING
     assert pid not in children_of(os.getpid())
+
+
+def test_its_end_leaves_streams_their_grace(live: LiveProcess, engine: EngineProcess) -> None:
+    """Longer than a process has to end that was only told to."""
+    with calling(_address(live)) as caller, BoundedExecutor(1) as threads:
+        caller.open("s", an_order(LONG * 4))
+        caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
+        began_s = time.monotonic()
+        closed = threads.submit(live.close, PATIENCE_S)
+        end = caller.hear("s").end
+        took_s = time.monotonic() - began_s
+    closed.result(PATIENCE_S)
+
+    assert isinstance(end, StreamDone)
+    assert took_s > 3
+    _eventually(lambda: engine.stats().active == 0)
 
 
 def test_a_port_that_is_taken_is_named_at_the_start(settings: WorkerSettings, engine: EngineProcess) -> None:

@@ -1,4 +1,4 @@
-"""Answers that show a secret, once it is known that they do."""
+"""What a new receiver is asked for and answers with."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from datetime import datetime
 from rhapsode.contract.base import Answer
 from rhapsode.contract.webhooks import WebhookEndpoint
 
+FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
+
 
 class CreatedWebhookEndpoint(WebhookEndpoint):
+    """Once it is known that the answer shows its secret."""
+
     secret: str
 
 
