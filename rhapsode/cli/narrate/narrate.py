@@ -44,8 +44,8 @@ def narrate(
             "-o",
             metavar="AUDIO",
             help="The file to write: .wav, .flac, .mp3, .opus, .m4b or .aac. Default: FILE's name with .wav, "
-            "in the current folder. It is a folder of chapters if it exists and --chapter-files is given, or if it "
-            "has no suffix and --preset is acx.",
+            "in the current folder. An existing folder gets the files of --chapter-files. For --preset acx, a name "
+            "without suffix is a folder of chapters.",
         ),
     ] = None,
     speech: NarrateSpeechOptions,

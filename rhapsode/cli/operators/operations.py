@@ -45,9 +45,9 @@ def workers(common: CommonOptions) -> None:
 
 
 def queues(common: CommonOptions) -> None:
-    """Show waiting work for each pool, and its waiting time.
+    """Show waiting work for each queue, and its waiting time.
 
-    audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
+    Each model has a queue. audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
     """
     from rhapsode.client.readiness import read_readiness
 

@@ -107,7 +107,7 @@ Consent = Annotated[
     str,
     Field(
         max_length=1_000,
-        description="with `ref_audio` or `speaker_embedding`: a statement that the speaker agrees",
+        description="with `ref_audio` or `speaker_embedding`: the speaker's consent; see `RHAPSODE_CONSENT`",
     ),
     AfterValidator(check_prose),
 ]
@@ -146,7 +146,7 @@ class WhatToSpeak(RequestBody):
         default=None,
         ge=0,
         le=MAX_SEED,
-        description="the same text and seed give the same speech; absent: random; a job shows it",
+        description="the same text and seed give the same speech; absent: random, and jobs show it",
     )
 
     @property

@@ -12,8 +12,8 @@ from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec
 
 _HEAD = """# Metrics
 
-The API exports metrics with their types at `/metrics`, other processes at `RHAPSODE_METRICS_PORT`. Labels never contain
-tenants, jobs or texts. `python -m storage.runtime.observability.metric_table` makes this page.
+The API exports metrics at `/metrics`, which needs a key with `admin`; others at `RHAPSODE_METRICS_PORT`, if you set it.
+For figures of the whole system, take `max` over APIs, not `sum`. Labels never contain tenants, jobs or texts.
 """
 
 
