@@ -1,5 +1,4 @@
-// The way back from changes of passages: each puts the takes in place that were there before. The tab keeps their
-// numbers, of the job changed last. The server has the takes.
+// The way back from changes of passages. The tab keeps the numbers of earlier takes, of the job changed last.
 
 import { sendJson } from "../../api.js";
 
