@@ -1,6 +1,6 @@
 """Learn what each sign of a speaker is worth, from the novels of the Project Dialogism Novel Corpus.
 
-    python -m training.dialogue.learn CORPUS --out reading/dialogue/weights.py
+    python -m training.dialogue.learn CORPUS --out reading/dialogue/weights.json
 
 It first cross-validates: weights learnt without some novels are tried on those. So it measures what a probability is
 worth. The novels of `benchmarks.speech.speakers.UNSEEN` are never read. Two idle
@@ -9,8 +9,8 @@ cores need about ten minutes.
 
 from __future__ import annotations
 
+import json
 import logging
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -98,45 +98,16 @@ def report(found: Sequence[Judged]) -> None:
 
 
 def written(numbers: dict[str, int], weights: torch.Tensor, curve: Sequence[tuple[float, float]]) -> str:
-    """The module `reading.dialogue.weights`."""
-    values = {name: float(weights[at]) for name, at in numbers.items()}
-    table = "; ".join(f"{name} {value:.2f}" for name, value in values.items() if abs(value) >= LEAST_WEIGHT)
-    return _MODULE.format(table=textwrap.fill(table, 118, break_on_hyphens=False), curve=_rows(curve))
-
-
-def _rows(curve: Sequence[tuple[float, float]]) -> str:
-    return textwrap.fill(", ".join(f"({p}, {right})" for p, right in curve), 112, break_on_hyphens=False)
-
-
-_MODULE = '''"""What each sign of a speaker is worth, in logarithms of odds. Made by `training.dialogue.learn`.
-
-Learnt from 18 novels of the Project Dialogism Novel Corpus (`benchmarks/speech/speakers.py` names the other ten): a
-chain of turns as a conditional random field, by L-BFGS with a quadratic penalty. Names are those of `signs`.
-"""
-
-from __future__ import annotations
-
-_TABLE = """
-{table}
-"""
-
-_ENTRIES = (" ".join(entry.split()).rpartition(" ") for entry in _TABLE.split(";"))
-
-WEIGHTS = {{name: float(value) for name, _, value in _ENTRIES}}
-
-# fmt: off
-CALIBRATION = (
-{curve},
-)
-# fmt: on
-"""Probabilities of the chain, and how often they were right on novels that the weights did not know."""
-'''
+    """The file that `reading.dialogue.attribution` reads."""
+    values = {name: round(float(weights[at]), 2) for name, at in numbers.items()}
+    large = {name: value for name, value in values.items() if abs(value) >= LEAST_WEIGHT}
+    return json.dumps({"calibration": curve, "weights": large}, indent=0) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = step_parser(__doc__)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--out", type=Path, help="the module of weights to write")
+    parser.add_argument("--out", type=Path, help="the file of weights to write")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     with ProcessPoolExecutor() as pool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import csv
-import runpy
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from reading.dialogue import weights as written_weights
-from reading.dialogue.attribution import paragraphs
+from reading.dialogue.attribution import CALIBRATION, WEIGHTS, paragraphs
 from reading.dialogue.chain import probabilities
 from reading.dialogue.people import People
 from reading.dialogue.quotations import quotations
 from reading.dialogue.speakers import scenes
 from reading.dialogue.turns import read_turns
-from reading.dialogue.weights import WEIGHTS
 from reading.script.script import plain_script
 from training.dialogue.chain import batches, marginals, number_of
 from training.dialogue.learn import calibration, judged, learn, written
@@ -79,11 +77,10 @@ def test_what_is_marked_is_learnt_and_written(tmp_path: Path) -> None:
     assert len(lines) == NUM_PARTS * len(SPEAKERS)
     assert sum(right for _, _, right, _, _ in lines) == len(lines)
 
-    (tmp_path / "weights.py").write_text(written(numbers, weights, [(0.0, 0.1), (1.0, 0.9)]))
-    module = runpy.run_path(str(tmp_path / "weights.py"))
-    assert module["CALIBRATION"] == ((0.0, 0.1), (1.0, 0.9))
-    assert module["WEIGHTS"]
-    assert module["WEIGHTS"].keys() <= numbers.keys()
+    learnt = json.loads(written(numbers, weights, [(0.0, 0.1), (1.0, 0.9)]))
+    assert learnt["calibration"] == [[0.0, 0.1], [1.0, 0.9]]
+    assert learnt["weights"]
+    assert learnt["weights"].keys() <= numbers.keys()
 
 
 def test_a_probability_is_worth_what_was_right() -> None:
@@ -97,7 +94,7 @@ def test_a_probability_is_worth_what_was_right() -> None:
 
 
 def test_the_curve_of_the_weights_rises() -> None:
-    rights = [right for _, right in written_weights.CALIBRATION]
+    rights = [right for _, right in CALIBRATION]
 
     assert rights == sorted(rights)
     assert 0 <= rights[0] < rights[-1] <= 1
