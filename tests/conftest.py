@@ -30,7 +30,7 @@ from tests.loaded_programs import LoadedPrograms, use
 from tests.property_tests import load_profile
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
-from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3, store_at
 from worker.engine.serving.rounding import round_rows_alike
 
 if TYPE_CHECKING:
@@ -160,13 +160,19 @@ def s3_client(weed: EmbeddedS3) -> Iterator[S3Client]:
 
 
 @pytest.fixture
-def s3_store(s3_client: S3Client) -> S3ArtifactStore:
+def s3_store(s3_client: S3Client, weed: EmbeddedS3) -> S3ArtifactStore:
     """The session's S3 server under a prefix that is the test's own."""
-    return S3ArtifactStore(s3_client, BUCKET, f"test/{uuid.uuid4().hex}")
+    return store_at(s3_client, f"test/{uuid.uuid4().hex}", weed.credentials)
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture
+def s3_store_of_boto3(s3_client: S3Client) -> S3ArtifactStore:
+    """As `s3_store`, where boto3 makes all calls: so it is with a client certificate."""
+    return S3ArtifactStore(s3_client, None, BUCKET, f"test/{uuid.uuid4().hex}")
+
+
+@pytest.fixture(params=["local_store", "s3_store", "s3_store_of_boto3"])
 def artifact_store(request: pytest.FixtureRequest) -> ArtifactStore:
-    """Both stores in turn; a test that needs one of them asks for it by name."""
-    store: ArtifactStore = request.getfixturevalue(f"{request.param}_store")
+    """All stores in turn; a test that needs one of them asks for it by name."""
+    store: ArtifactStore = request.getfixturevalue(request.param)
     return store

@@ -1,12 +1,13 @@
 """What a short job costs beside its speech: CPU of each process, commands of Valkey, objects.
 
-    python benchmarks/queue/short_jobs.py [--jobs 200] [--rounds 4] [--clients 8]
+    python benchmarks/queue/short_jobs.py [--jobs 200] [--rounds 4] [--clients 8] [--s3]
 
-A stack (the engine without a model, one API, one CPU worker, a folder store) speaks jobs of one segment over HTTP with
-`Prefer: wait`. Then it fetches the WAV by the link of the answer, or with `--by-name` by its name, which is one request
-more. A whole job is one item; the same with `timestamps` is planned, spoken and assembled by three, and has one file
-more. Both kinds take turns in one run, so that what else the machine does meets both: shares can be believed where
-milliseconds cannot. Commands are Valkey's own count, those of idle processes among them. Prints one JSON object.
+A stack (the engine without a model, one API, one CPU worker, a folder store or with `--s3` an S3 server) speaks jobs of
+one segment over HTTP with `Prefer: wait`. Then it fetches the WAV by the link of the answer, or with `--by-name` by its
+name, which is one request more. A whole job is one item; the same with `timestamps` is planned, spoken and assembled by
+three, and has one file more. Both kinds take turns in one run, so that what else the machine does meets both: shares can
+be believed where milliseconds cannot. The S3 server's CPU is among `others`, and its objects are not counted. Commands
+are Valkey's own count, those of idle processes among them. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
@@ -27,6 +29,7 @@ from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.run_guard import guarded_run
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 
 STEP_S = 0.001
 SLOTS = 64
@@ -40,11 +43,23 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=4)
     options.add_argument("--clients", type=int, default=8)
     options.add_argument("--by-name", action="store_true", help="ask for the WAV by its name, not by the answer's link")
+    options.add_argument("--s3", action="store_true", help="keep objects in an S3 server, not in a folder")
     given = options.parse_args()
-    with guarded_run() as folder:
+    with guarded_run() as folder, kept_objects(folder, given) as store:
         stack_options = StackOptions(folder, slots=SLOTS, devices=("cpu",), api_processes=1, cpu_workers=1)
-        with running_stack(stack_options, fake_engine(STEP_S)) as stack:
+        with running_stack(stack_options, {**fake_engine(STEP_S), **store}) as stack:
             print(json.dumps(measure(stack, folder, given), indent=1))
+
+
+@contextmanager
+def kept_objects(folder: Path, given: argparse.Namespace) -> Generator[dict[str, str]]:
+    """The settings of the store; none for the stack's own folder."""
+    if not given.s3:
+        yield {}
+        return
+    with EmbeddedS3(folder / "s3") as server:
+        address = {"RHAPSODE_STORE": f"s3://{BUCKET}", "RHAPSODE_S3_ENDPOINT_URL": server.endpoint_url}
+        yield {**address, **server.environment}
 
 
 def measure(stack: Stack, folder: Path, given: argparse.Namespace) -> dict[str, object]:

@@ -68,14 +68,15 @@ def open_artifacts(settings: StorageSettings, patience: StoreTimeouts = FOR_WORK
             min_free_bytes=settings.store_min_free_mb * 1024 * 1024,
         )
     # boto3 costs a third of a second to import, which a folder store need not pay.
-    from storage.objects.s3_client import connect_s3
+    from storage.objects.s3_client import connect_objects, connect_s3
     from storage.objects.s3_store import S3ArtifactStore
 
     parts = urlsplit(settings.store)
     client = connect_s3(settings.s3_endpoint_url, settings.s3_region, tls=settings.tls_files, patience=patience)
+    objects = connect_objects(client, parts.netloc, tls=settings.tls_files, patience=patience)
     public = settings.s3_public_endpoint
     signer = connect_s3(public, client.meta.region_name) if public else client
-    return S3ArtifactStore(client, parts.netloc, parts.path.strip("/"), signer, patience)
+    return S3ArtifactStore(client, objects, parts.netloc, parts.path.strip("/"), signer, patience)
 
 
 def _options(url: str) -> dict[str, Any]:

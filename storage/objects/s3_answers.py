@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
+from obstore.exceptions import BaseError
 from urllib3.exceptions import HTTPError
 
 from storage.errors import ArtifactMissing, StoreUnavailable
@@ -28,24 +29,34 @@ def s3_errors_named(key: str) -> Generator[None]:
         if error_code(error) in {"NoSuchKey", "404", "NotFound"}:
             raise ArtifactMissing(key) from None
         raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error
-    except (BotoCoreError, ResponseParserError, HTTPError) as error:
-        raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error
+    except FileNotFoundError as error:
+        # obstore's, of any answer 404.
+        if "NoSuchBucket" in str(error):
+            raise StoreUnavailable(f"the store cannot serve {key}: {said(error)}") from error
+        raise ArtifactMissing(key) from None
+    except (BotoCoreError, ResponseParserError, HTTPError, BaseError) as error:
+        raise StoreUnavailable(f"the store cannot serve {key}: {said(error)}") from error
+
+
+def said(error: Exception) -> str:
+    """An error in its own words. obstore adds the source of its error, of a page's length."""
+    return str(error).partition("\n\nDebug source")[0]
 
 
 def error_code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def paced(read: Callable[[int], bytes], grace_s: float) -> Iterator[bytes]:
-    """All there is to read, in pieces. Raises `StoreUnavailable` once `grace_s` more than the bytes may take is over.
+def paced(pieces: Iterator[bytes], grace_s: float) -> Iterator[bytes]:
+    """The same pieces. Raises `StoreUnavailable` once `grace_s` more than the bytes may take is over.
 
-    Only reading counts: the consumer may be slow.
+    Only waiting for a piece counts: the consumer may be slow.
     """
     num_bytes = 0
     spent_s = 0.0
     while True:
         began_s = time.monotonic()
-        piece = read(PIECE_BYTES)
+        piece = next(pieces, b"")
         spent_s += time.monotonic() - began_s
         if not piece:
             return

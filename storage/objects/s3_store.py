@@ -19,30 +19,31 @@ from io import BytesIO
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
+import obstore
 from botocore.exceptions import BotoCoreError, ClientError
+from obstore.exceptions import AlreadyExistsError, BaseError
 
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.objects.call_places import CallPlaces
 from storage.objects.key_rules import check_folder, check_key, check_prefix
 from storage.objects.patience import FOR_WORK, StoreTimeouts
+from storage.objects.s3_answers import PIECE_BYTES as READ_BYTES
 from storage.objects.s3_answers import error_code, paced, s3_errors_named
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from botocore.response import StreamingBody
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import (
         CompletedPartTypeDef,
         CopySourceTypeDef,
-        GetObjectOutputTypeDef,
-        HeadObjectOutputTypeDef,
         MultipartUploadTypeDef,
-        PutObjectOutputTypeDef,
-        UploadPartOutputTypeDef,
     )
-
-    _Answer = GetObjectOutputTypeDef | HeadObjectOutputTypeDef | PutObjectOutputTypeDef | UploadPartOutputTypeDef
+    from obstore import GetOptions
+    from obstore.store import S3Store
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +54,8 @@ PART_BYTES = 8 * 1024 * 1024
 
 PIECE_BYTES = 1024 * 1024
 
-SENT_WHOLE_BYTES = 256 * 1024
-"""What the buffers on the way take nearly at once. More costs the server's `100 Continue` first."""
+SHORT_BYTES = 256 * 1024
+"""What the buffers on the way take nearly at once. obstore allows the whole of a longer one the time of one read."""
 
 MAX_URL_TTL_S = 7 * 24 * 3600
 """Of a signature of version 4."""
@@ -68,8 +69,6 @@ _WRITTEN = ARTIFACT_WRITTEN.labels("s3")
 
 _IN_THE_WAY = {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}
 
-_BEHIND_THE_END = {"InvalidRange", "416"}
-
 _WRITER = "writer"
 """Metadata that tells a writer whether the object in its way is its own, from a try whose answer was lost."""
 
@@ -77,6 +76,7 @@ _WRITER = "writer"
 class S3ArtifactStore:
     """Implements `ArtifactStore` in `bucket` under `prefix` ("" or "a/b"). Safe to share between threads.
 
+    objects: the same bucket, for the frequent calls; None where boto3 makes them, too.
     signer: makes the links, for clients that reach the server by another address than this process does. A signature
         holds for one host, so the address in a link cannot be exchanged afterwards. Sends nothing.
     patience: the client's, which reads and threads have as well.
@@ -85,12 +85,14 @@ class S3ArtifactStore:
     def __init__(
         self,
         client: S3Client,
+        objects: S3Store | None,
         bucket: str,
         prefix: str,
         signer: S3Client | None = None,
         patience: StoreTimeouts = FOR_WORK,
     ) -> None:
         self._client = client
+        self._objects = objects
         self._signer = signer or client
         self._bucket = bucket
         self._root = f"{prefix}/" if prefix else ""
@@ -114,19 +116,12 @@ class S3ArtifactStore:
         writer = uuid.uuid4().hex
         self._refuse_taken(key)
         with self._calling(key), self._own_write_recognised(key, writer):
-            if self.has_conditional_writes:
-                answer = self._client.put_object(
-                    Bucket=self._bucket,
-                    Key=self._root + key,
-                    Body=_to_send(data),
-                    Metadata={_WRITER: writer},
-                    IfNoneMatch="*",
-                )
+            if self._objects is not None and len(data) <= SHORT_BYTES:
+                mode = "create" if self.has_conditional_writes else "overwrite"
+                named = {_WRITER: writer}
+                obstore.put(self._objects, self._root + key, data, attributes=named, mode=mode, use_multipart=False)
             else:
-                answer = self._client.put_object(
-                    Bucket=self._bucket, Key=self._root + key, Body=_to_send(data), Metadata={_WRITER: writer}
-                )
-            _etag(answer)
+                self._put_slowly(key, data, writer)
         _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
@@ -162,32 +157,33 @@ class S3ArtifactStore:
 
     @store_call("get", "s3")
     def get(self, key: str) -> bytes:
-        with self._calling(key), closing(self._body(key)) as body:
-            return b"".join(paced(body.read, self._patience_s))
+        with self._calling(key):
+            return b"".join(paced(self._pieces_of(key), self._patience_s))
 
     @store_call("get", "s3")
     def get_range(self, key: str, offset: int, num_bytes: int) -> bytes:
-        with self._calling(key), closing(self._stretch(key, offset, num_bytes)) as body:
-            data = b"".join(paced(body.read, self._patience_s))
+        with self._calling(key), _ends_early(key, offset):
+            pieces = self._pieces_of(key, (offset, offset + num_bytes))
+            data = b"".join(paced(pieces, self._patience_s))
         if len(data) != num_bytes:
             raise ArtifactCorrupt(f"{key} has {len(data)} of the {num_bytes} bytes at {offset}")
         return data
 
     def read_stream(self, key: str) -> Iterator[bytes]:
         with self._calling(key):
-            body = self._body(key)
-        return self._pieces(key, body)
+            pieces = self._pieces_of(key)
+        return _parts(self._stepwise(key, paced(pieces, self._patience_s)), PIECE_BYTES)
 
     @store_call("stat", "s3")
     def stat(self, key: str) -> ObjectEntry | None:
         check_key(key)
         try:
             with self._calling(key):
-                head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
-                _etag(head)
+                etag, size, modified = self._head(key)
+                _checked(etag)
         except ArtifactMissing:
             return None
-        return ObjectEntry(key, head["ContentLength"], head["LastModified"].timestamp())
+        return ObjectEntry(key, size, modified.timestamp())
 
     def list(self, prefix: str) -> Iterator[ObjectEntry]:
         return self._listing(check_prefix(prefix))
@@ -286,9 +282,9 @@ class S3ArtifactStore:
                         Key=self._root + key,
                         UploadId=upload_id,
                         PartNumber=number,
-                        Body=_to_send(part),
+                        Body=BytesIO(part),
                     )
-                completed.append({"PartNumber": number, "ETag": _etag(uploaded)})
+                completed.append({"PartNumber": number, "ETag": _checked(uploaded["ETag"])})
                 digest.update(part)
                 size += len(part)
             with self._calling(key), self._own_write_recognised(key, writer):
@@ -314,6 +310,19 @@ class S3ArtifactStore:
                 logger.warning("upload not taken back", extra={"key": key, "error": str(error)})
             raise
 
+    def _put_slowly(self, key: str, data: bytes, writer: str) -> None:
+        """What is longer is read bit by bit, and each bit may take as long as a read."""
+        body = BytesIO(data)
+        if self.has_conditional_writes:
+            answer = self._client.put_object(
+                Bucket=self._bucket, Key=self._root + key, Body=body, Metadata={_WRITER: writer}, IfNoneMatch="*"
+            )
+        else:
+            answer = self._client.put_object(
+                Bucket=self._bucket, Key=self._root + key, Body=body, Metadata={_WRITER: writer}
+            )
+        _checked(answer["ETag"])
+
     def _complete(self, key: str, upload_id: str, completed: Sequence[CompletedPartTypeDef]) -> None:
         if self.has_conditional_writes:
             self._client.complete_multipart_upload(
@@ -338,8 +347,8 @@ class S3ArtifactStore:
         """Finish quietly if the object in the way is this very write, whose first answer was lost on its way."""
         try:
             yield
-        except ClientError as error:
-            if error_code(error) not in _IN_THE_WAY:
+        except (ClientError, AlreadyExistsError) as error:
+            if isinstance(error, ClientError) and error_code(error) not in _IN_THE_WAY:
                 raise
             found = self._writer_of(key)
             if found == writer:
@@ -407,30 +416,31 @@ class S3ArtifactStore:
                 return
             yield step
 
-    def _pieces(self, key: str, body: StreamingBody) -> Iterator[bytes]:
-        with closing(body):
-            yield from _parts(self._stepwise(key, paced(body.read, self._patience_s)), PIECE_BYTES)
+    def _head(self, key: str) -> tuple[str | None, int, datetime]:
+        if self._objects is not None:
+            found = obstore.head(self._objects, self._root + key)
+            return found["e_tag"], found["size"], found["last_modified"]
+        head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
+        return head.get("ETag"), head["ContentLength"], head["LastModified"]
 
-    def _body(self, key: str) -> StreamingBody:
+    def _pieces_of(self, key: str, stretch: tuple[int, int] | None = None) -> Iterator[bytes]:
+        """stretch: the first byte and the one behind the last; None for the whole object."""
         check_key(key)
-        answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key)
-        _etag(answer)
-        return answer["Body"]
-
-    def _stretch(self, key: str, offset: int, num_bytes: int) -> StreamingBody:
-        check_key(key)
-        stretch = f"bytes={offset}-{offset + num_bytes - 1}"
-        try:
-            answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key, Range=stretch)
-        except ClientError as error:
-            if error_code(error) in _BEHIND_THE_END:
-                raise ArtifactCorrupt(f"{key} ends before byte {offset}") from None
-            raise
-        _etag(answer)
-        if "ContentRange" not in answer:
+        if self._objects is not None:
+            options: GetOptions = {} if stretch is None else {"range": stretch}
+            found = obstore.get(self._objects, self._root + key, options=options)
+            _checked(found.meta["e_tag"])
+            return map(bytes, found.stream(min_chunk_size=READ_BYTES))
+        if stretch is None:
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key)
+        else:
+            wanted = f"bytes={stretch[0]}-{stretch[1] - 1}"
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key, Range=wanted)
+        _checked(answer.get("ETag"))
+        if stretch is not None and "ContentRange" not in answer:
             answer["Body"].close()
             raise StoreUnavailable("the store sends whole objects where a stretch is asked for")
-        return answer["Body"]
+        return _read(answer["Body"])
 
     def _listing(self, prefix: str) -> Iterator[ObjectEntry]:
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._root + prefix)
@@ -452,17 +462,27 @@ class S3ArtifactStore:
             raise StoreUnavailable(f"{len(errors)} objects under {prefix} stay: {errors[0].get('Message')}")
 
 
-def _etag(answer: _Answer) -> str:
+def _checked(etag: str | None) -> str:
     """Raises `StoreUnavailable` for a yes that is no S3 server's, but a proxy's page."""
-    etag = answer.get("ETag")
     if not etag:
         raise StoreUnavailable("what answers in the place of the store is no S3 server")
     return etag
 
 
-def _to_send(data: bytes) -> bytes | BytesIO:
-    """Whole, a large body would have to be sent within one time-out; read bit by bit, each bit has that time."""
-    return data if len(data) <= SENT_WHOLE_BYTES else BytesIO(data)
+def _read(body: StreamingBody) -> Iterator[bytes]:
+    with closing(body):
+        yield from iter(lambda: body.read(READ_BYTES), b"")
+
+
+@contextmanager
+def _ends_early(key: str, offset: int) -> Generator[None]:
+    """Names what a server says of a stretch that begins behind the end."""
+    try:
+        yield
+    except (BaseError, ClientError) as error:
+        if "InvalidRange" in str(error) or "416" in str(error):
+            raise ArtifactCorrupt(f"{key} ends before byte {offset}") from None
+        raise
 
 
 def _parts(chunks: Iterable[bytes], part_bytes: int = PART_BYTES) -> Iterator[bytes]:

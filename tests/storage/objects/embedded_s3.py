@@ -14,12 +14,18 @@ import subprocess
 import sysconfig
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from storage.errors import StoreUnavailable
-from storage.objects.s3_client import connect_s3
+from storage.objects.patience import FOR_WORK, StoreTimeouts
+from storage.objects.s3_client import connect_objects, connect_s3
+from storage.objects.s3_store import S3ArtifactStore
 from storage.runtime.server_process import ServerProcess
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 BUCKET = "rhapsode"
 REGION = "us-east-1"
@@ -41,6 +47,19 @@ _PORT_OPTIONS = (
 
 _PORT_RANGE = range(20_000, 32_768)
 """Below the range from which outgoing connections take theirs."""
+
+
+def store_at(
+    client: S3Client,
+    prefix: str,
+    credentials: tuple[str, str],
+    *,
+    bucket: str = BUCKET,
+    patience: StoreTimeouts = FOR_WORK,
+) -> S3ArtifactStore:
+    """A store on the server that `client` asks."""
+    objects = connect_objects(client, bucket, *credentials, patience=patience)
+    return S3ArtifactStore(client, objects, bucket, prefix, patience=patience)
 
 
 class EmbeddedS3(ServerProcess):

@@ -17,7 +17,7 @@ from storage.objects.call_places import CallPlaces
 from storage.objects.patience import FOR_REQUESTS, FOR_WORK, StoreTimeouts
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
-from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
+from tests.storage.objects.embedded_s3 import EmbeddedS3, store_at
 from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
 from tests.threads import BoundedExecutor, join_in_time
 
@@ -36,7 +36,7 @@ def proxy(weed: EmbeddedS3) -> Iterator[FaultyProxy]:
 @contextmanager
 def over(proxy: FaultyProxy, weed: EmbeddedS3, prefix: str, patience: StoreTimeouts) -> Generator[S3ArtifactStore]:
     client = connect_s3(proxy.address, None, *weed.credentials, patience=patience)
-    yield S3ArtifactStore(client, BUCKET, prefix, patience=patience)
+    yield store_at(client, prefix, weed.credentials, patience=patience)
     client.close()
 
 
@@ -86,8 +86,8 @@ def test_a_server_that_knows_no_ranges_gives_no_wrong_stretch() -> None:
         threading.Thread(target=server.serve_forever).start()
         client = connect_s3(f"http://127.0.0.1:{server.server_port}", None, "any", "any", patience=IMPATIENT)
         try:
-            with pytest.raises(StoreUnavailable, match="whole objects"):
-                S3ArtifactStore(client, BUCKET, "").get_range(KEY, 2, 3)
+            with pytest.raises(StoreUnavailable, match="non-partial"):
+                store_at(client, "", ("any", "any"), patience=IMPATIENT).get_range(KEY, 2, 3)
         finally:
             client.close()
             server.shutdown()
@@ -145,7 +145,7 @@ def test_threads_that_wait_for_the_same_question_hear_together_that_no_server_an
 ) -> None:
     """Each for itself would wait for all that came before it."""
     client = connect_s3(proxy.address, None, *weed.credentials, patience=IMPATIENT)
-    store = S3ArtifactStore(client, BUCKET, "test/faults/probe", patience=IMPATIENT)
+    store = store_at(client, "test/faults/probe", weed.credentials, patience=IMPATIENT)
     proxy.become(Mode.SILENT)
     began_s = time.monotonic()
     with pytest.raises(StoreUnavailable):

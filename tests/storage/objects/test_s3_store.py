@@ -22,7 +22,7 @@ from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import Download
 from storage.runtime.config.settings import StorageSettings
-from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
+from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3, store_at
 from tests.threads import join_in_time
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def test_a_server_with_conditional_writes_is_recognised(s3_store: S3ArtifactStor
 
 
 def test_a_server_without_conditional_writes_is_recognised_logged_and_asked_first(
-    deaf_client: S3Client, caplog: pytest.LogCaptureFixture
+    deaf_client: S3Client, weed: EmbeddedS3, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = S3ArtifactStore(deaf_client, BUCKET, "test/deaf")
+    store = store_at(deaf_client, "test/deaf", weed.credentials)
     store.put(KEY, b"first")
 
     with pytest.raises(ArtifactExists):
@@ -170,7 +170,7 @@ def test_a_write_whose_answer_was_lost_succeeds_once(
     proxy = LossyProxy(int(weed.endpoint_url.rpartition(":")[2]), method, marker)
     client = connect_s3(f"http://127.0.0.1:{proxy.port}", None, *weed.credentials)
     try:
-        store = S3ArtifactStore(client, BUCKET, f"test/lossy-{num_mib}")
+        store = store_at(client, f"test/lossy-{num_mib}", weed.credentials)
         assert store.has_conditional_writes
         proxy.arm()
 
@@ -186,8 +186,8 @@ def test_a_write_whose_answer_was_lost_succeeds_once(
         proxy.close()
 
 
-def test_an_upload_that_was_killed_is_swept(s3_client: S3Client) -> None:
-    store = S3ArtifactStore(s3_client, BUCKET, "test/swept")
+def test_an_upload_that_was_killed_is_swept(s3_client: S3Client, weed: EmbeddedS3) -> None:
+    store = store_at(s3_client, "test/swept", weed.credentials)
     store.put(KEY, b"kept")
     s3_client.create_multipart_upload(Bucket=BUCKET, Key=f"test/swept/{KEY}-2")
     s3_client.create_multipart_upload(Bucket=BUCKET, Key=f"test/other/{KEY}")
@@ -198,9 +198,9 @@ def test_an_upload_that_was_killed_is_swept(s3_client: S3Client) -> None:
     assert store.get(KEY) == b"kept"
 
 
-def test_prefixes_in_one_bucket_do_not_see_each_other(s3_client: S3Client) -> None:
-    S3ArtifactStore(s3_client, BUCKET, "test/one").put(KEY, b"x")
-    other = S3ArtifactStore(s3_client, BUCKET, "test/one-more")
+def test_prefixes_in_one_bucket_do_not_see_each_other(s3_client: S3Client, weed: EmbeddedS3) -> None:
+    store_at(s3_client, "test/one", weed.credentials).put(KEY, b"x")
+    other = store_at(s3_client, "test/one-more", weed.credentials)
 
     assert other.stat(KEY) is None
     assert list(other.list("")) == []
@@ -229,8 +229,9 @@ def test_links_are_signed_for_the_address_that_clients_know(weed: EmbeddedS3, mo
 
 
 def test_a_wrong_secret_is_an_unavailable_store(weed: EmbeddedS3) -> None:
-    client = connect_s3(weed.endpoint_url, None, weed.environment["AWS_ACCESS_KEY_ID"], "wrong")
-    store = S3ArtifactStore(client, BUCKET, "test")
+    wrong = (weed.environment["AWS_ACCESS_KEY_ID"], "wrong")
+    client = connect_s3(weed.endpoint_url, None, *wrong)
+    store = store_at(client, "test", wrong)
 
     with pytest.raises(StoreUnavailable, match="SignatureDoesNotMatch"):
         store.check()
@@ -239,8 +240,10 @@ def test_a_wrong_secret_is_an_unavailable_store(weed: EmbeddedS3) -> None:
     client.close()
 
 
-def test_a_missing_bucket_is_an_unavailable_store_and_not_a_missing_object(s3_client: S3Client) -> None:
-    store = S3ArtifactStore(s3_client, "no-such-bucket", "")
+def test_a_missing_bucket_is_an_unavailable_store_and_not_a_missing_object(
+    s3_client: S3Client, weed: EmbeddedS3
+) -> None:
+    store = store_at(s3_client, "", weed.credentials, bucket="no-such-bucket")
 
     with pytest.raises(StoreUnavailable, match="NoSuchBucket"):
         store.get(KEY)
@@ -248,7 +251,7 @@ def test_a_missing_bucket_is_an_unavailable_store_and_not_a_missing_object(s3_cl
 
 def test_a_dead_server_is_an_unavailable_store() -> None:
     client = connect_s3("http://127.0.0.1:1", None, "key", "secret")
-    store = S3ArtifactStore(client, BUCKET, "")
+    store = store_at(client, "", ("key", "secret"))
 
     for call in (lambda: store.get(KEY), lambda: store.stat(KEY), lambda: list(store.list(""))):
         with pytest.raises(StoreUnavailable):
@@ -259,7 +262,7 @@ def test_a_dead_server_is_an_unavailable_store() -> None:
 def test_what_was_acknowledged_survives_kill_9_of_the_server_and_a_torn_upload_does_not(short_dir: Path) -> None:
     with EmbeddedS3(short_dir / "weed-killed") as server:
         client = connect_s3(server.endpoint_url, None, *server.credentials)
-        store = S3ArtifactStore(client, BUCKET, "")
+        store = store_at(client, "", server.credentials)
         for number in range(20):
             store.put(f"acked/{number:02d}", b"%d" % number * 1000)
 
