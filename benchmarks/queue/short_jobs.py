@@ -5,9 +5,9 @@
 A stack (the engine without a model, one API, one CPU worker, a folder store or with `--s3` an S3 server) speaks jobs of
 one segment over HTTP with `Prefer: wait`. Then it fetches the WAV by the link of the answer, or with `--by-name` by its
 name, which is one request more. A whole job is one item; the same with `timestamps` is planned, spoken and assembled by
-three, and has one file more. Both kinds take turns in one run, so that what else the machine does meets both: shares can
-be believed where milliseconds cannot. The S3 server's CPU is among `others`, and its objects are not counted. Commands
-are Valkey's own count, those of idle processes among them. Prints one JSON object.
+three, and has one file more. Both kinds take turns in one run, so that what else the machine does meets both: shares
+can be believed where milliseconds cannot. The S3 server counts among `others`; its objects do not count. Commands are
+Valkey's own count, those of idle processes among them. Prints one JSON object.
 """
 
 from __future__ import annotations
