@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,8 +49,9 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     status = _measure(report, plan, shared.json)
     echo(text_report(report), nl=False)
     _save(report, shared.json, options.html)
-    is_worse = earlier is not None and _tell_difference(earlier, report, options.worse_than)
-    if status or is_worse or not any(stage.summary.whole for stage in report.stages):
+    worse = _tell_difference(earlier, report, options.worse_than) if earlier is not None else set()
+    _tell_worse(worse)
+    if status or worse or not any(stage.summary.whole for stage in report.stages):
         raise typer.Exit(status or FAILED)
 
 
@@ -91,8 +92,15 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
     status = _run_with_lines(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
     echo(text_report(report), nl=False)
     _save(report, shared.json, options.html)
-    is_worse = _tell_difference(baseline, report, options.worse_than)
-    if status or is_worse or not all(stage.summary.whole for each in (report, baseline) for stage in each.stages):
+    worse = _tell_difference(baseline, report, options.worse_than)
+    if worse and not status:
+        # Requests of one busy second are late together. A difference that matters is seen twice.
+        echo("\nMeasured again, to see whether it stays worse:")
+        again, before = _report(plan, options, shared), _report(other, options, shared)
+        status = _run_with_lines(lambda tell: run_in_turns((again, before), (plan, other), tell))
+        worse &= _tell_difference(before, again, options.worse_than)
+    _tell_worse(worse)
+    if status or worse or not all(stage.summary.whole for each in (report, baseline) for stage in each.stages):
         raise typer.Exit(status or FAILED)
 
 
@@ -100,16 +108,19 @@ def _of_baseline(plan: BenchPlan, options: ServerOptions) -> BenchPlan:
     return replace(plan, speaking=replace(plan.speaking, url=read_address("--baseline", options.baseline or "")))
 
 
-def _tell_difference(baseline: ServerReport, report: ServerReport, worse_than: float | None) -> bool:
-    """Whether a figure is surely worse. The baseline comes first, so that a ratio above 1 is this server's change."""
+def _tell_difference(baseline: ServerReport, report: ServerReport, worse_than: float | None) -> set[str]:
+    """What is surely worse, in words. The baseline comes first, so that a ratio above 1 is this server's change."""
     from rhapsode.bench.server.compare import compare, text_comparison
 
     found, factor = compare(baseline, report), worse_than or WORSE_THAN
     echo(f"\nThe first column is the baseline, the second is this server:\n{text_comparison(found)}", nl=False)
-    worse = [f"{each.load}: {each.figure}" for each in found.differences if each.is_worse_by(factor)]
-    for each in worse:
-        echo(f"WORSE by more than {factor:g} times: {each}")
-    return bool(worse)
+    worse = [each for each in found.differences if each.is_worse_by(factor)]
+    return {f"WORSE by more than {factor:g} times: {each.load}: {each.figure}" for each in worse}
+
+
+def _tell_worse(worse: Iterable[str]) -> None:
+    for each in sorted(worse):
+        echo(each)
 
 
 def _report(plan: BenchPlan, options: ServerOptions, shared: SharedOptions) -> ServerReport:

@@ -94,7 +94,7 @@ class ServerOptions:
         str | None,
         typer.Option(
             metavar="URL|REPORT",
-            help="Compare with a server, in turns, or with a report. The exit status is 1 if --url is worse.",
+            help="Compare with a server, in turns, or with a report. Status 1: --url is worse, of two servers twice.",
         ),
     ] = None
     worse_than: Annotated[
