@@ -23,6 +23,7 @@ from worker.settings import WorkerSettings
 
 GPU_FILE = DOCKER / "compose.gpu.yaml"
 GPUS_FILE = DOCKER / "compose.gpus.yaml"
+TLS_FILE = DOCKER / "compose.tls.yaml"
 GPU_VARIABLES = {"CHECKPOINT": "/models/Qwen3-TTS-12Hz-1.7B-CustomVoice"}
 OURS = {kind.value: kind for kind in ProcessKind} | {"speech-worker": ProcessKind.GPU_WORKER}
 
@@ -36,6 +37,26 @@ def test_both_files_are_what_the_specification_says(compose: dict[str, Any]) -> 
     assert set(parsed.service_names()) >= {"api", "speech-worker", "cpu-worker", "hooks-worker", "janitor"}
     with pytest.raises(ValueError, match="reed_only"):
         PyCompose.from_json(json.dumps({"services": {"api": {"image": "x", "reed_only": True}}}))
+
+
+def test_https_leads_to_services_that_there_are_under_names_that_are_given(compose: dict[str, Any]) -> None:
+    names = {"SITE": "speech.example.org", "FILES_SITE": "files.example.org"}
+    over = compose_file.load(TLS_FILE, names)
+    both = compose_file.overlaid(compose, over)
+    caddyfile = (DOCKER / "Caddyfile").read_text()
+
+    PyCompose.from_json(json.dumps(both))
+
+    assert set(re.findall(r"\{\$(\w+)\}", caddyfile)) == over["services"]["caddy"]["environment"].keys()
+    for service, port in re.findall(r"reverse_proxy (\S+):(\d+)", caddyfile):
+        assert f"127.0.0.1:{port}:{port}" in both["services"][service]["ports"]
+        assert set(both["services"][service]["networks"]) & set(both["services"]["caddy"]["networks"])
+    api = both["services"]["api"]["environment"]
+    assert api["RHAPSODE_PUBLIC_URL"] == "https://speech.example.org"
+    assert api["RHAPSODE_S3_PUBLIC_ENDPOINT"] == "https://files.example.org"
+    for name in names:
+        with pytest.raises(KeyError, match=name):
+            compose_file.load(TLS_FILE, {other: "x" for other in names if other != name})
 
 
 def test_every_service_of_ours_is_confined_probed_limited_and_becomes_a_process_that_exists(
