@@ -1,7 +1,7 @@
 """Where the stores are and how to reach them: the settings that every process shares.
 
 `load_settings` is the only reader of the environment. A variable that begins with RHAPSODE_ and is no
-setting stops the process: a misspelt limit must not be silently ignored.
+setting stops the process: a misspelt limit must not be silently ignored. An empty setting counts as unset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pydantic_settings import (
 from storage.runtime.config.complaints import complaints
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url, sentinel_url_with
 from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
-from storage.runtime.config.sources import ENV_PREFIX, shown_value
+from storage.runtime.config.sources import ENV_PREFIX, shown_value, without_empty
 from storage.runtime.config.tls import TlsFiles, check_verified
 from storage.runtime.config.webhook_options import parse_networks, split_keys
 
@@ -142,7 +142,8 @@ class StorageSettings(BaseSettings):
         """What was given in code, then the environment, in which a variable may name a file that holds its value."""
         environment = EnvSettingsSource(settings_cls)
         files = read_setting_files(os.environ, SETTING_NAMES)
-        environment.env_vars = {**environment.env_vars, **{name.lower(): value for name, value in files.items()}}
+        given = without_empty(environment.env_vars)
+        environment.env_vars = given | {name.lower(): value for name, value in files.items()}
         return init_settings, environment
 
     @field_validator("*")
