@@ -299,7 +299,19 @@ def check_address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.port == 0:
         raise ValueError("must be http://host or https://host, with a path if there is one")
+    if any(map(str.isspace, url)):
+        raise ValueError("must be without spaces")
+    check_host(parts.hostname)
     return url
+
+
+def check_host(name: str) -> str:
+    """Raises `ValueError` for a name that resolvers refuse with a `UnicodeError`."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        raise ValueError("its host has an empty part, or one of more than 63 characters") from None
+    return name
 
 
 def _check_server(url: str, socket_scheme: str) -> None:
@@ -311,6 +323,7 @@ def _check_server(url: str, socket_scheme: str) -> None:
     named = query.get("virtual_host" if socket_scheme == "redis+socket" and is_socket else "db", "")
     if not (named + ("" if is_socket else parts.path.strip("/")) or "0").isdecimal() or parts.port == 0:
         raise ValueError("names its database by a number, and a port from 1 to 65535")
+    check_host("" if is_socket else parts.hostname or "")
     check_verified(url)
 
 
