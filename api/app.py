@@ -61,6 +61,7 @@ from api.voices.caches import routes as voice_caches
 from api.webhooks import delivery_routes as webhook_deliveries
 from api.webhooks import endpoint_routes as webhook_endpoints
 from api.webhooks import secret_routes as webhook_secret
+from storage.database.connections import open_artifacts
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.settings import describe, load_settings
@@ -80,6 +81,9 @@ def app_from_environment() -> FastAPI:
     configure_tracing(settings, "api")
     configure_failpoints(settings.failpoint)
     check_certificates(settings)
+    if settings.store.startswith("file:"):
+        # In one line here; uvicorn would write a traceback later.
+        open_artifacts(settings)
     logger.info("settings", extra={"settings": list(describe(settings))})
     app = create_app(settings)
     # Modules, models and routes stay as long as the process: the collector need not walk over them at every submit.

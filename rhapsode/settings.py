@@ -38,8 +38,7 @@ class ClientSettings(BaseModel):
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Names in capitals or not; an empty folder is unset. Raises `ValidationError` for what makes no sense."""
-        named = {name.upper(): value for name, value in environment.items()}
+        """Names in capitals or not; what is empty is unset. Raises `ValidationError` for what makes no sense."""
+        named = {name.upper(): value for name, value in environment.items() if value}
         given = {field: named.get(f"{PREFIX}{field.upper()}") for field in cls.model_fields}
-        given["data_dir"] = given["data_dir"] or None
         return cls.model_validate({field: value for field, value in given.items() if value is not None})

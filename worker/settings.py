@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self, assert_never
+from typing import Annotated, Literal, Self, assert_never
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
+from storage.runtime.config.settings import SettingsError, check_host
 from worker.engine.cores import usable_cores
 from worker.engine.kokoro.files import is_kokoro, obstacle, unnamed_checkpoint
 from worker.engine.model.pulled import PACKAGED
@@ -110,7 +112,7 @@ class WorkerSettings(ItemSettings):
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
     recogniser_threads: int = Field(default=1, ge=1, le=1024)
     whisper_model: Path | None = None
-    live_host: str = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
+    live_host: Annotated[str, AfterValidator(check_host)] = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
     live_port: int = Field(default=0, ge=0, le=65_535)
     live_tls_certificate: Path | None = None
     live_tls_key: Path | None = None
@@ -166,12 +168,16 @@ class WorkerSettings(ItemSettings):
     @model_validator(mode="after")
     def _keep_promises(self) -> Self:
         if self.engine == "vllm" and self.engine_reproducibility is EngineReproducibility.STRICT:
-            raise ValueError("engine vllm cannot be strict: its rounding depends on the batch")
+            raise ValueError(
+                "RHAPSODE_ENGINE_REPRODUCIBILITY: vllm cannot be strict: its rounding depends on the batch"
+            )
         if self.decoder_device and (self.engine == "fake" or self._speaks_kokoro):
             raise ValueError("RHAPSODE_DECODER_DEVICE: this engine has no decoder apart; leave it empty")
         is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")
         if self.engine_precision is Precision.FLOAT8 and not is_native_on_gpu:
-            raise ValueError("float8 is for the native engine on a GPU: set RHAPSODE_DEVICE=cuda, or bfloat16")
+            raise ValueError(
+                "RHAPSODE_ENGINE_PRECISION: float8 is for the native engine on a GPU: set RHAPSODE_DEVICE=cuda"
+            )
         return self
 
     @model_validator(mode="after")
@@ -221,6 +227,14 @@ class WorkerSettings(ItemSettings):
     def queue(self) -> WorkQueue:
         """Where this worker's items wait."""
         return speech_queue(self.model_name) if self.lane is Lane.GPU else CPU_QUEUE
+
+    def require_checkpoints(self) -> None:
+        """Raises `SettingsError` for a folder that is not there; of a packaged one, the engine says what to do."""
+        for each in () if self.engine == "fake" else (self.checkpoint, *self.checkpoints):
+            # `Path.is_dir` raises for a name that is too long.
+            if each not in PACKAGED.values() and not os.path.isdir(each):
+                name = "RHAPSODE_CHECKPOINTS" if self.checkpoints else "RHAPSODE_CHECKPOINT"
+                raise SettingsError(f"{name}: there is no folder {str(each)[:200]}")
 
     def engine_settings(self) -> EngineSettings:
         few_live_slots = self.live_slots or LIVE_SLOTS

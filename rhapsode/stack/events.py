@@ -41,10 +41,11 @@ class StackReady:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnded:
-    """A process that ended unasked; it starts again after `restart_s`."""
+    """A process that ended unasked; it starts again after `restart_s`. said: its last line, where it gave up itself."""
 
     name: str
     status: str
+    said: str
     restart_s: float
     log: Path
 

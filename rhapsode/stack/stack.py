@@ -31,6 +31,7 @@ from rhapsode.stack.process_names import GPU_WORKER
 from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
 from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
 from rhapsode.stack.supervision.supervisor import Supervisor, end_orphans
+from storage.runtime.config.sources import without_empty
 from storage.runtime.observability.logs import LogFormat
 
 LOOK_S = 0.1
@@ -41,7 +42,7 @@ class Stack:
 
     def __init__(self, options: StackOptions, environ: Mapping[str, str], observer: Observer) -> None:
         self._options = options
-        self._environ = environ
+        self._environ = without_empty(environ)
         self._observer = observer
         self._data_dir = DataDir(options.data_dir)
         self._supervisor = Supervisor(observer, self.note_children)

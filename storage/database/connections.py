@@ -15,10 +15,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from storage.database.async_connections import ShrinkingPool
 from storage.database.failover import async_failover_pool, failover_pool
 from storage.database.redis_errors import StateRedis
+from storage.errors import StoreUnavailable
 from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
-from storage.runtime.config.settings import StorageSettings
+from storage.runtime.config.settings import SettingsError, StorageSettings
 
 SOCKET_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_S = 3.0
@@ -58,15 +59,18 @@ def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
 
 
 def open_artifacts(settings: StorageSettings, patience: StoreTimeouts = FOR_WORK) -> ArtifactStore:
-    """The object store that `settings.store` names. patience: with one that is a server."""
+    """The object store that `settings.store` names. patience: with one that is a server.
+
+    Raises `SettingsError` for a folder that cannot be made.
+    """
     if settings.store.startswith("file:"):
         from storage.objects.local_store import LocalArtifactStore
 
-        return LocalArtifactStore(
-            settings.store_path,
-            settings.url_secret.get_secret_value().encode(),
-            min_free_bytes=settings.store_min_free_mb * 1024 * 1024,
-        )
+        secret, min_free_bytes = settings.url_secret.get_secret_value(), settings.store_min_free_mb * 1024 * 1024
+        try:
+            return LocalArtifactStore(settings.store_path, secret.encode(), min_free_bytes=min_free_bytes)
+        except StoreUnavailable as error:
+            raise SettingsError(f"RHAPSODE_STORE: {error}") from error
     # boto3 costs a third of a second to import, which a folder store need not pay.
     from storage.objects.s3_client import connect_objects, connect_s3
     from storage.objects.s3_store import S3ArtifactStore

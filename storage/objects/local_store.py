@@ -39,6 +39,9 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _WRITTEN = ARTIFACT_WRITTEN.labels("folder")
 
+ROOM_FOR_WORK = 16 * 1024 * 1024
+"""A store is full for `check` before small objects are refused: segments are stored many together, in some MiB."""
+
 _LINK_TRIES = 100
 """A folder may be pruned between the moment a writer finds it and the moment it links into it."""
 
@@ -224,7 +227,7 @@ class LocalArtifactStore:
 
     def check(self) -> None:
         with _os_errors_named("the store"):
-            self._refuse_when_full(0)
+            self._refuse_when_full(ROOM_FOR_WORK)
             draft = self._temporary / uuid.uuid4().hex
             os.close(os.open(draft, _CREATE, 0o600))
             draft.unlink()

@@ -6,12 +6,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from rhapsode import InvalidRequest, Rhapsode
+from rhapsode.client.request_options import SegmentEntryFields
 from tests.api.harness import ServedApi
 from tests.page.conftest import AddVoice, OpenPage
 from tests.page.test_fleet import give_up
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>\"'>{{7*7}}${7*7}"
 
+MARKUP = "&lt;img src=x onerror=document.title='taken'&gt;"
 NAME = "<img src=x onerror=document.title='taken'> \u05e9\u05dc\u05d5\u05dd"
 MARKED = f"{NAME} \u202eolleh"
 """Behind it stands a right-to-left override: what follows in the same line would be written backwards."""
@@ -94,6 +96,26 @@ def test_marked_words_of_every_kind_are_text_and_turn_nothing_round(
     page.get_by_role("link", name="Narrations").click()
     page.locator("summary", has_text="More choices").click()
     expect(page.locator("#dictionaries option", has_text=NAME)).to_have_count(1)
+    expect_unharmed(page)
+
+
+def test_names_of_speakers_and_chapters_are_text(open_page: OpenPage, client: Rhapsode) -> None:
+    lines: list[SegmentEntryFields] = [{"text": "Who is there?", "speaker": NAME}, {"text": "Only the cat."}]
+    cast = client.wait(client.submit_job({"segments": lines}, speakers={NAME: "tom"}, voice="ada"))
+
+    page = open_page(f"jobs/{cast.id}")
+    expect(page.locator(".manuscript .speaker").first).to_have_text(NAME)
+    page.locator(".segment").first.click()
+    expect(page.get_by_role("region", name="Chosen passage")).to_contain_text(NAME)
+    expect_unharmed(page)
+
+    page.get_by_role("link", name="Narrations").click()
+    book = "\n\n".join(f"# {name} {MARKUP}\n\nThe door was open." for name in ("One", "Two"))
+    page.set_input_files("#document", {"name": "a.md", "mimeType": "text/markdown", "buffer": book.encode()})
+    page.get_by_role("button", name="Narrate", exact=True).click()
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
+    rail = page.get_by_role("navigation", name="Chapters")
+    expect(rail.get_by_role("button", name="Two")).to_contain_text("<img src=x onerror=")
     expect_unharmed(page)
 
 

@@ -20,8 +20,10 @@ def test_what_is_set_is_read_in_capitals_or_not() -> None:
     assert (settings.port, settings.debug, settings.data_dir, settings.server_url) == (99, True, Path("x"), None)
 
 
-def test_an_empty_data_folder_counts_as_unset() -> None:
-    assert ClientSettings.of_environment({"RHAPSODE_DATA_DIR": ""}) == ClientSettings()
+def test_what_is_empty_counts_as_unset() -> None:
+    empty = {f"RHAPSODE_{field.upper()}": "" for field in ClientSettings.model_fields}
+
+    assert ClientSettings.of_environment(empty) == ClientSettings()
 
 
 def test_what_makes_no_sense_is_named() -> None:

@@ -267,3 +267,22 @@ def test_checkpoints_that_cannot_be_told_apart_are_refused(
 
     with pytest.raises(SettingsError, match=complaint):
         load_settings(WorkerSettings)
+
+
+@pytest.mark.parametrize("name", ["RHAPSODE_METRICS_HOST", "RHAPSODE_LIVE_HOST"])
+def test_a_host_that_no_resolver_takes_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "h" * 64)
+
+    with pytest.raises(SettingsError, match=f"^{name}: its host has an empty part, or one of more than 63"):
+        load_settings(WorkerSettings)
+
+
+@pytest.mark.parametrize("folder", ["/none/such", "x" * 5_000])
+@pytest.mark.parametrize("name", ["RHAPSODE_CHECKPOINT", "RHAPSODE_CHECKPOINTS"])
+def test_a_checkpoint_that_is_not_there_is_refused_by_name(
+    name: str, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, folder)
+
+    with pytest.raises(SettingsError, match=f"^{name}: there is no folder {folder[:10]}"):
+        load_settings(WorkerSettings).require_checkpoints()

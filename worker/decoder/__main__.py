@@ -30,6 +30,7 @@ logger = logging.getLogger("worker.decoder")
 def main() -> None:
     with settings_refused_by("decoder worker"):
         settings = load_settings(DecoderSettings)
+        settings.require_checkpoints()
         (address,) = settings.decoders
         assert isinstance(address, DecoderAddress)  # noqa: S101  (validated)
         tls = serving_tls(settings) if address.url.startswith("wss:") else None

@@ -66,6 +66,7 @@ def main() -> None:
         check_certificates(settings)
         metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
         pods = pods_of_this_cluster() if settings.pod_costs else None
+        artifacts = open_artifacts(settings, FOR_CHORES)
     configure_process_logging(settings, role="janitor")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     stop = threading.Event()
@@ -80,7 +81,6 @@ def main() -> None:
         reporting = Reporting(registry, name, WorkerRole.JANITOR)
         reporting.begin()
         logger.info("janitor ready")
-        artifacts = open_artifacts(settings, FOR_CHORES)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, TICKET_CAP)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, TICKET_CAP)

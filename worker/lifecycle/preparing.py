@@ -6,6 +6,7 @@ import logging
 
 from storage.database.redis_errors import StateRedis
 from storage.database.schema_version import agree_on_layout
+from storage.jobs.work_queues import Lane
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
@@ -34,6 +35,8 @@ def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) ->
     allow_files(FILES_OF_A_PLACE * settings.num_places + OTHER_FILES + LIVE_FILES)
     configure_failpoints(settings.failpoint)
     check_certificates(settings)
+    if settings.lane is Lane.GPU:
+        settings.require_checkpoints()
     agree_on_layout(redis, settings.key_prefix)
     configure_tracing(settings, lane)
     # A port in use is reported before the model loads, which takes minutes.

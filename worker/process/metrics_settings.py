@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import field_validator
+from typing import Annotated
 
-from storage.runtime.config.settings import StorageSettings
+from pydantic import AfterValidator, field_validator
+
+from storage.runtime.config.settings import StorageSettings, check_host
 from worker.process.metrics_server import parse_ports
 
 
@@ -18,7 +20,7 @@ class MeasuredSettings(StorageSettings):
     """
 
     metrics_port: str = ""
-    metrics_host: str = "127.0.0.1"
+    metrics_host: Annotated[str, AfterValidator(check_host)] = "127.0.0.1"
 
     @field_validator("metrics_port")
     @classmethod

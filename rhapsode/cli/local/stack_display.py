@@ -51,8 +51,9 @@ class Narrator:
                 self._wait(what)
             case StackReady():
                 self.ready = event
-            case ProcessEnded(name, status, restart_s, log):
-                self._say(f"{name} {status}; starting it again in {restart_s:g} s (log: {log})")
+            case ProcessEnded(name, status, said, restart_s, log):
+                reason = f": {said}" if said else ""
+                self._say(f"{name} {status}{reason}; starting it again in {restart_s:g} s (log: {log})")
             case ProcessRestarted(name, pid):
                 self._say(f"{name} runs again (process {pid})")
             case OrphansEnded(names):

@@ -85,9 +85,9 @@ class UpLog:
                 logger.info("waiting", extra={"waiting_for": what})
             case StackReady():
                 self.ready = event
-            case ProcessEnded(name, status, restart_s, log):
+            case ProcessEnded(name, status, said, restart_s, log):
                 fields = {"process_name": name, "status": status, "restart_s": restart_s, "log": str(log)}
-                logger.warning("process ended", extra=fields)
+                logger.warning("process ended", extra=fields | ({"error": said} if said else {}))
             case ProcessRestarted(name, pid):
                 logger.info("process runs again", extra={"process_name": name, "process_id": pid})
             case OrphansEnded(names):

@@ -51,13 +51,14 @@ class Supervisor:
             # However long it ran: on a slow machine a process takes a while to find out that it cannot start.
             self._ends_at_start[child.spec.name] += 1
             if self._ends_at_start[child.spec.name] >= FAILURES_OF_A_START:
-                raise StackStartFailed(child.spec.name, status, child.last_words(), child.log)
+                raise StackStartFailed(child.spec.name, _spoken(status), child.last_words(), child.log)
         self._restart_due()
 
     def watch(self) -> None:
         """One look while the stack runs: whatever has ended is started again when it is due."""
         for child, status in self._ended():
-            self._observer(ProcessEnded(child.spec.name, status, child.restart_delay_s(), child.log))
+            said = child.last_words() if status > 0 else ""
+            self._observer(ProcessEnded(child.spec.name, _spoken(status), said, child.restart_delay_s(), child.log))
         self._restart_due()
 
     def stop(self, order: Sequence[Sequence[str]], is_hurried: Callable[[], bool]) -> None:
@@ -86,9 +87,8 @@ class Supervisor:
                 return
             time.sleep(0.02)
 
-    def _ended(self) -> list[tuple[SupervisedChild, str]]:
-        ended = [(child, status) for child in self._children.values() if (status := child.exit_status()) is not None]
-        return [(child, _spoken(status)) for child, status in ended]
+    def _ended(self) -> list[tuple[SupervisedChild, int]]:
+        return [(child, status) for child in self._children.values() if (status := child.exit_status()) is not None]
 
     def _restart_due(self) -> None:
         for child in self._children.values():

@@ -18,7 +18,7 @@ def read_setting_files(environ: Mapping[str, str], known: Collection[str]) -> di
     values: dict[str, str] = {}
     for name, path in environ.items():
         setting = name.upper().removesuffix(SUFFIX)
-        if not name.upper().endswith(SUFFIX) or setting not in known:
+        if not path or not name.upper().endswith(SUFFIX) or setting not in known:
             continue
         if environ.get(setting):
             raise SettingFileError(f"{setting} and {name} are both set; one of them is enough")
@@ -41,4 +41,6 @@ def _content(name: str, path: Path) -> str:
         raise SettingFileError(f"{name}: {path} is not text in UTF-8") from error
     if len(data) > MAX_BYTES:
         raise SettingFileError(f"{name}: {path} is longer than {MAX_BYTES:,} bytes")
-    return text.rstrip("\r\n")
+    if not (content := text.rstrip("\r\n")):
+        raise SettingFileError(f"{name}: {path} is empty")
+    return content

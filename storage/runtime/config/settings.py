@@ -1,7 +1,7 @@
 """Where the stores are and how to reach them: the settings that every process shares.
 
 `load_settings` is the only reader of the environment. A variable that begins with RHAPSODE_ and is no
-setting stops the process: a misspelt limit must not be silently ignored.
+setting stops the process: a misspelt limit must not be silently ignored. An empty setting counts as unset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pydantic_settings import (
 from storage.runtime.config.complaints import complaints
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url, sentinel_url_with
 from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
-from storage.runtime.config.sources import ENV_PREFIX, shown_value
+from storage.runtime.config.sources import ENV_PREFIX, shown_value, without_empty
 from storage.runtime.config.tls import TlsFiles, check_verified
 from storage.runtime.config.webhook_options import parse_networks, split_keys
 
@@ -142,7 +142,8 @@ class StorageSettings(BaseSettings):
         """What was given in code, then the environment, in which a variable may name a file that holds its value."""
         environment = EnvSettingsSource(settings_cls)
         files = read_setting_files(os.environ, SETTING_NAMES)
-        environment.env_vars = {**environment.env_vars, **{name.lower(): value for name, value in files.items()}}
+        given = without_empty(environment.env_vars)
+        environment.env_vars = given | {name.lower(): value for name, value in files.items()}
         return init_settings, environment
 
     @field_validator("*")
@@ -298,7 +299,19 @@ def check_address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.port == 0:
         raise ValueError("must be http://host or https://host, with a path if there is one")
+    if any(map(str.isspace, url)):
+        raise ValueError("must be without spaces")
+    check_host(parts.hostname)
     return url
+
+
+def check_host(name: str) -> str:
+    """Raises `ValueError` for a name that resolvers refuse with a `UnicodeError`."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        raise ValueError("its host has an empty part, or one of more than 63 characters") from None
+    return name
 
 
 def _check_server(url: str, socket_scheme: str) -> None:
@@ -310,6 +323,7 @@ def _check_server(url: str, socket_scheme: str) -> None:
     named = query.get("virtual_host" if socket_scheme == "redis+socket" and is_socket else "db", "")
     if not (named + ("" if is_socket else parts.path.strip("/")) or "0").isdecimal() or parts.port == 0:
         raise ValueError("names its database by a number, and a port from 1 to 65535")
+    check_host("" if is_socket else parts.hostname or "")
     check_verified(url)
 
 

@@ -34,11 +34,16 @@ class SettingInEffect:
     source: str
 
 
+def without_empty(environ: Mapping[str, str | None]) -> dict[str, str]:
+    """`environ` without the settings that are empty: each of them counts as unset."""
+    return {name: value or "" for name, value in environ.items() if value or not name.upper().startswith(ENV_PREFIX)}
+
+
 def settings_in_effect(
     settings: BaseModel, environ: Mapping[str, str], supplied: Mapping[str, str], supplier: str
 ) -> Iterator[SettingInEffect]:
     """supplied: field -> what is said of it in place of its value, as the starting program sets it."""
-    given = {name.upper(): value for name, value in environ.items()}
+    given = {name.upper(): value for name, value in without_empty(environ).items()}
     for field in type(settings).model_fields:
         name = f"{ENV_PREFIX}{field.upper()}"
         value = "" if getattr(settings, field) is None else shown_value(settings, field)

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreFull, StoreUnavailable
+from storage.objects import local_store as local_store_module
 from storage.objects.local_store import LinkRefused, LocalArtifactStore
 from storage.objects.store import Download
 from tests.threads import BoundedExecutor
@@ -306,6 +307,16 @@ def test_writing_stops_before_the_file_system_is_full(root: Path) -> None:
 
     assert store.get("already-there") == b"x"
     assert os.listdir(root / "tmp") == []
+
+
+def test_a_store_without_room_for_work_is_full_before_it_refuses_small_objects(
+    local_store: LocalArtifactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_store_module, "ROOM_FOR_WORK", 2**60)
+
+    local_store.put(KEY, b"x")
+    with pytest.raises(StoreFull, match="must stay free"):
+        local_store.check()
 
 
 def test_a_long_stream_stops_when_space_runs_low_and_leaves_nothing(root: Path) -> None:

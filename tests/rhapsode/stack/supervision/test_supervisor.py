@@ -72,7 +72,7 @@ def test_a_killed_process_is_started_again_after_half_a_second(recorder: Recorde
         lambda: ProcessRestarted("sleeper", recorder.records[0].pid) in recorder.events, recorder.supervisor.watch
     )
 
-    assert ProcessEnded("sleeper", "was ended by SIGKILL", 0.5, tmp_path / "sleeper.log") in recorder.events
+    assert ProcessEnded("sleeper", "was ended by SIGKILL", "", 0.5, tmp_path / "sleeper.log") in recorder.events
     assert time.monotonic() - killed_s >= 0.5
     assert recorder.records[0] != first
     assert recorder.records[0].is_alive()
@@ -132,6 +132,13 @@ def test_a_process_that_will_not_stay_ends_the_start_with_its_last_words(
 
     with pytest.raises(StackStartFailed, match=r"broken ended with status 1 while starting: .*no such checkpoint"):
         wait_until(lambda: False, recorder.supervisor.watch_start)
+
+
+def test_a_process_that_gives_up_later_is_reported_with_its_last_words(recorder: Recorder, tmp_path: Path) -> None:
+    recorder.supervisor.start([program(tmp_path, "broken", "print('loading'); raise SystemExit('bad file')")])
+
+    ended = ProcessEnded("broken", "ended with status 1", "bad file", 0.5, tmp_path / "broken.log")
+    wait_until(lambda: ended in recorder.events, recorder.supervisor.watch)
 
 
 def test_the_end_comes_group_after_group(recorder: Recorder, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ FIELDS = [(reader, field) for reader in READERS for field in reader.model_fields
 WRONG_TYPES = ("steam", "{", "[]", "1-2-3", "https://[", "redis://h:99999/0", "10.0.0.0/99")
 WRONG_NUMBERS = ("-1", "nan", "inf", "-inf", "1e308", str(MOST + 1), "9" * 400)
 WRONG_LINES = ("a\nb", "\x1b[31mred", "file:///x\ny", "/no\x7fpath", "https://h\r\nx")
-BAD = (*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, "", " ", "é" * 5_000, "/none/such", "redis://h/abc", "s3://")
+BAD = (*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, " ", "é" * 5_000, "/none/such", "redis://h/abc", "s3://")
 NUMBERS: set[object] = {int, float, int | None}
 TEXTS: set[object] = {str, SecretStr, Path, str | None, Path | None}
 PATHS = {"checkpoint", "checkpoints", "whisper_model", "live_tls_certificate", "live_tls_key"}
@@ -59,11 +59,32 @@ def test_a_bad_value_is_refused_in_one_line_that_names_its_setting(
 
     kind = reader.model_fields[field].annotation
     if kind in NUMBERS:
-        assert refused >= {*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, "", " "}
+        assert refused >= {*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, " "}
     elif kind in TEXTS:
         assert refused >= set(WRONG_LINES)
     else:
         assert refused >= {*WRONG_LINES, *WRONG_TYPES} - ({*WRONG_TYPES} if field in PATHS else set())
+
+
+@pytest.mark.parametrize(("reader", "field"), FIELDS, ids=[f"{each.__name__}-{field}" for each, field in FIELDS])
+@pytest.mark.parametrize("suffix", ["", "_FILE"])
+def test_an_empty_value_counts_as_unset(
+    reader: type[StorageSettings], field: str, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"RHAPSODE_{field.upper()}"
+    monkeypatch.delenv(name, raising=False)
+    unset = outcome(reader)
+
+    monkeypatch.setenv(f"{name}{suffix}", "")
+
+    assert outcome(reader) == unset
+
+
+def outcome(reader: type[StorageSettings]) -> StorageSettings | str:
+    try:
+        return load_settings(reader)
+    except SettingsError as error:
+        return str(error)
 
 
 def refusals(reader: type[StorageSettings], name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
@@ -86,15 +107,17 @@ def refusals(reader: type[StorageSettings], name: str, monkeypatch: pytest.Monke
         ("RHAPSODE_REDIS_URL", "redis://h/abc"),
         ("RHAPSODE_REDIS_URL", "unix:///x?db=x"),
         ("RHAPSODE_REDIS_URL", "redis+sentinel://h"),
+        ("RHAPSODE_REDIS_URL", f"redis://{'h' * 64}/0"),
         ("RHAPSODE_BROKER_URL", "steam"),
         ("RHAPSODE_BROKER_URL", "redis+socket:///x?virtual_host=x"),
         ("RHAPSODE_S3_ENDPOINT_URL", "steam"),
         ("RHAPSODE_S3_ENDPOINT_URL", "https://h:99999"),
         ("RHAPSODE_PUBLIC_URL", "https://h:99999"),
+        ("RHAPSODE_PUBLIC_URL", "https://h..example"),
+        ("RHAPSODE_PUBLIC_URL", "https://h/a b"),
         ("RHAPSODE_OPERATOR", "An Operator"),
         ("RHAPSODE_RATE_LIMIT", "0/minute"),
         ("RHAPSODE_API_KEYS", "[]"),
-        ("RHAPSODE_API_KEYS", ""),
         ("RHAPSODE_ALIASES", '{"models": 1}'),
         ("RHAPSODE_TLS_CA", "/none/such"),
     ],
@@ -111,7 +134,7 @@ def test_what_a_library_would_take_for_something_else_is_refused(
 @pytest.mark.parametrize("field", ["port", "api_processes", "cpu_workers", "debug"])
 def test_the_command_line_refuses_them_as_wrong_usage(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"RHAPSODE_{field.upper()}"
-    for value in (*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, "", " "):
+    for value in (*WRONG_TYPES, *WRONG_NUMBERS, *WRONG_LINES, " "):
         monkeypatch.setenv(name, value)
         with pytest.raises(Misuse, match=f"^{name}: ") as refused:
             read_settings()
@@ -125,6 +148,9 @@ def test_the_command_line_refuses_them_as_wrong_usage(field: str, monkeypatch: p
         (("api.server",), "RHAPSODE_FAILPOINT", "none.such:kill"),
         (("api.server",), "RHAPSODE_TRACING", "steam"),
         (("api.server",), "RHAPSODE_API_KEYS", "{"),
+        (("api.server",), "RHAPSODE_STORE", "file:///dev/null/below"),
+        (("worker.janitor",), "RHAPSODE_STORE", "file:///dev/null/below"),
+        (("worker.decoder",), "RHAPSODE_DECODER_DEVICE", "ws://x"),
         (("worker.janitor",), "RHAPSODE_MAX_ATTEMPTS", "0"),
         (("worker.janitor",), "RHAPSODE_POD_COSTS", "true"),
         (("worker.process.drain",), "RHAPSODE_KEY_PREFIX", "a:b"),

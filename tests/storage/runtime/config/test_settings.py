@@ -173,6 +173,7 @@ def test_keys_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         (None, {}, "RHAPSODE_URL_SECRET_FILE: .*No such file"),
         (b"\xff\xfe", {}, "not text in UTF-8"),
         (b"x" * 70_000, {}, "longer than"),
+        (b"\n", {}, "is empty"),
         (SECRET.encode(), {"RHAPSODE_URL_SECRET": SECRET}, "both set"),
         (SECRET.encode(), {"RHAPSODE_URL_SECERT_FILE": "x"}, "did you mean"),
     ],
