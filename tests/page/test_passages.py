@@ -240,13 +240,14 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     script = "ANNA: The ferry is late.\n\nTOM: It always is.\n\nANNA: Then we wait at the pier."
     job = client.wait(client.submit_job(script, speakers={"ANNA": "ada", "TOM": "tom"}))
     page = open_page(f"jobs/{job.id}")
+    asked: list[str] = []
+    page.on("request", lambda request: request.method == "GET" or asked.append(request.method))
     note = inspect(page, 0)
 
     voices = note.get_by_label("Voice of ANNA")
     voices.focus()
     voices.select_option(label="tom")
     undo = note.get_by_role("button", name="Undo", exact=True)
-    # The passages change one after another. "Undo" is there when all have.
     expect(undo).to_be_visible()
     expect(note.locator(".inspector-facts")).to_contain_text("tom")
     client.wait(job)
@@ -256,6 +257,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == ["ada", "tom", "ada"]
+    assert asked == ["PATCH", "PATCH"]
 
 
 def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPage, client: Rhapsode) -> None:
