@@ -71,6 +71,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "get_segment": (*_STATE, *_DAMAGED),
     "get_segment_audio": (*_STATE, *_DAMAGED),
     "edit_segment": (*_STATE, *_ADMISSION, *_LANGUAGE, *_MODEL, (404, "voice_not_found"), (422, "text_too_long")),
+    "edit_segments": (*_STATE, *_ADMISSION, *_MODEL, (404, "voice_not_found")),
     "edit_sentence": (*_STATE, *_ADMISSION, *_LANGUAGE, *_MODEL, (422, "text_too_long")),
     "regenerate_segment": (*_STATE, *_ADMISSION, *_MODEL),
     "list_takes": _STATE,

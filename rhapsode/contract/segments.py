@@ -12,6 +12,11 @@ from rhapsode.contract.base import Answer, Id, Name, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, MAX_SEGMENT_CHARS, Instructions
 from rhapsode.contract.speakable_text import check_label, check_spoken_text
 
+MOST_CHANGED = 1_000
+"""Segments of one call: as many as a list has at once. The state database works about 0.1 ms on each."""
+
+TakeNumber = Annotated[int, Field(ge=1, le=1_000_000)]
+
 
 class SegmentState(enum.StrEnum):
     PENDING = "pending"
@@ -42,6 +47,24 @@ class SegmentChange(RequestBody):
             raise PydanticCustomError("missing", "nothing is said that could be changed")
         if self.voice is not None and self.speaker is not None:
             raise PydanticCustomError("not_allowed", "`voice` and `speaker` say the same; give one")
+        return self
+
+
+class SegmentsChange(RequestBody):
+    """Another voice for many segments, or an earlier take of each: give `voice` or `takes`."""
+
+    segments: list[Id] = Field(min_length=1, max_length=MOST_CHANGED, description="their ids")
+    voice: Name | None = Field(default=None, description="a voice of the model, or one of yours by name or id")
+    takes: list[TakeNumber] | None = Field(
+        default=None, max_length=MOST_CHANGED, description="the take to put in place, of each of `segments`"
+    )
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.voice is None) == (self.takes is None):
+            raise PydanticCustomError("not_allowed", "give `voice` or `takes`, one of the two")
+        if self.takes is not None and len(self.takes) != len(self.segments):
+            raise PydanticCustomError("not_allowed", "`takes` has one number for each of `segments`")
         return self
 
 

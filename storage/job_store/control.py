@@ -6,7 +6,7 @@ are not take an `IdempotencyKey`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -87,24 +87,24 @@ class JobControl:
         self,
         tenant: TenantId,
         job_id: JobId,
-        index: int,
-        edit: SegmentEdit,
+        edits: Mapping[int, SegmentEdit],
         recast: Callable[[NarrationSpec], NarrationSpec] | None = None,
     ) -> Transitioned:
-        """Put `edit` over the segment's earlier changes. If that changes anything, it is generated again.
+        """Put each segment's edit over its earlier changes. What this changes is generated again: all, or none.
 
-        recast: what the edit needs of the job's cast. Raises `SegmentBusy` while a worker speaks it, `SegmentNotFound`,
-        `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
+        edits: by the index of the segment. recast: what they need of the job's cast. Raises `SegmentBusy` while a
+        worker speaks one of them, `SegmentNotFound`, `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
         """
 
         def attempt() -> Reply | None:
             spec_text, spec = self._narration(tenant, job_id, "edited")
-            known = self._edit_text(job_id, index)
-            wanted = encode_edit(edit.over(decode_edit(known)))
-            if wanted == known:
+            known = self._edit_texts(job_id, edits)
+            wanted = {index: encode_edit(edit.over(decode_edit(known[index]))) for index, edit in edits.items()}
+            changed = {index: (known[index], text) for index, text in wanted.items() if text != known[index]}
+            if not changed:
                 return None
             recast_text = encode_spec(recast(spec)) if recast else spec_text
-            return self._change_segment(tenant, job_id, index, (known, wanted), (spec_text, recast_text), None)
+            return self._change_segments(tenant, job_id, changed, (spec_text, recast_text), None)
 
         return self._settled(tenant, job_id, attempt, "edited")
 
@@ -119,19 +119,24 @@ class JobControl:
 
         def attempt() -> Reply:
             spec_text, _ = self._narration(tenant, job_id, "spoken again")
-            known = self._edit_text(job_id, index)
+            known = self._edit_texts(job_id, [index])[index]
             # A seed that was given for the take before would only give the same again.
             wanted = encode_edit(replace(decode_edit(known), seed=seed, drawn=True))
-            return self._change_segment(tenant, job_id, index, (known, wanted), (spec_text, spec_text), idempotency)
+            specs = (spec_text, spec_text)
+            return self._change_segments(tenant, job_id, {index: (known, wanted)}, specs, idempotency)
 
         return self._settled(tenant, job_id, attempt, "spoken again")
 
-    def select_take(self, tenant: TenantId, job_id: JobId, index: int, take: int) -> Transitioned:
-        """Put a take that was made before in place; nothing is spoken. Raises as `edit` does."""
+    def select_takes(self, tenant: TenantId, job_id: JobId, takes: Mapping[int, int]) -> Transitioned:
+        """Put takes that were made before in place: all, or none. Nothing is spoken. Raises as `edit` does.
+
+        takes: the number of the take by the index of the segment.
+        """
         self._narration(tenant, job_id, "changed")
 
         def attempt() -> Reply:
-            return self._call("select_take", tenant, job_id, item=str(index), take=take, **self._bounds)
+            items = [str(index) for index in takes]
+            return self._call("select_takes", tenant, job_id, items=items, takes=[*takes.values()], **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "changed")
 
@@ -169,22 +174,22 @@ class JobControl:
         }
         return self._settled(tenant, job_id, lambda: self._call("patch", tenant, job_id, **wanted), "changed")
 
-    def _change_segment(
+    def _change_segments(
         self,
         tenant: TenantId,
         job_id: JobId,
-        index: int,
-        edits: tuple[str, str],
+        edits: Mapping[int, tuple[str, str]],
         specs: tuple[str, str],
         idempotency: IdempotencyKey | None,
     ) -> Reply:
+        """edits, specs: as they were seen, and from now on."""
         return self._call(
-            "edit_segment",
+            "edit_segments",
             tenant,
             job_id,
-            item=str(index),
-            seen_edit=edits[0],
-            edit=edits[1],
+            items=[str(index) for index in edits],
+            seen_edits=[seen for seen, _ in edits.values()],
+            edits=[wanted for _, wanted in edits.values()],
             seen_spec=specs[0],
             spec=specs[1],
             most_takes=MAX_TAKES,
@@ -256,8 +261,10 @@ class JobControl:
             raise_missing_job(self._redis, self._keys, tenant, job_id)
         return fields
 
-    def _edit_text(self, job_id: JobId, index: int) -> str:
-        return cast("str | None", self._redis.hget(self._keys.of("edits", job_id), str(index))) or encode_edit(UNEDITED)
+    def _edit_texts(self, job_id: JobId, indexes: Iterable[int]) -> dict[int, str]:
+        names = [str(index) for index in indexes]
+        texts = cast("list[str | None]", self._redis.hmget(self._keys.of("edits", job_id), names))
+        return {int(name): text or encode_edit(UNEDITED) for name, text in zip(names, texts, strict=True)}
 
     @property
     def _bounds(self) -> Arguments:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from rhapsode import Job, Rhapsode
 from tests.page.conftest import OpenPage
@@ -240,13 +240,19 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     script = "ANNA: The ferry is late.\n\nTOM: It always is.\n\nANNA: Then we wait at the pier."
     job = client.wait(client.submit_job(script, speakers={"ANNA": "ada", "TOM": "tom"}))
     page = open_page(f"jobs/{job.id}")
+    asked: list[str] = []
+
+    def note_change(request: Request) -> None:
+        if request.method != "GET":
+            asked.append(request.method)
+
+    page.on("request", note_change)
     note = inspect(page, 0)
 
     voices = note.get_by_label("Voice of ANNA")
     voices.focus()
     voices.select_option(label="tom")
     undo = note.get_by_role("button", name="Undo", exact=True)
-    # The passages change one after another. "Undo" is there when all have.
     expect(undo).to_be_visible()
     expect(note.locator(".inspector-facts")).to_contain_text("tom")
     client.wait(job)
@@ -256,6 +262,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == ["ada", "tom", "ada"]
+    assert asked == ["PATCH", "PATCH"]
 
 
 def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPage, client: Rhapsode) -> None:
@@ -365,6 +372,9 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     page.locator("summary", has_text="warning").click()
     expect(page.locator(".warnings .notice").filter(has_text="Passage 19 did not pass")).to_be_visible()
     shoot(page, "passage-flagged")
+    note.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Show passage 19").click()
+    expect(flagged).to_be_in_viewport()
     expect(note.get_by_role("list", name="Takes").get_by_role("listitem").first).to_contain_text("flagged")
 
 

@@ -1,8 +1,8 @@
-"""A change of one segment: checked against the job and its model before it is made."""
+"""A change of segments: checked against the job and its model before it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from api.http.problems.problem import invalid_field, problem, unsupported_language, voice_not_found
@@ -16,8 +16,8 @@ from api.voices.speakers import listed, speaker_of
 from reading.estimates import speech_units
 from rhapsode.contract.jobs.input import JobInput
 from rhapsode.contract.jobs.request import JobRequest
-from rhapsode.contract.segments import SegmentChange, SentenceChange
-from storage.errors import VoiceGone, VoiceNotFound
+from rhapsode.contract.segments import SegmentChange, SegmentsChange, SentenceChange
+from storage.errors import SegmentNotFound, VoiceGone, VoiceNotFound
 from storage.ids import TenantId
 from storage.job_store.calls import Transitioned
 from storage.narration.cast import SpeakerVoice, find_speaker
@@ -44,7 +44,26 @@ def change_segment(
         seed=change.seed,
     )
     recast = None if member is None else _recasting(member)
-    return services.jobs.control.edit(tenant, viewer.record.id, index, edit, recast)
+    return services.jobs.control.edit(tenant, viewer.record.id, {index: edit}, recast)
+
+
+def change_segments(
+    services: ApiServices, tenant: TenantId, viewer: SegmentViewer, indexes: Sequence[int], change: SegmentsChange
+) -> Transitioned:
+    """All are changed, or none. indexes: of `change.segments`. Raises a `Problem` or a `StorageError`."""
+    if max(indexes) >= len(viewer.segments):
+        raise SegmentNotFound
+    if change.takes is not None:
+        takes = dict(zip(indexes, change.takes, strict=True))
+        return services.jobs.control.select_takes(tenant, viewer.record.id, takes)
+    card = _card(services, viewer.spec)
+    speakers = {index: edited(viewer.segments[index], viewer.states.edit(index)).speaker for index in indexes}
+    members = {
+        now: _cast_member(services, tenant, change.voice, now, viewer.spec, card) for now in set(speakers.values())
+    }
+    edits = {index: SegmentEdit(speaker=member.name) for index, now in speakers.items() if (member := members[now])}
+    recast = _recasting(*filter(None, members.values()))
+    return services.jobs.control.edit(tenant, viewer.record.id, edits, recast)
 
 
 def change_sentence(
@@ -58,7 +77,7 @@ def change_sentence(
     edit = SegmentEdit(sentences=((number, change.text),))
     whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
     _text(whole.text, _card(services, viewer.spec), viewer.spec)
-    return services.jobs.control.edit(tenant, viewer.record.id, index, edit)
+    return services.jobs.control.edit(tenant, viewer.record.id, {index: edit})
 
 
 def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
@@ -132,9 +151,9 @@ def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:
     return _free_name(replace(wanted, name=f"{wanted.name} (voice)"), spec)
 
 
-def _recasting(member: SpeakerVoice) -> Callable[[NarrationSpec], NarrationSpec]:
+def _recasting(*members: SpeakerVoice) -> Callable[[NarrationSpec], NarrationSpec]:
     def recast(spec: NarrationSpec) -> NarrationSpec:
-        return spec if member in spec.cast else replace(spec, cast=(*spec.cast, member))
+        return replace(spec, cast=tuple(dict.fromkeys((*spec.cast, *members))))
 
     return recast
 

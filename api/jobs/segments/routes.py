@@ -17,21 +17,29 @@ from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
-from api.http.problems.problem import HttpProblem, problem, segment_damaged
-from api.jobs.answers.segment_ids import segment_id
-from api.jobs.segments.changes import change_segment
+from api.http.problems.problem import HttpProblem, invalid_field, problem, segment_damaged
+from api.jobs.answers.segment_ids import segment_id, segment_index
+from api.jobs.segments.changes import change_segment, change_segments
 from api.jobs.segments.planned_job import SegmentIndex, read_segment, read_segments
 from api.jobs.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobState
-from rhapsode.contract.segments import Segment, SegmentChange, SegmentList, SegmentState, TakeList, TakeOrder
+from rhapsode.contract.segments import (
+    Segment,
+    SegmentChange,
+    SegmentList,
+    SegmentsChange,
+    SegmentState,
+    TakeList,
+    TakeNumber,
+    TakeOrder,
+)
 from storage.audio.tempo import stretched
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.objects.stored_segments import read_segment_file, read_verified
-from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
 from storage.segments.results import SegmentResult
 
@@ -40,8 +48,6 @@ logger = logging.getLogger(__name__)
 router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"], route_class=IdempotentRoute)
 
 _CURSOR = re.compile(r"segment [0-9]{1,7}")
-
-TakeNumber = Annotated[int, Field(ge=FIRST_TAKE, le=1_000_000)]
 
 
 class SegmentListQuery(BaseModel):
@@ -73,6 +79,29 @@ def list_segments(
     cursor = encode_cursor(f"segment {page[-1]}") if has_more else None
     data = [viewer.segment(index, places.get(index)) for index in page]
     return SegmentList(data=tuple(data), next_cursor=cursor, has_more=has_more)
+
+
+@router.patch("", response_model=SegmentList, openapi_extra=json_body(SegmentsChange))
+def edit_segments(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> SegmentList:
+    """Another voice for many segments, or earlier takes of them. One that is refused leaves all as they are.
+
+    Otherwise as an edit of each, or as the selection of its take. The answer has the segments that were named.
+    """
+    change = parse_body(SegmentsChange, body)
+    indexes = [_named(segment, place) for place, segment in enumerate(change.segments)]
+    viewer = read_segments(services, tenant, job_id, links)
+    services.tickets.send(change_segments(services, tenant, viewer, indexes, change).tickets)
+    viewer = read_segments(services, tenant, job_id, links)
+    places = viewer.places(max(indexes) + 1)
+    data = tuple(viewer.segment(index, places.get(index)) for index in indexes)
+    return SegmentList(data=data, next_cursor=None, has_more=False)
+
+
+def _named(segment: str, place: int) -> int:
+    index = segment_index(segment)
+    if index is None:
+        raise invalid_field(f"/segments/{place}", "not_found", "ids begin with seg_")
+    return index
 
 
 @router.get("/{segment}", response_model=Segment)
@@ -139,7 +168,7 @@ def select_take(
 
     Repeating it is no error. A job that has not succeeded is only assembled once it is retried.
     """
-    services.tickets.send(services.jobs.control.select_take(tenant, job_id, index, take).tickets)
+    services.tickets.send(services.jobs.control.select_takes(tenant, job_id, {index: take}).tickets)
     return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 

@@ -150,6 +150,7 @@ def cases(folder: Path) -> dict[str, Case]:
         "list_segments": Case(lambda c: c.segments.list("job_1")),
         "get_segment": Case(lambda c: c.segments.get("job_1", "seg_000000")),
         "edit_segment": Case(lambda c: c.segments.edit("job_1", "seg_000000", text="Hello again.")),
+        "edit_segments": Case(lambda c: c.segments.edit_all("job_1", ["seg_000000"], takes=[1])),
         "edit_sentence": Case(lambda c: c.segments.edit_sentence("job_1", "seg_000000.1", "Hello again.")),
         "regenerate_segment": Case(lambda c: c.segments.regenerate("job_1", "seg_000000", seed=8)),
         "get_waveform": Case(lambda c: c.segments.waveform("job_1")),

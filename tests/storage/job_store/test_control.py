@@ -15,6 +15,7 @@ from storage.errors import (
     JobNotFound,
     LeaseLost,
     QuotaExceeded,
+    SegmentBusy,
     SegmentNotFound,
     StateConflict,
     TooManyTakes,
@@ -27,7 +28,7 @@ from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec
-from storage.segments.edits import MAX_TAKES, SegmentEdit
+from storage.segments.edits import MAX_TAKES, UNEDITED, SegmentEdit
 from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,
@@ -44,6 +45,8 @@ from tests.storage.job_store.job_driver import (
     submission,
 )
 from tests.threads import BoundedExecutor
+
+OTHERWISE = SegmentEdit(text="Otherwise.")
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_a_reopened_job_has_a_new_run_and_keeps_what_it_made(
     job = finished(store)
     clock.advance(60)
 
-    outcome = control.edit(ALICE, job.id, 1, SegmentEdit(text="Otherwise."))
+    outcome = control.edit(ALICE, job.id, {1: SegmentEdit(text="Otherwise.")})
 
     again = outcome.job
     assert outcome.tickets == Tickets({GPU_QUEUE: 1})
@@ -95,7 +98,7 @@ def test_a_rerun_counts_for_what_is_left_of_it_only(redis_client: redis.Redis, c
     store, control = open_store(redis_client, limits), open_control(redis_client, limits)
     job = finished(store, 3)
 
-    control.edit(ALICE, job.id, 0, SegmentEdit(text="Otherwise."))
+    control.edit(ALICE, job.id, {0: SegmentEdit(text="Otherwise.")})
 
     held = redis_client.hgetall("{rhapsode}:admission:alice")
     assert (held["jobs"], held["audio_ms"]) == ("1", "20000")
@@ -108,7 +111,7 @@ def test_a_small_rerun_of_a_long_job_is_interactive(store: JobStore, control: Jo
     job = finished(store, 3)
     assert job.job_class is JobClass.BULK
 
-    assert control.edit(ALICE, job.id, 0, SegmentEdit(text="Otherwise.")).job.job_class is JobClass.INTERACTIVE
+    assert control.edit(ALICE, job.id, {0: SegmentEdit(text="Otherwise.")}).job.job_class is JobClass.INTERACTIVE
 
 
 def test_a_late_commit_of_a_filed_take_is_answered_as_the_first_time(store: JobStore, control: JobControl) -> None:
@@ -206,11 +209,65 @@ def test_two_edits_at_once_are_both_in_force(store: JobStore, control: JobContro
     edits = [SegmentEdit(text="Said."), SegmentEdit(language="German"), SegmentEdit(seed=3), SegmentEdit(speaker="BOB")]
 
     with BoundedExecutor(len(edits)) as users:
-        for outcome in [users.submit(control.edit, ALICE, job.id, 0, edit) for edit in edits]:
+        for outcome in [users.submit(control.edit, ALICE, job.id, {0: edit}) for edit in edits]:
             outcome.result()
 
     assert reader.states(job.id).edit(0) == SegmentEdit("Said.", speaker="BOB", language="German", seed=3)
     assert reader.states(job.id).num_takes(0) == 2
+
+
+def test_many_segments_change_together_and_return_to_their_takes(
+    redis_client: redis.Redis, clock: Clock, reader: SegmentReader
+) -> None:
+    """More than Lua unpacks at once."""
+    num_segments = 2_100
+    store, control = open_store(redis_client, window=3_000), open_control(redis_client, window=3_000)
+    job = start_job(store, num_segments)
+    for number in range(3):
+        speak(store)
+        assert store.get(ALICE, job.id).segments.done == number + 1
+
+    changed = control.edit(ALICE, job.id, {index: SegmentEdit(speaker="BOB") for index in range(num_segments)})
+
+    assert changed.job.segments.done == 0
+    states = reader.states(job.id)
+    assert [states.take(index) for index in range(5)] == [2, 2, 2, 1, 1]
+    assert {states.edit(index).speaker for index in range(num_segments)} == {"BOB"}
+    assert [claim(store, GPU_QUEUE).lease.item for _ in range(3)] == ["0", "1", "2"]
+    with pytest.raises(SegmentBusy):
+        control.select_takes(ALICE, job.id, {0: 1, 2: 1})
+    assert store.audit_counters().differences == ()
+
+
+def test_takes_are_selected_together(store: JobStore, control: JobControl, reader: SegmentReader) -> None:
+    job = finished(store)
+    control.edit(ALICE, job.id, {0: SegmentEdit(speaker="BOB"), 2: SegmentEdit(speaker="BOB")})
+
+    again = control.select_takes(ALICE, job.id, {0: 1, 1: 1, 2: 1})
+
+    assert (again.job.segments.done, again.job.phase) == (3, JobPhase.ASSEMBLING)
+    states = reader.states(job.id)
+    assert [(states.take(index), states.edit(index)) for index in range(3)] == [(1, UNEDITED)] * 3
+    assert store.audit_counters().differences == ()
+
+
+def test_one_refused_segment_leaves_the_others_as_they_are(
+    store: JobStore, control: JobControl, redis_client: redis.Redis
+) -> None:
+    job = start_job(store, 3)
+    speak(store)
+    claim(store, GPU_QUEUE)
+    before = {key: redis_client.dump(key) for key in redis_client.scan_iter()}
+
+    for refused, call in (
+        (SegmentBusy, lambda: control.edit(ALICE, job.id, {0: OTHERWISE, 1: OTHERWISE})),
+        (SegmentNotFound, lambda: control.edit(ALICE, job.id, {0: OTHERWISE, 3: OTHERWISE})),
+        (SegmentNotFound, lambda: control.select_takes(ALICE, job.id, {0: 1, 2: 1})),
+    ):
+        with pytest.raises(refused):
+            call()
+
+    assert {key: redis_client.dump(key) for key in redis_client.scan_iter()} == before
 
 
 def test_what_another_tenant_has_is_not_found(store: JobStore, control: JobControl) -> None:
@@ -218,9 +275,9 @@ def test_what_another_tenant_has_is_not_found(store: JobStore, control: JobContr
 
     for call in (
         lambda: control.retry(BOB, job.id),
-        lambda: control.edit(BOB, job.id, 0, SegmentEdit(text="x")),
+        lambda: control.edit(BOB, job.id, {0: SegmentEdit(text="x")}),
         lambda: control.regenerate(BOB, job.id, 0, None, None),
-        lambda: control.select_take(BOB, job.id, 0, 1),
+        lambda: control.select_takes(BOB, job.id, {0: 1}),
         lambda: control.assemble(BOB, job.id, lambda spec: spec, None),
         lambda: control.patch(BOB, job.id, JobUpdate(Priority.HIGH)),
     ):
@@ -235,9 +292,9 @@ def test_a_job_whose_retention_is_over_does_not_come_back(store: JobStore, contr
     assert store.expired_retentions() == [(ALICE, job.id)]
 
     for call in (
-        lambda: control.edit(ALICE, job.id, 0, SegmentEdit(text="x")),
+        lambda: control.edit(ALICE, job.id, {0: SegmentEdit(text="x")}),
         lambda: control.regenerate(ALICE, job.id, 0, None, None),
-        lambda: control.select_take(ALICE, job.id, 0, 1),
+        lambda: control.select_takes(ALICE, job.id, {0: 1}),
         lambda: control.assemble(ALICE, job.id, lambda spec: spec, None),
     ):
         with pytest.raises(JobGone):
@@ -248,7 +305,7 @@ def test_a_deleted_job_leaves_nothing_of_its_takes_and_edits(
     store: JobStore, control: JobControl, redis_client: redis.Redis
 ) -> None:
     job = finished(store)
-    control.edit(ALICE, job.id, 0, SegmentEdit(text="Otherwise."))
+    control.edit(ALICE, job.id, {0: SegmentEdit(text="Otherwise.")})
     store.cancel(ALICE, job.id)
 
     store.delete(ALICE, job.id)
@@ -264,6 +321,6 @@ def test_a_plan_alone_and_a_job_of_voices_have_no_segments_to_change(store: JobS
 
     for job in (plan_only, voices):
         with pytest.raises(StateConflict):
-            control.edit(ALICE, job.id, 0, SegmentEdit(text="x"))
+            control.edit(ALICE, job.id, {0: SegmentEdit(text="x")})
     with pytest.raises(SegmentNotFound):
-        control.edit(ALICE, store.submit(submission()).job.id, 0, SegmentEdit(text="x"))
+        control.edit(ALICE, store.submit(submission()).job.id, {0: SegmentEdit(text="x")})

@@ -539,10 +539,10 @@ class JobMachine(RuleBasedStateMachine):
         edit = encode_edit(SegmentEdit(text=text).over(decode_edit(job.edits.get(item, ""))))
         if edit == job.edits.get(item, ""):
             before = self._snapshot()
-            self.control.edit(job.tenant, job.id, index, SegmentEdit(text=text))
+            self.control.edit(job.tenant, job.id, {index: SegmentEdit(text=text)})
             assert self._snapshot() == before
         else:
-            self._edit(job, item, edit, lambda: self.control.edit(job.tenant, job.id, index, SegmentEdit(text=text)))
+            self._edit(job, item, edit, lambda: self.control.edit(job.tenant, job.id, {index: SegmentEdit(text=text)}))
 
     @precondition(lambda self: self.planned())
     @rule(pick=PICK, index=INDEX, seed=st.sampled_from([None, None, 7]))
@@ -572,7 +572,7 @@ class JobMachine(RuleBasedStateMachine):
         is_in_place = item in job.done and job.take_of(item)[0] == number
 
         def call() -> Transitioned:
-            return self.control.select_take(job.tenant, job.id, index, number)
+            return self.control.select_takes(job.tenant, job.id, {index: number})
 
         if refused := self._segment_refusal(job, item):
             self._expect(refused, call)

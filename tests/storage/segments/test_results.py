@@ -120,7 +120,7 @@ def test_packed_segments_are_counted_and_taken_back_as_any(store: JobStore, redi
     assert (counted.segments.done, counted.segments.flagged, counted.samples_done) == (2, 1, 48_000)
     assert [each.place for each in store.segment_results(ALICE, job.id)] == [place, place]
 
-    JobControl(redis_client).edit(ALICE, job.id, 0, SegmentEdit(text="Another."))
+    JobControl(redis_client).edit(ALICE, job.id, {0: SegmentEdit(text="Another.")})
 
     record = store.get(ALICE, job.id)
     assert (record.segments.done, record.segments.flagged, record.samples_done) == (1, 0, 24_000)

@@ -7,7 +7,7 @@ import { isOver } from "../wording.js";
 import { bulkBar } from "./bulk.js";
 import { row } from "./row.js";
 
-const PAGE = 50;
+/** As many as boot.js asks for. */
 const NEWEST = 30;
 const BUSY_S = 1.5;
 const IDLE_S = 8;
@@ -79,7 +79,9 @@ export function jobList(onEmpty) {
   async function refresh(signal) {
     const mine = generation;
     const isFirst = cursor === null && !jobs.size;
-    const page = await getJson(query(isFirst ? PAGE : NEWEST), { signal });
+    const early = window.newest;
+    delete window.newest;
+    const page = (await early) ?? (await getJson(query(NEWEST), { signal }));
     if (mine !== generation) return;
     if (isFirst) setCursor(page);
     if (choice.value === "all" && !queue) onEmpty(!page.data.length);
@@ -116,7 +118,7 @@ export function jobList(onEmpty) {
     isReading = true;
     const mine = generation;
     try {
-      const page = await getJson(query(PAGE, { cursor }));
+      const page = await getJson(query(NEWEST, { cursor }));
       if (mine !== generation) return;
       setCursor(page);
       page.data.forEach(take);

@@ -38,7 +38,7 @@ export function jobView(id, list) {
   const files = downloads(id, { onJob: told, onTrouble: tellTrouble });
   const more = beside(id, segments);
   const facts = jobFacts();
-  const notes = jobWarnings();
+  const notes = jobWarnings((index) => parts?.review(index));
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
   const element = h("article", { class: "job", "data-loading": true },
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
@@ -136,7 +136,13 @@ export function jobView(id, list) {
       paper.focus(detail);
     });
     replace(text, wave.element, manuscriptHint(), h("div", { class: "pages" }, paper.element, rail.element));
-    parts = { paper, wave, note, rail };
+    /** Until the passages are read there is none to show. */
+    const review = (index) => {
+      if (!segments.items[index]) return;
+      paper.show(index);
+      choose(index);
+    };
+    parts = { paper, wave, note, rail, review };
     segments.addEventListener("change", () => setHidden(text, segments.length === 0));
     loadSegments();
   }

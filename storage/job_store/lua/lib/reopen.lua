@@ -1,7 +1,5 @@
 -- What sends an ended job on, and takes back what it has done.
 
-local UNPACKED = 1000 -- items in one command: Lua's stack is bounded
-
 -- Takes. takes[item] = '<number of the take in place>:<highest number given out>', nothing while there is one take;
 -- takes[item:n] = the result of a take that is not in place; edits[item] and edits[item:n] = what they were made from.
 
@@ -56,10 +54,35 @@ local function withdraw(job, item)
   end
 end
 
--- A segment of a job that has not ended is open again, or done after all; sign is 1 or -1.
-local function count_reopened(job, sign)
-  count_flow(job, sign == 1 and 'in' or 'out', job.cost_ms)
-  save(job, {out_ms = job.out_ms - sign * job.cost_ms})
+-- So many segments of a job that has not ended are open again; -1 if one is done after all.
+local function count_reopened(job, count)
+  count_flow(job, count > 0 and 'in' or 'out', math.abs(count) * job.cost_ms)
+  save(job, {out_ms = job.out_ms - count * job.cost_ms})
+end
+
+-- Puts a take in place with its edit. other: item, number; what the item has now: current, highest, was_done; and the
+-- line of the take's result.
+local function select_take(job, other)
+  local id, item, kept = job.id, other.item, filed(other.item, other.number)
+  if other.was_done then
+    file_take(job, item, other.current)
+  elseif is_failed(job, item) then
+    forget_failure(job, item)
+  elseif not is_terminal(job) then
+    withdraw(job, item)
+  end
+  redis.call('HSET', K.results .. id, item, other.line)
+  redis.call('HSET', K.takes .. id, item, other.number .. ':' .. other.highest)
+  redis.call('HDEL', K.takes .. id, kept)
+  set_or_clear(K.edits .. id, item, redis.call('HGET', K.edits .. id, kept))
+  redis.call('HDEL', K.edits .. id, kept)
+  local result = read_result(other.line)
+  count_result(job, result, 1)
+  if result.is_flagged then
+    warn(job, {code = 'segment_quality', detail = 'the selected take did not pass', segment = tonumber(item)})
+  end
+  event(job, 'job.segment.selected', {segment = tonumber(item), take = other.number})
+  if not other.was_done and not is_terminal(job) then count_reopened(job, -1) end
 end
 
 -- An assembly under way is of something else by now.
@@ -148,9 +171,7 @@ local function open_again(job, items, window)
     make_ready(job, 'assemble', 'RPUSH')
   else
     save(job, {phase = 'synthesizing'})
-    for first = 1, #items, UNPACKED do
-      make_all_ready(job, {unpack(items, first, math.min(first + UNPACKED - 1, #items))}, 'RPUSH')
-    end
+    if #items > 0 then make_all_ready(job, items, 'RPUSH') end
     open_window(job, window)
   end
 end

@@ -4,6 +4,7 @@
 local QUANTUM_MS = 15000 -- audio a tenant may take in one turn
 local MAX_COST_MS = 60000 -- bounds the turns a claim has to walk until an item is affordable
 local CPU_COST_MS = 5000 -- plan and assemble: a few per turn
+local UNPACKED = 1000 -- items in one command: Lua's stack is bounded
 
 local function is_segment(item) return string.match(item, '^%d+$') ~= nil end
 
@@ -92,7 +93,10 @@ end
 local function put_in_line(key, items, push)
   local opens = push == 'LPUSH' and redis.call('LINDEX', key, 0) == '0'
   if opens then redis.call('LPOP', key) end
-  local length = redis.call(push, key, unpack(items))
+  local length
+  for first = 1, #items, UNPACKED do
+    length = redis.call(push, key, unpack(items, first, math.min(first + UNPACKED - 1, #items)))
+  end
   return opens and redis.call('LPUSH', key, '0') or length
 end
 

@@ -278,6 +278,61 @@ def test_another_voice_joins_the_cast_and_leaves_the_others_alone(api: ServedApi
     assert (item.edit.speaker, item.narration.request.voice) == ("Bob", "Alice")
 
 
+def test_all_that_a_speaker_says_gets_another_voice_and_back_in_two_requests(api: ServedApi) -> None:
+    job = finished(api, speakers={"Anna": "Alice", "Tom": "Alice"})
+    for index, name in enumerate(("Anna", "Tom", "Anna")):
+        api.http.patch(at(job, index), json={"speaker": name}).raise_for_status()
+    for _ in TEXTS:
+        speak(api)
+    segments = ["seg_000000", "2"]
+
+    changed = api.http.patch(job["links"]["segments"], json={"segments": segments, "voice": "bob"}).json()
+    repeated = api.http.patch(job["links"]["segments"], json={"segments": segments, "voice": "bob"}).json()
+    spoken = [claim(api, GPU_QUEUE).edit.speaker for _ in segments]
+
+    assert [(each["index"], each["voice"], each["take"]) for each in changed["data"]] == [(0, "Bob", 3), (2, "Bob", 3)]
+    assert repeated == changed
+    assert spoken == ["Anna (Bob)"] * 2
+    assert [each["speaker"] for each in listed(api, job)] == ["Anna (Bob)", "Tom", "Anna (Bob)"]
+
+
+def test_earlier_takes_of_many_segments_are_selected_in_one_request(api: ServedApi) -> None:
+    job = finished(api)
+    change = {"segments": ["seg_000000", "seg_000002"], "voice": "bob"}
+    api.http.patch(job["links"]["segments"], json=change).raise_for_status()
+
+    back = api.http.patch(job["links"]["segments"], json={"segments": change["segments"], "takes": [1, 1]})
+
+    assert [(each["voice"], each["take"], each["state"]) for each in back.json()["data"]] == [("Alice", 1, "done")] * 2
+    assert claim(api, CPU_QUEUE).lease.item == "assemble"
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"segments": ["seg_000000"]}, 422),
+        ({"segments": [], "voice": "bob"}, 422),
+        ({"segments": ["seg_x"], "voice": "bob"}, 422),
+        ({"segments": ["seg_000000"] * 1_001, "voice": "bob"}, 422),
+        ({"segments": ["seg_000000"], "voice": "bob", "takes": [1]}, 422),
+        ({"segments": ["seg_000000", "seg_000001"], "takes": [1]}, 422),
+        ({"segments": ["seg_000000", "seg_000001"], "takes": [1, 2]}, 404),
+        ({"segments": ["seg_000000", "seg_000003"], "voice": "bob"}, 404),
+        ({"segments": ["seg_000000", "seg_000003"], "takes": [1, 1]}, 404),
+        ({"segments": ["seg_000000", "seg_000001"], "voice": "Carol"}, 404),
+    ],
+)
+def test_a_change_of_many_segments_that_is_refused_changes_none(
+    api: ServedApi, change: dict[str, Any], status: int
+) -> None:
+    job = finished(api)
+
+    answer = api.http.patch(job["links"]["segments"], json=change)
+
+    assert answer.status_code == status, answer.text
+    assert api.http.get(job["links"]["self"]).json()["state"] == "succeeded"
+
+
 def test_takes_are_compared_and_chosen(api: ServedApi) -> None:
     job = finished(api)
     ordered = api.http.post(at(job, 0, "/regenerate"), headers={"Idempotency-Key": "once"})

@@ -27,9 +27,9 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     button("Leave it", () => editor.leave()), h("span", { class: "hint" }, "Enter and Esc do the same; ↑ and ↓ lead to the other sentences."));
   const spoken = h("p", { class: "hint", dir: "auto" });
   const voices = voicesOf(model);
-  const recast = { onChange: (indexes, change) => changed(indexes, change), put: (segment) => segments.put(segment) };
-  const ofParagraph = voiceMenu(jobId, "paragraph-voice", voices, recast);
-  const ofSpeaker = voiceMenu(jobId, "speaker-voice", voices, recast);
+  const recast = (indexes, voice) => changed(indexes, () => segments.change(indexes, { voice }));
+  const ofParagraph = voiceMenu("paragraph-voice", voices, recast);
+  const ofSpeaker = voiceMenu("speaker-voice", voices, recast);
   const trouble = h("div", { class: "notices", role: "alert" });
   const list = takeList({ onSelect: select, onTrouble: tell });
   const attempts = attemptList({ onTrouble: tell });
@@ -101,7 +101,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       try {
         await change();
       } finally {
-        // Of several passages some may have changed before one was refused.
+        // Of thousands of passages some may have changed before one was refused.
         undoing.add(step.filter(([place, take]) => segments.items[place].take !== take));
       }
       onChanged();

@@ -1,10 +1,11 @@
 // The segments of one job, read page by page and updated by the job's events.
 
-import { getJson, pages } from "../../api.js";
+import { getJson, pages, sendJson } from "../../api.js";
 
 const FIRST_PAGE = 100;
 const WHOLE_PAGE = 1000;
 const MOST = 20_000;
+const MOST_CHANGED = 1000;
 const MARGINS_S = 0.06;
 
 /** Up to this many segments, each event rereads the list. */
@@ -92,13 +93,23 @@ export class Segments extends EventTarget {
     else if (type === "job.segment.edited") Object.assign(item, { state: "pending", take: detail.take });
     else if (type === "job.segment.selected") Object.assign(item, { state: "done", take: detail.take });
     else return;
-    this.#tell(item.index);
+    this.#tell([item.index]);
   }
 
-  /** One segment of the newest answer. */
-  put(segment) {
-    this.items[segment.index] = segment;
-    this.#tell(segment.index);
+  /** Segments of the newest answer. */
+  put(...fresh) {
+    for (const segment of fresh) this.items[segment.index] = segment;
+    this.#tell(fresh.map(({ index }) => index));
+  }
+
+  /** Gives all of these another `voice`, or puts the earlier `takes` of them in place. */
+  async change(indexes, { voice, takes }) {
+    for (let first = 0; first < indexes.length; first += MOST_CHANGED) {
+      const part = (list) => list?.slice(first, first + MOST_CHANGED);
+      const segments = part(indexes).map((index) => this.items[index].id);
+      const { data } = await sendJson("PATCH", `v1/jobs/${this.#jobId}/segments`, { segments, voice, takes: part(takes) });
+      this.put(...data);
+    }
   }
 
   /** Nothing more will be spoken. Waits for a segment end. */
@@ -167,10 +178,10 @@ export class Segments extends EventTarget {
     }
   }
 
-  #tell(index) {
+  #tell(indexes) {
     this.#clock += 1;
-    this.#told[index] = this.#clock;
-    this.#changed([index]);
+    for (const index of indexes) this.#told[index] = this.#clock;
+    this.#changed(indexes);
   }
 
   #changed(indexes) {

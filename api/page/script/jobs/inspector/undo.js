@@ -1,7 +1,5 @@
 // The way back from changes of passages. The tab keeps the numbers of earlier takes, of the job changed last.
 
-import { sendJson } from "../../api.js";
-
 const MOST = 100;
 const MOST_PASSAGES = 20_000;
 const KEPT = "rhapsode.undo";
@@ -41,9 +39,7 @@ export class Undo {
 
   /** Take the last change back. Throws a `Problem`; it can be tried again. */
   async back() {
-    for (const [index, take] of this.#steps.at(-1)) {
-      this.#segments.put(await sendJson("POST", `v1/jobs/${this.#jobId}/segments/${index}/takes/${take}/select`));
-    }
+    await this.#segments.change(this.indexes, { takes: this.#steps.at(-1).map(([, take]) => take) });
     this.#steps.pop();
     this.#keep();
   }

@@ -1,6 +1,6 @@
 // Another voice for a paragraph, or for all that a speaker says.
 
-import { pages, sendJson } from "../../api.js";
+import { pages } from "../../api.js";
 import { h, replace, setHidden, setText } from "../../dom.js";
 
 const MOST = 300;
@@ -27,11 +27,8 @@ export function voicesOf(model) {
   };
 }
 
-/**
- * `id`: of its field. `voices()`: those that there are. `onChange(indexes, change)`: carry out `change`, which asks the
- * server for these passages; `put(segment)` takes what it answers.
- */
-export function voiceMenu(jobId, id, voices, { onChange, put }) {
+/** `id`: of its field. `voices()`: those that there are. `onChange(indexes, voice)`: these passages get this voice. */
+export function voiceMenu(id, voices, onChange) {
   const select = h("select", { id, on: { change: choose, focus: fill, pointerenter: fill } });
   const label = h("label", { for: id });
   const element = h("div", { class: "inline-field" }, label, select);
@@ -56,11 +53,7 @@ export function voiceMenu(jobId, id, voices, { onChange, put }) {
   }
 
   function choose() {
-    const wanted = select.value;
-    if (!wanted) return;
-    onChange(members, async () => {
-      for (const index of members) put(await sendJson("PATCH", `v1/jobs/${jobId}/segments/${index}`, { voice: wanted }));
-    });
+    if (select.value) onChange(members, select.value);
   }
 
   return {
