@@ -372,10 +372,10 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     page.locator("summary", has_text="warning").click()
     expect(page.locator(".warnings .notice").filter(has_text="Passage 19 did not pass")).to_be_visible()
     shoot(page, "passage-flagged")
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem").first).to_contain_text("flagged")
     note.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Show passage 19").click()
     expect(flagged).to_be_in_viewport()
-    expect(note.get_by_role("list", name="Takes").get_by_role("listitem").first).to_contain_text("flagged")
 
 
 def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client: Rhapsode) -> None:
