@@ -98,7 +98,9 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
 
 
 def largest_tenants(overview: Overview) -> tuple[QueueTenant, ...]:
-    largest = heapq.nlargest(MOST_TENANTS, overview.tenants.items(), key=lambda each: (each[1].backlog_ms, each[1].jobs))
+    largest = heapq.nlargest(
+        MOST_TENANTS, overview.tenants.items(), key=lambda each: (each[1].backlog_ms, each[1].jobs)
+    )
     return tuple(QueueTenant(tenant=name, jobs=held.jobs, audio_s=held.backlog_ms / 1000) for name, held in largest)
 
 

@@ -48,8 +48,8 @@ def workers(common: CommonOptions) -> None:
 def queues(common: CommonOptions) -> None:
     """Show waiting work for each queue, and its waiting time.
 
-    Each model has a queue. audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second. Below: the
-    ten tenants with most work.
+    Each model has a queue. audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
+    Below: the ten tenants with most work.
     """
     from rhapsode.client.readiness import read_readiness
 
