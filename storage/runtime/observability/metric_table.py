@@ -1,4 +1,4 @@
-"""All metrics as Markdown, in a table for each kind of process.
+"""All metrics as Markdown, in a list for each kind of process.
 
 python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS.md
 """
@@ -22,14 +22,14 @@ def metric_table() -> str:
 
 
 def _section(source: Source) -> Iterator[str]:
-    yield from (f"## From {source}", "", "| metric, labels | meaning |", "|---|---|")
+    yield from (f"## From {source}", "")
     yield from (_row(spec) for spec in CATALOGUE.values() if spec.source is source)
     yield ""
 
 
 def _row(spec: MetricSpec) -> str:
     labels = f"{{{', '.join(spec.labels)}}}" if spec.labels else ""
-    return f"| `{spec.sample}{labels}` | {spec.meaning} |"
+    return f"- `{spec.sample}{labels}`: {spec.meaning}"
 
 
 if __name__ == "__main__":
