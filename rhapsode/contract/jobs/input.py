@@ -228,7 +228,7 @@ Speakers = Annotated[
 ]
 Normalizing = Annotated[
     Choice[Normalization],
-    Field(description="`basic`: numbers and units as words; absent: for named English, else by `text_front_end`"),
+    Field(description="`basic`: numbers and units as words; absent: for named English, else as `text_front_end` of the model says"),
 ]
 Dictionaries = Annotated[
     list[DictionaryReference],
