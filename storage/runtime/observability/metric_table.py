@@ -12,7 +12,7 @@ from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec
 
 _HEAD = """# Metrics
 
-The API exports metrics at `/metrics`, which needs a key with `admin`; others at `RHAPSODE_METRICS_PORT`: 9101 in containers.
+The API exports metrics at `/metrics`, which needs a key with `admin`; others at `RHAPSODE_METRICS_PORT` (images: 9101).
 For figures of the whole system, take `max` over APIs, not `sum`. Labels never contain tenants, jobs or texts.
 """
 
