@@ -61,7 +61,7 @@ def list_segments(
 
 
 def list_sentences(common: CommonOptions, job: JobArgument, limit: RowsOption = None) -> None:
-    """List a job's sentences with their ids for `jobs edit`, and when they begin.
+    """List a job's sentences with their ids for `jobs edit`.
 
     To find one: `rhapsode jobs sentences JOB | grep WORD`. With --json: one JSON object per line.
     """
