@@ -12,7 +12,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant, id_like
 from api.http.problems.problem import problem
 from api.services.container import ApiServices
-from api.services.fleet_view import queue_view, totals_of, worker_view
+from api.services.fleet_view import largest_tenants, queue_view, totals_of, worker_view
 from rhapsode.contract.jobs.states import JobClass
 from rhapsode.contract.operators.fleet import FleetHistory, QueueList, WorkerList, WorkerView
 from storage.errors import StoreUnavailable
@@ -52,12 +52,13 @@ def undrain_worker(tenant: Tenant, services: Services, name: WorkerName) -> Work
 
 @router.get("/queues", response_model=QueueList)
 def list_queues(tenant: Tenant, services: Services) -> QueueList:
-    """Waiting work for each pool of workers."""
+    """Waiting work for each pool of workers, and the tenants with most of it."""
     overview, workers = services.operators.queue_overviews.read(), services.operators.worker_registry.list()
     queues = [*overview.queues, *_queues_of_idle(overview, workers)]
     return QueueList(
         data=tuple(queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues),
         totals=totals_of(overview, workers),
+        tenants=largest_tenants(overview),
     )
 
 

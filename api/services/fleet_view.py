@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import statistics
 from collections.abc import Sequence
 from typing import Literal
@@ -11,6 +12,7 @@ from rhapsode.contract.operators.fleet import (
     EngineState,
     FleetMinute,
     QueueClass,
+    QueueTenant,
     QueueTotals,
     QueueView,
     VoiceMemory,
@@ -21,6 +23,8 @@ from storage.queue.overview import ClassOverview, Overview, QueueOverview
 from storage.queue.worker_registry import ListedWorker, WorkerReport, WorkerState
 
 Lane = Literal["cpu", "gpu", "hooks"]
+
+MOST_TENANTS = 10
 
 
 def worker_view(listed: ListedWorker) -> WorkerView:
@@ -91,6 +95,13 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
         live_streams=sum(each.streams for each in live),
         live_slots=sum(each.live_slots for each in live),
     )
+
+
+def largest_tenants(overview: Overview) -> tuple[QueueTenant, ...]:
+    largest = heapq.nlargest(
+        MOST_TENANTS, overview.tenants.items(), key=lambda each: (each[1].backlog_ms, each[1].jobs)
+    )
+    return tuple(QueueTenant(tenant=name, jobs=held.jobs, audio_s=held.backlog_ms / 1000) for name, held in largest)
 
 
 def minute_of(

@@ -7,12 +7,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from api.services.fleet_view import MOST_TENANTS
+from storage.ids import TenantId
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
 from storage.queue.worker_registry import EngineReport, WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.settings import api_settings_of
+from tests.storage.job_store.job_driver import submission
 
 ENGINE = EngineReport(12, 3, 0.75, 20.5, 80.0, 1234.5, 9999, 0)
 LIVE = LiveAddress("wss://10.0.0.7:8900", "a-token-of-this-start", 8, 5, "revision", 1.5)
@@ -93,6 +96,27 @@ def test_queues_are_shown_with_backlog_waits_and_tickets(api: ServedApi) -> None
     assert (answer["totals"]["unfinished_jobs"], answer["totals"]["scheduled_jobs"]) == (2, 1)
     assert "\nrhapsode_scheduled_jobs 1.0\n" in api.http.get("/metrics").text
     assert answer["totals"]["batch_fill"] == 0.75
+
+
+def test_the_ten_tenants_with_most_audio_are_named_the_largest_first(api: ServedApi) -> None:
+    announce(api)
+    assert api.http.get("/v1/admin/queues").json()["tenants"] == []
+    submit_for(api, "small", 1)
+    submit_for(api, "large", 3)
+
+    large, small = api.http.get("/v1/admin/queues").json()["tenants"]
+
+    assert (large["tenant"], large["jobs"], small["tenant"], small["jobs"]) == ("large", 3, "small", 1)
+    assert large["audio_s"] == 3 * small["audio_s"] > 0
+    for number in range(MOST_TENANTS):
+        submit_for(api, f"middle-{number}", 2)
+    named = [each["tenant"] for each in api.http.get("/v1/admin/queues").json()["tenants"]]
+    assert (len(named), named[0], "small" in named) == (MOST_TENANTS, "large", False)
+
+
+def submit_for(api: ServedApi, tenant: str, jobs: int) -> None:
+    for _ in range(jobs):
+        api.jobs.submit(submission(TenantId(tenant)))
 
 
 def test_queues_and_metrics_tell_that_nothing_is_claimed(api: ServedApi) -> None:

@@ -76,6 +76,7 @@ def test_a_drained_worker_finishes_what_it_holds_and_claims_nothing_until_it_may
         assert client.operations.queues().totals.leases == 0
         eventually(lambda: (queue := client.job(job.id).queue) is not None and not queue.has_worker)
         queues = running.command("queues")
+        assert re.search(r"^tenants: local 1 job, .* of audio$", queues.stderr, re.M)
         assert "all workers of gpu.fake are drained: `rhapsode drain WORKER --undo`\n" in queues.stderr
         assert re.search("^worker +its workers are drained$", running.command("jobs", "show", job.id).stdout, re.M)
         time.sleep(1)
@@ -98,6 +99,7 @@ def test_the_command_line_shows_the_fleet(running: Running) -> None:
     queues = running.command("queues")
     assert "gpu.fake\tinteractive" in queues.stdout
     assert "unfinished jobs" in queues.stderr
+    assert "tenants:" not in queues.stderr
     assert running.command("audit").stdout == "no counter differs\n"
     assert "drained" not in queues.stderr
     assert "store" not in queues.stderr

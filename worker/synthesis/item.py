@@ -149,6 +149,7 @@ def _spoken(
         first=item.rejected_attempts + 1,
         most=spec.request.quality.max_attempts,
         has_speed=info.has_speed,
+        take=segment.take,
     )
     speaker = AttemptSpeaker(services.engine, services.ahead, held, services.counters)
     attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)

@@ -61,7 +61,10 @@ def list_segments(
 
 
 def list_sentences(common: CommonOptions, job: JobArgument, limit: RowsOption = None) -> None:
-    """List a job's sentences with the ids for `jobs edit`. With --json: one JSON object per line."""
+    """List a job's sentences with their ids for `jobs edit`.
+
+    To find one: `rhapsode jobs sentences JOB | grep WORD`. With --json: one JSON object per line.
+    """
     from itertools import islice
 
     with connected(common) as client:
@@ -125,7 +128,7 @@ def take_segment(
     common: CommonOptions,
     job: JobArgument,
     segment: SegmentArgument,
-    new: Annotated[bool, typer.Option("--new", help="Generate another take with another seed.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Generate another take: another seed, or Kokoro's speed.")] = False,
     select: Annotated[int | None, typer.Option(metavar="TAKE", min=1, help="Use this take in the narration.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="With --new: the take's seed.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save all takes as WAV in this folder.")] = None,

@@ -33,8 +33,8 @@ def cast(
 ) -> None:
     """Guess who says each quotation of an English novel.
 
-    It writes a file with a voice for each character. Check it, the uncertain lines first. Then run
-    `rhapsode narrate FILE --cast CAST`. --voice is the narrator's voice.
+    It needs a running server, such as `rhapsode up`, and writes a file with a voice for each character. Check it, the
+    uncertain lines first. Then run `rhapsode narrate FILE --cast CAST`. --voice is the narrator's voice.
     """
     spoken = with_parts(read_spoken(file, encoding), include)
     target = output or Path("cast.toml" if file == "-" else f"{Path(file).stem}.cast.toml")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import re
 import sys
 import tempfile
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +36,11 @@ DOCUMENT_SUFFIXES: dict[str, DocumentFormat] = {
 SSML_SUFFIX = ".ssml"
 
 MOST_TITLE_CHARS = 200
+
+MOST_CHAPTERS = 1_000
+"""In one request; the API takes no more."""
+
+_RANGE = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
 
 _NEVER_TEXT = {
     b"%PDF-": "a PDF (a .pdf is read under its name)",
@@ -107,8 +115,10 @@ def _uploaded(client: Rhapsode, document: DocumentFile) -> Upload:
 
 
 def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
-    """Choose chapters of a document. One value may hold several ids with commas. Raises `Misuse`."""
-    wanted = tuple(part.strip() for each in include or () for part in each.split(",") if part.strip())
+    """Choose chapters of a document. A value is such as "2" or "3-40,42". Raises `Misuse`."""
+    wanted = tuple(islice(_chapter_ids(include or ()), MOST_CHAPTERS + 1))
+    if len(wanted) > MOST_CHAPTERS:
+        raise Misuse(f"--include: at most {MOST_CHAPTERS:,} chapters; leave it out to read all")
     if not wanted:
         return spoken
     if not isinstance(spoken, DocumentFile):
@@ -123,6 +133,18 @@ def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
         except ValidationError as error:
             raise Misuse(f"--include: {each!r} {error.errors()[0]['msg']}") from error
     return replace(spoken, include=wanted)
+
+
+def _chapter_ids(include: Iterable[str]) -> Iterator[str]:
+    for part in (part.strip() for each in include for part in each.split(",") if part.strip()):
+        found = _RANGE.fullmatch(part)
+        if found is None:
+            yield part
+            continue
+        first, last = int(found[1]), int(found[2])
+        if first > last:
+            raise Misuse(f"--include: {part!r} begins after its end; write {last}-{first}")
+        yield from map(str, range(first, last + 1))
 
 
 def choose_speakers(pairs: list[str]) -> dict[str, str]:

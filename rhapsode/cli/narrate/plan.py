@@ -56,7 +56,7 @@ def plan(
 ) -> None:
     """Show chapters, segments and duration before you narrate.
 
-    It makes no speech, and the server keeps nothing of the text.
+    It needs a running server, such as `rhapsode up`. It makes no speech, and the server keeps nothing of the text.
     """
     spoken = with_parts(read_spoken(file, encoding, strict_ssml=strict_ssml), include)
     speakers = choose_speakers(speaker or [])

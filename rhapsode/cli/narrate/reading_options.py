@@ -29,8 +29,8 @@ IncludeOption = Annotated[
     list[str] | None,
     typer.Option(
         "--include",
-        metavar="ID",
-        help="Read only these chapters. `rhapsode plan` shows their ids. Repeat it, or write 3,4,5.",
+        metavar="IDS",
+        help="Read only these chapters, such as 3-40,42. `rhapsode plan` shows their ids.",
     ),
 ]
 EncodingOption = Annotated[

@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.clients import CommonOptions, connected
 from rhapsode.cli.failures import FAILED, Misuse
+from rhapsode.cli.formatting import counted, span
 from rhapsode.cli.operators.drained import drained_workers
 from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from rhapsode.cli.clients import Answer
     from rhapsode.client.sync.operations import Operations
-    from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
+    from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueTenant, QueueView, WorkerView
 
 LOOK_S = 0.5
 WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace")
@@ -48,6 +49,7 @@ def queues(common: CommonOptions) -> None:
     """Show waiting work for each queue, and its waiting time.
 
     Each model has a queue. audio: waiting audio. oldest: the longest wait. pace: seconds of audio per second.
+    Below: the ten tenants with most work.
     """
     from rhapsode.client.readiness import read_readiness
 
@@ -65,6 +67,8 @@ def queues(common: CommonOptions) -> None:
         f"{totals.retries_waiting} retries, {totals.dead_letters} dead letters",
         err=True,
     )
+    if found.tenants:
+        echo(f"tenants: {'; '.join(map(_tenant_text, found.tenants))}", err=True)
     if totals.claims_held:
         echo(f"workers claim nothing: {totals.claims_held}", err=True)
     for queue in sorted({worker.queue or worker.role for worker in drained}):
@@ -189,6 +193,10 @@ def _queue_columns(queue: QueueView, rank: QueueClass) -> tuple[str, ...]:
         str(queue.workers),
         "-" if queue.pace is None else f"{queue.pace:.1f}x",
     )
+
+
+def _tenant_text(held: QueueTenant) -> str:
+    return f"{held.tenant} {counted(held.jobs, 'job')}, {span(held.audio_s)} of audio"
 
 
 def _dead_columns(item: DeadLetterView) -> tuple[str, ...]:

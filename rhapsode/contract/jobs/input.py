@@ -228,7 +228,7 @@ Speakers = Annotated[
 ]
 Normalizing = Annotated[
     Choice[Normalization],
-    Field(description="`basic`: numbers and units as words; absent: for named English, else by `text_front_end`"),
+    Field(description="`basic`: numbers and units as words; absent: for named English, else the model's choice"),
 ]
 Dictionaries = Annotated[
     list[DictionaryReference],

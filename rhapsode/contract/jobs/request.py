@@ -146,7 +146,7 @@ class WhatToSpeak(RequestBody):
         default=None,
         ge=0,
         le=MAX_SEED,
-        description="the same text and seed give the same speech; absent: random, and jobs show it",
+        description="the same text and seed give the same speech; absent: random, and shown; Kokoro ignores it",
     )
 
     @property

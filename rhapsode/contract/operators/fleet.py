@@ -123,10 +123,21 @@ class QueueTotals(Answer):
     live_slots: int = 0
 
 
+class QueueTenant(Answer):
+    """What the unfinished jobs of one tenant hold. `audio_s`: their expected audio."""
+
+    tenant: str
+    jobs: int
+    audio_s: float
+
+
 class QueueList(Answer):
+    """`tenants`: of those with items that could be claimed now, the ten with most audio, the largest first."""
+
     object: Literal["list"] = "list"
     data: tuple[QueueView, ...]
     totals: QueueTotals
+    tenants: tuple[QueueTenant, ...] = ()
 
 
 class FleetMinute(Answer):

@@ -1,4 +1,4 @@
-"""All metrics as Markdown, in a table for each kind of process.
+"""All metrics as Markdown, in a list for each kind of process.
 
 python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS.md
 """
@@ -12,7 +12,7 @@ from storage.runtime.observability.metric_catalogue import CATALOGUE, MetricSpec
 
 _HEAD = """# Metrics
 
-The API exports metrics at `/metrics`, which needs a key with `admin`; others at `RHAPSODE_METRICS_PORT`, if you set it.
+The API exports metrics at `/metrics`, which needs a key with `admin`; others at `RHAPSODE_METRICS_PORT` (images: 9101).
 For figures of the whole system, take `max` over APIs, not `sum`. Labels never contain tenants, jobs or texts.
 """
 
@@ -22,14 +22,14 @@ def metric_table() -> str:
 
 
 def _section(source: Source) -> Iterator[str]:
-    yield from (f"## From {source}", "", "| metric, labels | meaning |", "|---|---|")
+    yield from (f"## From {source}", "")
     yield from (_row(spec) for spec in CATALOGUE.values() if spec.source is source)
     yield ""
 
 
 def _row(spec: MetricSpec) -> str:
     labels = f"{{{', '.join(spec.labels)}}}" if spec.labels else ""
-    return f"| `{spec.sample}{labels}` | {spec.meaning} |"
+    return f"- `{spec.sample}{labels}`: {spec.meaning}"
 
 
 if __name__ == "__main__":

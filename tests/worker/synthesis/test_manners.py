@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
 
+from storage.segments.edits import MAX_TAKES
 from worker.engine.interface import SamplingParams, TokenSampling
 from worker.synthesis.manners import REROLL_TEMPERATURE, Manner, Tries, manners
 
@@ -77,5 +79,14 @@ def test_a_model_that_draws_nothing_speaks_slower_each_time() -> None:
         (pytest.approx(0.97**2), PARTS),
     ]
     assert temperatures(made(spoken)) == [0, 0, 0]
-    assert made(replace(spoken, drawn=True))[0].speed == pytest.approx(0.97)
     assert len(made(replace(spoken, greedy_wanted=True))) == 3
+
+
+def test_each_take_of_the_same_words_has_another_speed() -> None:
+    again = replace(TRIES, sampling=GREEDY, has_speed=True, drawn=True)
+    takes = [[each.speed for each in made(replace(again, take=take))][:2] for take in range(1, MAX_TAKES + 1)]
+
+    assert [speeds[0] for speeds in takes[:3]] == [1.0, 0.94, 1.06]
+    for earlier, later in itertools.pairwise(takes):
+        assert all(abs(one - other) > 0.025 for one in earlier for other in later)
+    assert made(replace(again, drawn=False, take=3))[0].speed == 1.0

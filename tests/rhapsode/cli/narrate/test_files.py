@@ -73,6 +73,25 @@ def test_an_encoding_that_does_not_fit_is_refused_before_a_server_is_asked(
         read_spoken(str(file), encoding)
 
 
+@pytest.mark.parametrize(
+    ("include", "chosen"),
+    [(["3-5"], "3 4 5"), (["1,3-4", "7"], "1 3 4 7"), (["2-2"], "2"), (["1-1000"], " ".join(map(str, range(1, 1001))))],
+)
+def test_a_range_stands_for_its_chapters(include: list[str], chosen: str) -> None:
+    book = DocumentFile(Path("book.epub"), "epub")
+
+    assert with_parts(book, include) == DocumentFile(Path("book.epub"), "epub", tuple(chosen.split()))
+
+
+@pytest.mark.parametrize(
+    ("include", "reason"),
+    [("5-3", "begins after its end; write 3-5"), ("1-999999", "at most 1,000 chapters"), ("1-1000,2", "at most 1,000")],
+)
+def test_a_range_is_checked_before_a_server_is_asked(include: str, reason: str) -> None:
+    with pytest.raises(Misuse, match=reason):
+        with_parts(DocumentFile(Path("book.epub"), "epub"), [include])
+
+
 def test_chapters_are_chosen_of_a_document_alone() -> None:
     book = DocumentFile(Path("book.epub"), "epub")
 
