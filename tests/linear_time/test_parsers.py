@@ -259,7 +259,7 @@ OURS = frozenset(
         *("api.http.middleware.cors.parse_origins", "storage.runtime.config.webhook_options.parse_networks"),
         *("storage.runtime.config.webhook_options.parse_delays", "worker.process.metrics_server.parse_ports"),
         *("storage.runtime.config.tls.check_verified", "rhapsode.cli.options.check_choices"),
-        "rhapsode.cli.options.check_between",
+        *("rhapsode.cli.options.check_between", "storage.runtime.config.settings.check_host"),
         # Not of characters: samples, and a book, whose pages are read by what stands above.
         *("api.voices.embedding_input.parse_embedding", "storage.audio.recordings.decode_recording"),
         *("reading.documents.plain.notes.find_notes", "reading.documents.epub.book.epub_script"),
