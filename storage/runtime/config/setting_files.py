@@ -8,6 +8,9 @@ from pathlib import Path
 SUFFIX = "_FILE"
 MAX_BYTES = 64 * 1024
 
+NEVER_EMPTY = "RHAPSODE_API_KEYS"
+"""Unset, it opens the API to this machine, so also to a proxy on it. A template without its value must not do that."""
+
 
 class SettingFileError(ValueError):
     """The file cannot be what was meant; the message names the variable and never the content."""
@@ -18,7 +21,7 @@ def read_setting_files(environ: Mapping[str, str], known: Collection[str]) -> di
     values: dict[str, str] = {}
     for name, path in environ.items():
         setting = name.upper().removesuffix(SUFFIX)
-        if not path or not name.upper().endswith(SUFFIX) or setting not in known:
+        if (not path and setting != NEVER_EMPTY) or not name.upper().endswith(SUFFIX) or setting not in known:
             continue
         if environ.get(setting):
             raise SettingFileError(f"{setting} and {name} are both set; one of them is enough")

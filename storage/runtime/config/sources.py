@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
-from storage.runtime.config.setting_files import SUFFIX
+from storage.runtime.config.setting_files import NEVER_EMPTY, SUFFIX
 
 ENV_PREFIX = "RHAPSODE_"
 
@@ -35,8 +35,9 @@ class SettingInEffect:
 
 
 def without_empty(environ: Mapping[str, str | None]) -> dict[str, str]:
-    """`environ` without the settings that are empty: each of them counts as unset."""
-    return {name: value or "" for name, value in environ.items() if value or not name.upper().startswith(ENV_PREFIX)}
+    """`environ` without the settings that are empty: each of them counts as unset, but for one that must say what."""
+    kept = {name: value or "" for name, value in environ.items() if value or not name.upper().startswith(ENV_PREFIX)}
+    return kept | {name: "" for name, value in environ.items() if not value and name.upper().startswith(NEVER_EMPTY)}
 
 
 def settings_in_effect(
