@@ -62,11 +62,7 @@ def open_artifacts(settings: StorageSettings, patience: StoreTimeouts = FOR_WORK
     if settings.store.startswith("file:"):
         from storage.objects.local_store import LocalArtifactStore
 
-        return LocalArtifactStore(
-            settings.store_path,
-            settings.url_secret.get_secret_value().encode(),
-            min_free_bytes=settings.store_min_free_mb * 1024 * 1024,
-        )
+        return LocalArtifactStore(settings.store_path, settings.url_secret.get_secret_value().encode())
     # boto3 costs a third of a second to import, which a folder store need not pay.
     from storage.objects.s3_client import connect_objects, connect_s3
     from storage.objects.s3_store import S3ArtifactStore
