@@ -476,7 +476,7 @@ def _read(body: StreamingBody) -> Iterator[bytes]:
 
 @contextmanager
 def _ends_early(key: str, offset: int) -> Generator[None]:
-    """Names what a server says of a stretch that begins behind the end."""
+    """Names what a server says of a stretch that starts after the end."""
     try:
         yield
     except (BaseError, ClientError) as error:
