@@ -53,7 +53,7 @@ from api.operators import repair_routes as admin_repair
 from api.operators import usage_routes as usage
 from api.pronunciations import routes as pronunciation_dictionaries
 from api.services.container import open_services
-from api.settings import ApiSettings
+from api.settings import LIMITS, ApiLimits, ApiSettings
 from api.system import capabilities, health, models, objects, page, reference
 from api.uploads import routes as uploads
 from api.voices import routes as voices
@@ -92,12 +92,12 @@ def app_from_environment() -> FastAPI:
     return app
 
 
-def create_app(settings: ApiSettings) -> FastAPI:
+def create_app(settings: ApiSettings, limits: ApiLimits = LIMITS) -> FastAPI:
     """The API over the stores that `settings` name. Connects when it is started, not before."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[dict[str, object]]:
-        async with open_services(settings) as services:
+        async with open_services(settings, limits) as services:
             app.state.services = services
             process_started(socket.gethostname())
             yield {STOP_WAITING: services.jobs.events.stop, BEFORE_STOP: services.drain}
@@ -154,7 +154,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.add_middleware(FrequentRequests, known=app.state.addresses)
     app.add_middleware(HeadRequests, known=app.state.addresses)
     app.add_middleware(LateAnswers)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
+    app.add_middleware(BodyLimit, max_bytes=limits.body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RateLimitFields)
     app.add_middleware(RequestBoundary, public_path=urlsplit(settings.public_url or "").path)
     admit_origins(app, parse_origins(settings.cors_origins))

@@ -11,6 +11,7 @@ import functools
 import socket
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ import uvicorn
 from api.app import app_from_environment
 from api.http.middleware.connections import BEFORE_STOP, ConnectionLimits, HttpProtocol
 from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
-from api.settings import ApiSettings
+from api.settings import LIMITS, ApiLimits, ApiSettings
 from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import load_settings, settings_refused_by
 
@@ -53,8 +54,8 @@ def _serve(settings: ApiSettings, given: argparse.Namespace) -> None:
         listener = _listener(given.fd, given.host, given.port)
     except OSError as error:
         sys.exit(f"api.server: {error}")
-    limited = settings.model_copy(update={"max_connections": _most_connections(settings.max_connections)})
-    server = DrainingServer(server_config(app_from_environment, limited, factory=True))
+    limits = replace(LIMITS, connections=_most_connections(LIMITS.connections))
+    server = DrainingServer(server_config(app_from_environment, settings, limits, factory=True))
     server.run(sockets=[listener])
     if not server.started:
         sys.exit(STARTUP_FAILURE)
@@ -74,11 +75,16 @@ class DrainingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - uvicorn's own
+def server_config(
+    app: Any,  # noqa: ANN401 - uvicorn's own
+    settings: ApiSettings,
+    limits: ApiLimits = LIMITS,
+    **more: Any,  # noqa: ANN401 - uvicorn's own
+) -> uvicorn.Config:
     """How uvicorn serves an application of ours, or (`factory=True`) one that is made when it starts."""
     public_path = urlsplit(settings.public_url or "").path
-    limits = ConnectionLimits(settings.max_connections, settings.request_timeout_s, public_path=public_path)
-    protocol = functools.partial(HttpProtocol, limits=limits)
+    of_connections = ConnectionLimits(limits.connections, limits.request_timeout_s, public_path=public_path)
+    protocol = functools.partial(HttpProtocol, limits=of_connections)
     options: dict[str, Any] = {
         # uvicorn calls it like the class that it asks for.
         "http": cast("Any", protocol),
@@ -119,7 +125,7 @@ def _most_connections(wished: int) -> int:
     most = max(1, min(wished, allowed - OTHER_FILES))
     if most < wished:
         files = f"no more than {allowed:,} files may be open here"
-        remedy = f"RHAPSODE_MAX_CONNECTIONS={wished} needs {needed:,} (ulimit -n, LimitNOFILE)"
+        remedy = f"{wished:,} need {needed:,} (ulimit -n, LimitNOFILE)"
         print(f"api.server: {files}, so {most:,} connections are served: {remedy}", file=sys.stderr)  # noqa: T201
     return most
 

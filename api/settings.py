@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Self
 
@@ -12,11 +13,11 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import from_json
 
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
-from api.identity.rules import TokenRules, parse_algorithms
+from api.identity.rules import TokenRules
 from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.narration.aliases import Aliases
 from storage.runtime.config.settings import StorageSettings, check_address
-from storage.runtime.config.webhook_options import parse_networks
+from storage.runtime.config.webhook_options import checked_by, parse_networks
 from storage.tenants.rate_limits import parse_limit
 
 MEBIBYTE = 1024 * 1024
@@ -25,12 +26,6 @@ MAX_DOCUMENT_BYTES = 64 * MEBIBYTE
 """Of an uploaded document that a job narrates."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-
-
-MAX_TENANT_CLASSES = 16
-
-DEFAULT_CLASS = "default"
-"""Of tenants that operators put in none."""
 
 
 class MetricsAccess(enum.StrEnum):
@@ -44,21 +39,34 @@ class ConsentBy(enum.StrEnum):
     OPERATOR = "operator"
 
 
+@dataclass(frozen=True, slots=True)
+class ApiLimits:
+    """What one process accepts. The defaults serve all systems; tests choose others.
+
+    connections: more are answered 503. request_timeout_s: for a request's head. Its body has as long, and more time
+    for each byte, at 500 bytes a second. body_bytes: of a request that is no upload. lateness_s: mean delay of the
+    event loop; beyond it no live stream and no WebSocket is accepted.
+    """
+
+    connections: int = 4096
+    request_timeout_s: float = 20.0
+    body_bytes: int = 16 * MEBIBYTE
+    lateness_s: float = 0.25
+
+
+LIMITS = ApiLimits()
+
+
 class ApiSettings(StorageSettings):
     """The API's settings.
 
     api_keys: sha256 of a key (hex) -> tenant, as a JSON object. Empty: no key is asked for, all is tenant `local`.
     operator: the tenant whose keys, if they stand here, may do what operators do: make other keys first of all.
     rate_limit: requests of one tenant, such as 600/minute; this machine's own user is not counted.
-    max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
+    max_upload_bytes: a file of `/v1/uploads` is cut off there.
     max_text_chars: code points of one job's text.
-    max_connections: of one process; more are answered 503.
-    request_timeout_s: in which a request's head has to be whole; its body has as long and as much more as it brings
-        bytes, 500 a second at least.
     metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or every caller.
     live_drain_s: how long live streams may go on after the process received SIGTERM.
-    live_lateness_s: of the event loop, on average, beyond which no live stream and no WebSocket is taken.
-    tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
     cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
     aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
         name -> name of this server; OpenAI's own stand for what this server has where they are not here.
@@ -66,40 +74,32 @@ class ApiSettings(StorageSettings):
     strict_speech: whether /v1/audio/speech refuses what is unknown or beyond the model, in place of `X-Ignored`.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     oidc_issuer: the issuer of tokens that are valid beside keys, as its tokens name it; empty: none.
-    oidc_audience: as tokens for this API name it. oidc_keys_url: where the issuer's keys are; empty: where it says.
+    oidc_audience: as tokens for this API name it.
     oidc_allow_private: networks of one's own where the issuer and its keys may be, also by plain http; empty: the
         internet alone, by https.
     oidc_tenant_claim: the claim that names the tenant.
     oidc_scope_claim: the claim that names what the token may do; empty: what a key may that names no scopes.
-    oidc_algorithms: comma-separated, of those with a pair of keys.
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
     operator: str = Field(default="operator", pattern=f"^{TENANT_NAME.pattern}$")
     rate_limit: Annotated[str, AfterValidator(parse_limit)] = "3000/minute"
-    max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
-    max_connections: int = Field(default=4096, ge=1)
-    request_timeout_s: float = Field(default=20.0, gt=0)
     metrics_access: MetricsAccess = MetricsAccess.ADMIN
     live_drain_s: float = Field(default=15.0, ge=0, le=3600)
-    live_lateness_s: float = Field(default=0.25, gt=0, le=60)
-    tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
-    cors_origins: str = ""
+    cors_origins: Annotated[str, checked_by(parse_origins)] = ""
     aliases: Aliases = Aliases()
     consent: ConsentBy = ConsentBy.PER_REQUEST
     strict_speech: bool = False
     public_url: str | None = None
     oidc_issuer: str = ""
     oidc_audience: str = ""
-    oidc_keys_url: str = ""
-    oidc_allow_private: str = ""
+    oidc_allow_private: Annotated[str, checked_by(parse_networks)] = ""
     oidc_tenant_claim: str = Field(default="tenant", min_length=1)
     oidc_scope_claim: str = ""
-    oidc_algorithms: str = "RS256,ES256"
 
-    @field_validator("api_keys", "tenant_classes", "aliases", mode="before")
+    @field_validator("api_keys", "aliases", mode="before")
     @classmethod
     def _from_json(cls, value: object) -> object:
         try:
@@ -109,16 +109,6 @@ class ApiSettings(StorageSettings):
         if not isinstance(read, Mapping | Aliases):
             raise ValueError("must be a JSON object")
         return read
-
-    def class_of(self, tenant: str) -> str:
-        """As metrics name it."""
-        return self.tenant_classes.get(tenant, DEFAULT_CLASS)
-
-    @field_validator("cors_origins")
-    @classmethod
-    def _origins(cls, value: str) -> str:
-        parse_origins(value)
-        return value
 
     @property
     def knows_callers(self) -> bool:
@@ -130,14 +120,7 @@ class ApiSettings(StorageSettings):
         """None where no tokens are taken."""
         if not self.oidc_issuer:
             return None
-        return TokenRules(
-            self.oidc_issuer,
-            self.oidc_audience,
-            self.oidc_tenant_claim,
-            self.oidc_scope_claim,
-            parse_algorithms(self.oidc_algorithms),
-            self.oidc_keys_url,
-        )
+        return TokenRules(self.oidc_issuer, self.oidc_audience, self.oidc_tenant_claim, self.oidc_scope_claim)
 
     @model_validator(mode="after")
     def _no_keys_for_no_stranger(self) -> Self:
@@ -145,19 +128,7 @@ class ApiSettings(StorageSettings):
             raise ValueError("RHAPSODE_CORS_ORIGINS=* needs RHAPSODE_API_KEYS: any page could use this API otherwise")
         return self
 
-    @field_validator("oidc_algorithms")
-    @classmethod
-    def _key_pairs_alone(cls, value: str) -> str:
-        parse_algorithms(value)
-        return value
-
-    @field_validator("oidc_allow_private")
-    @classmethod
-    def _issuers_networks(cls, value: str) -> str:
-        parse_networks(value)
-        return value
-
-    @field_validator("oidc_issuer", "oidc_keys_url")
+    @field_validator("oidc_issuer")
     @classmethod
     def _issuers_address(cls, value: str) -> str:
         return value and check_address(value)
@@ -181,16 +152,6 @@ class ApiSettings(StorageSettings):
                 raise ValueError("every key must be a sha256 in lower-case hex")
             if not TENANT_NAME.fullmatch(tenant):
                 raise ValueError(f"{tenant!r} is not a tenant name: up to 63 of a-z 0-9 _ -")
-        return value
-
-    @field_validator("tenant_classes")
-    @classmethod
-    def _few_classes(cls, value: dict[str, str]) -> dict[str, str]:
-        for name in (*value, *value.values()):
-            if not TENANT_NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name: up to 63 of a-z 0-9 _ -")
-        if len(set(value.values())) > MAX_TENANT_CLASSES:
-            raise ValueError(f"at most {MAX_TENANT_CLASSES} classes")
         return value
 
     @field_validator("public_url")

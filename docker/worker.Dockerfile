@@ -78,8 +78,7 @@ ENV PATH=/opt/rhapsode/bin:$PATH \
     PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system \
     PYTHONUNBUFFERED=1 \
     RHAPSODE_LOG_FORMAT=json \
-    RHAPSODE_METRICS_HOST=0.0.0.0 \
-    RHAPSODE_METRICS_PORT=9101 \
+    RHAPSODE_METRICS_PORT=0.0.0.0:9101 \
     TMPDIR=/scratch \
     TRITON_CACHE_DIR=/var/cache/rhapsode
 USER 10001:10001

@@ -10,6 +10,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Generator, Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,6 +139,13 @@ def redis_client(storage_settings: StorageSettings) -> Iterator[redis.Redis]:
     """A client of the state database as the processes get it."""
     with connect_redis(storage_settings) as client:
         yield client
+
+
+@pytest.fixture
+def full_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folder stores want more free space than a disk has: they accept nothing."""
+    wants = partialmethod(LocalArtifactStore.__init__, min_free_bytes=10**12 * 1024 * 1024)
+    monkeypatch.setattr(LocalArtifactStore, "__init__", wants)
 
 
 @pytest.fixture(scope="session")

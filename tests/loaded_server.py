@@ -35,7 +35,7 @@ AHEAD = (
     *("worker.janitor.sweeper", "worker.janitor.voices", "worker.janitor.webhooks"),
     *("worker.janitor.pod_costs", "worker.process.reporting", "worker.process.state_watch"),
 )
-"""Not those that read settings when they are imported: `worker.app` and `worker.webhooks.app`."""
+"""Not those that read settings when they are imported: `worker.cpu_app`, `worker.gpu_app` and `worker.webhooks.app`."""
 
 PATIENCE_S = 60.0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TypedDict, Unpack
 
-from api.settings import ApiSettings, MetricsAccess
+from api.settings import ApiLimits, ApiSettings, MetricsAccess
 from storage.runtime.config.settings import StorageSettings
 
-PATIENT_LATENESS_S = 30.0
+PATIENT = ApiLimits(lateness_s=30.0)
 """An API of a test shares its interpreter, and the machine, with what asks it: none turns a caller away as late."""
 
 
@@ -17,7 +17,6 @@ class ApiChanges(TypedDict, total=False):
     redis_url: str
     broker_url: str
     store: str
-    store_min_free_mb: int
     s3_endpoint_url: str
     webhook_key: str
     webhook_allow_private: str
@@ -25,17 +24,14 @@ class ApiChanges(TypedDict, total=False):
     quota_jobs: int
     api_keys: dict[str, str]
     rate_limit: str
-    max_connections: int
     metrics_access: MetricsAccess
-    tenant_classes: dict[str, str]
     cors_origins: str
     public_url: str
     oidc_issuer: str
     oidc_audience: str
     oidc_scope_claim: str
-    oidc_algorithms: str
 
 
 def api_settings_of(others: StorageSettings, **changes: Unpack[ApiChanges]) -> ApiSettings:
     """An API's settings on the same stores. Raises pydantic's `ValidationError` like a start with such settings."""
-    return ApiSettings.model_validate(others.model_dump() | {"live_lateness_s": PATIENT_LATENESS_S} | changes)
+    return ApiSettings.model_validate(others.model_dump() | changes)

@@ -18,8 +18,8 @@ SYNC_CLIENT = "rhapsode.client.sync"
 SHARED_NAMES = {"Job"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 115_213
-MOST_SETTINGS = 88
+MOST_LINES = 114_965
+MOST_SETTINGS = 75
 MOST_OPTIONS = 227
 MOST_SMALL_FILES = 17
 SMALL_LINES = 45

@@ -1,4 +1,4 @@
-"""The worker as Celery starts it: `celery -A worker.app worker --pool threads`, with RHAPSODE_LANE in its environment.
+"""A worker as Celery starts it, by `worker.cpu_app` or `worker.gpu_app`.
 
 Its queue follows from its lane and its model, so Celery gets none.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 
+from celery import Celery
 from celery.platforms import SecurityWarning
 
 from storage.queue.celery_queue import TicketQueue, create_celery
@@ -20,10 +21,13 @@ from worker.tasks import register_ticket
 # would only puzzle who runs this in a container.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-with settings_refused_by("worker"):
-    settings = load_settings(WorkerSettings)
 
-app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
-process = WorkerProcess(settings, TicketQueue(app))
-connect_signals(process)
-register_ticket(app, process)
+def worker_app(settings_class: type[WorkerSettings]) -> Celery:
+    """Reads the settings. Ends the process with one line if they are wrong."""
+    with settings_refused_by("worker"):
+        settings = load_settings(settings_class)
+    app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
+    process = WorkerProcess(settings, TicketQueue(app))
+    connect_signals(process)
+    register_ticket(app, process)
+    return app

@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self, assert_never
+from typing import Annotated, ClassVar, Literal, Self, assert_never
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -31,7 +31,7 @@ from worker.engine.settings import (
     VllmEngineSettings,
     kind_of,
 )
-from worker.process.metrics_settings import MeasuredSettings
+from worker.process.metrics_server import MeasuredSettings
 from worker.speech.quality.recognisers.choice import RecogniserChoice
 
 SMALL_VOICE = PACKAGED["small_voice"]
@@ -50,9 +50,8 @@ class ItemSettings(MeasuredSettings):
 
 
 class WorkerSettings(ItemSettings):
-    """One worker process.
+    """A worker process that speaks: it has an engine.
 
-    lane: `gpu` speaks and starts an engine, `cpu` plans and assembles.
     engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
         everything around it.
     device: cpu, mps, cuda or cuda:N.
@@ -62,8 +61,6 @@ class WorkerSettings(ItemSettings):
         `kokoro` on a CPU where its packages are installed, else `small_voice`.
     checkpoints: directories of several models, of which the worker has one loaded at a time, `checkpoint` or the first
         of them to begin with, and another one when that is needed more; each model has its directory's name.
-    swap_idle_s: how long nothing has waited for the model that is loaded, and something has for another that nobody
-        serves, before that one is loaded.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time. live_slots: utterances of live speech, beside them.
         Unset, the engine chooses: what a GPU's memory holds, up to 256 of each, else 16 and 4, and no more than Kokoro
@@ -77,7 +74,6 @@ class WorkerSettings(ItemSettings):
         per cent.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
     recogniser: what reads speech back for the quality gate `asr`.
-    recogniser_threads: recognitions at the same time, each on a core.
     whisper_model: folder of a converted Whisper model, for languages other than English.
     live_host: where live speech is served, for API processes: the address to listen at, which is the one that they are
         told. Empty: the address that this machine has towards Redis.
@@ -85,21 +81,19 @@ class WorkerSettings(ItemSettings):
     live_tls_certificate, live_tls_key: PEM files to serve live speech by TLS with, which API processes verify by
         their `tls_ca`.
     live_tls_name: the name in that certificate, where it is not `live_host`.
-    pack_wait_s: how long a finished segment waits for others of its job, to be stored with them; with 0, each is stored
-        by itself.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
         the old one held. Empty draws a name, and a crash then costs a lease.
     lease_s: how long an item stays with a worker that fell silent.
     """
 
-    lane: Lane
+    lane: ClassVar[Lane] = Lane.GPU
+
     engine: Literal["native", "vllm", "fake"] = "native"
     device: str = "cpu"
     decoder_device: tuple[str, ...] = ()
     checkpoint: Path = Field(default_factory=lambda given: unnamed_checkpoint(given["engine"], given["device"]))
     checkpoints: tuple[Path, ...] = ()
-    swap_idle_s: float = Field(default=15.0, gt=0)
     model: str = ""
     engine_reproducibility: EngineReproducibility = EngineReproducibility.BEST_EFFORT
     slots: int = Field(default_factory=lambda given: _unset_slots(given), ge=1, le=1024)
@@ -110,14 +104,12 @@ class WorkerSettings(ItemSettings):
     engine_precision: Precision = Precision.BFLOAT16
     engine_watchdog_s: float = Field(default=20.0, gt=0)
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
-    recogniser_threads: int = Field(default=1, ge=1, le=1024)
     whisper_model: Path | None = None
     live_host: Annotated[str, AfterValidator(check_host)] = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
     live_port: int = Field(default=0, ge=0, le=65_535)
     live_tls_certificate: Path | None = None
     live_tls_key: Path | None = None
     live_tls_name: str = ""
-    pack_wait_s: float = Field(default=1.0, ge=0, le=5)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)
@@ -291,10 +283,15 @@ def _name_of(checkpoint: Path) -> str:
     return checkpoint.absolute().name
 
 
+class CpuWorkerSettings(WorkerSettings):
+    """A worker process that plans and assembles."""
+
+    lane: ClassVar[Lane] = Lane.CPU
+
+
 class DecoderSettings(WorkerSettings):
     """A decoder worker, which uses neither Redis nor the store."""
 
-    lane: Lane = Lane.GPU
     store: str = "s3://unused"
 
     @model_validator(mode="after")

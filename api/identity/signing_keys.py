@@ -94,7 +94,7 @@ class SigningKeys:
 
     def _published(self) -> Mapping[str, PublicKey]:
         """In a thread. Raises `SafeHttpError` or `ValueError`."""
-        document = self._document(self._rules.keys_url or self._discovered())
+        document = self._document(self._discovered())
         keys = document.get("keys")
         if not isinstance(keys, list):
             raise ValueError("the document of keys has no list `keys`")

@@ -15,8 +15,8 @@ _RESUMED = counter("rhapsode_live_resumed_streams")
 _LATENESS = gauge("rhapsode_live_lateness_seconds")
 
 
-def opened(tenant_class: str) -> None:
-    _STREAMS.labels(tenant_class).inc()
+def opened() -> None:
+    _STREAMS.inc()
 
 
 def lost(reason: str) -> None:
@@ -31,11 +31,11 @@ def late(mean_s: float) -> None:
     _LATENESS.set(mean_s)
 
 
-def over(tenant_class: str, stream: HeardStream) -> None:
-    _STREAMS.labels(tenant_class).dec()
-    _ENDED.labels(tenant_class, stream.outcome).inc()
+def over(stream: HeardStream) -> None:
+    _STREAMS.dec()
+    _ENDED.labels(stream.outcome).inc()
     if stream.ttfa_s is not None:
-        _FIRST_AUDIO.labels(tenant_class).observe(stream.ttfa_s)
+        _FIRST_AUDIO.observe(stream.ttfa_s)
     if stream.heard is not None:
-        _AUDIO.labels(tenant_class).inc(stream.heard.audio_s)
-        _UNDERRUNS.labels(tenant_class).inc(stream.heard.underruns)
+        _AUDIO.inc(stream.heard.audio_s)
+        _UNDERRUNS.inc(stream.heard.underruns)

@@ -56,17 +56,14 @@ LISTENERS_CHECKED_S = 1.0
 
 
 class LiveSpeech:
-    """For the event loop. class_of: the class of a tenant, for metrics."""
+    """For the event loop."""
 
-    def __init__(
-        self, workers: LiveWorkers, accounts: Accounts, patience: LivePatience, class_of: Callable[[TenantId], str]
-    ) -> None:
+    def __init__(self, workers: LiveWorkers, accounts: Accounts, patience: LivePatience) -> None:
         self._workers = workers
         self._accounts = accounts
         self._patience = patience
         self._lateness = Lateness(patience.lateness_s)
         self._shares = PlaceShares()
-        self._class_of = class_of
         self._is_stopping = False
         self._streams: dict[str, HeardStream] = {}
         self._resuming: set[asyncio.Task[None]] = set()
@@ -89,7 +86,7 @@ class LiveSpeech:
                 stream_id, traced, account, self._events, asked_s, slowest_pace=self._patience.slowest_pace
             )
             self._streams[stream_id] = stream
-            measures.opened(self._class_of(tenant))
+            measures.opened()
             try:
                 await self._admit(stream)
             except BaseException:
@@ -323,7 +320,7 @@ class LiveSpeech:
 
     def _over(self, stream: HeardStream) -> None:
         self._accounts.close(stream.account)
-        measures.over(self._class_of(stream.account.tenant), stream)
+        measures.over(stream)
         self._forget_read(stream)
 
     def _forget_read(self, stream: HeardStream) -> None:
@@ -333,17 +330,12 @@ class LiveSpeech:
 
 @asynccontextmanager
 async def open_live(
-    registry: WorkerRegistry,
-    models: RecentModels,
-    ledger: LiveStreamLedger,
-    tls: TlsFiles,
-    patience: LivePatience,
-    class_of: Callable[[TenantId], str],
+    registry: WorkerRegistry, models: RecentModels, ledger: LiveStreamLedger, tls: TlsFiles, patience: LivePatience
 ) -> AsyncGenerator[LiveSpeech]:
     """Connects in the background: an API that starts before its workers finds them when they come."""
     workers = LiveWorkers(registry, models, tls.context())
     accounts = Accounts(ledger)
-    speech = LiveSpeech(workers, accounts, patience, class_of)
+    speech = LiveSpeech(workers, accounts, patience)
     tasks = [
         watched_task("live-workers", workers.run),
         watched_task("live-accounts", accounts.run),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from api.access.authentication import identify, is_from_this_machine
 from api.dependencies import Services
 from api.services.fleet_view import lane_of
-from api.settings import DEFAULT_CLASS, MetricsAccess
+from api.settings import MetricsAccess
 from storage.errors import StoreUnavailable
 from storage.queue.overview import Overview, QueueOverview, QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry
@@ -49,9 +49,7 @@ async def _may_scrape(request: Request, services: Services) -> None:
 )
 def metrics(services: Services, allowed: Annotated[None, Depends(_may_scrape)]) -> Response:
     """Prometheus' text format, version 0.0.4. Names and units: docker/prometheus/METRICS.md."""
-    fleet = FleetMetrics(
-        services.operators.queue_overviews, services.operators.worker_registry, services.settings.tenant_classes
-    )
+    fleet = FleetMetrics(services.operators.queue_overviews, services.operators.worker_registry)
     return Response(generate_latest(_Both(SnapshotCollector(fleet.measure))), media_type=CONTENT_TYPE)
 
 
@@ -66,14 +64,11 @@ class _Both(Collector):
 
 
 class FleetMetrics:
-    """tenant_classes: tenant -> the class that operators put it in; one in none is in `default`."""
+    """What is known of all processes together."""
 
-    def __init__(
-        self, overviews: QueueOverviews, worker_registry: WorkerRegistry, tenant_classes: Mapping[str, str]
-    ) -> None:
+    def __init__(self, overviews: QueueOverviews, worker_registry: WorkerRegistry) -> None:
         self._overviews = overviews
         self._worker_registry = worker_registry
-        self._tenant_classes = tenant_classes
 
     def measure(self, snapshot: Snapshot) -> None:
         """Without Redis only `rhapsode_fleet_up`, with 0."""
@@ -85,42 +80,23 @@ class FleetMetrics:
             return
         snapshot.add("rhapsode_fleet_up", 1)
         for queue in overview.queues:
-            self._add_queue(snapshot, queue)
-        self._add_tenant_classes(snapshot, overview)
+            _add_queue(snapshot, queue)
         for (role, state), number in sorted(Counter((w.report.role.value, w.state.value) for w in workers).items()):
             snapshot.add("rhapsode_workers", number, role=role, state=state)
         _add_totals(snapshot, overview)
 
-    def _add_queue(self, snapshot: Snapshot, queue: QueueOverview) -> None:
-        lane = lane_of(queue.name)
-        snapshot.add("rhapsode_queue_ready_items", queue.ready_items, queue=queue.name, lane=lane)
-        snapshot.add("rhapsode_queue_pace_ratio", queue.pace, queue=queue.name, lane=lane)
-        snapshot.add("rhapsode_worker_slots", queue.slots, queue=queue.name, lane=lane)
-        for rank, seen in queue.classes.items():
-            labels = {"queue": queue.name, "lane": lane, "class_": rank.value}
-            snapshot.add("rhapsode_backlog_audio_seconds", seen.backlog_ms / 1000, **labels)
-            snapshot.add("rhapsode_queue_waiting_jobs", seen.jobs, **labels)
-            # An empty queue reports it too: autoscaling needs a continuous series.
-            snapshot.add("rhapsode_queue_oldest_wait_seconds", (seen.oldest_wait_ms or 0) / 1000, **labels)
-            waits: dict[str, int] = defaultdict(int)
-            for tenant, wait_ms in seen.wait_ms_by_tenant.items():
-                name = self._class_of(tenant)
-                waits[name] = max(waits[name], wait_ms)
-            for name, wait_ms in sorted(waits.items()):
-                snapshot.add("rhapsode_tenant_class_oldest_wait_seconds", wait_ms / 1000, **labels, tenant_class=name)
 
-    def _add_tenant_classes(self, snapshot: Snapshot, overview: Overview) -> None:
-        jobs = Counter(dict.fromkeys((DEFAULT_CLASS, *self._tenant_classes.values()), 0))
-        backlog_ms = Counter(jobs)
-        for tenant, held in overview.tenants.items():
-            jobs[self._class_of(tenant)] += held.jobs
-            backlog_ms[self._class_of(tenant)] += held.backlog_ms
-        for name in sorted(jobs):
-            snapshot.add("rhapsode_tenant_class_jobs", jobs[name], tenant_class=name)
-            snapshot.add("rhapsode_tenant_class_backlog_audio_seconds", backlog_ms[name] / 1000, tenant_class=name)
-
-    def _class_of(self, tenant: str) -> str:
-        return self._tenant_classes.get(tenant, DEFAULT_CLASS)
+def _add_queue(snapshot: Snapshot, queue: QueueOverview) -> None:
+    lane = lane_of(queue.name)
+    snapshot.add("rhapsode_queue_ready_items", queue.ready_items, queue=queue.name, lane=lane)
+    snapshot.add("rhapsode_queue_pace_ratio", queue.pace, queue=queue.name, lane=lane)
+    snapshot.add("rhapsode_worker_slots", queue.slots, queue=queue.name, lane=lane)
+    for rank, seen in queue.classes.items():
+        labels = {"queue": queue.name, "lane": lane, "class_": rank.value}
+        snapshot.add("rhapsode_backlog_audio_seconds", seen.backlog_ms / 1000, **labels)
+        snapshot.add("rhapsode_queue_waiting_jobs", seen.jobs, **labels)
+        # An empty queue reports it too: autoscaling needs a continuous series.
+        snapshot.add("rhapsode_queue_oldest_wait_seconds", (seen.oldest_wait_ms or 0) / 1000, **labels)
 
 
 def _add_totals(snapshot: Snapshot, overview: Overview) -> None:

@@ -23,7 +23,7 @@ from api.services.fleet_recorder import FleetRecorder, recording
 from api.services.intake import JobIntake, Recordings
 from api.services.jobs_together import JobsTogether
 from api.services.webhooks import WebhookServices, open_webhooks
-from api.settings import ApiSettings
+from api.settings import ApiLimits, ApiSettings
 from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
 from storage.ids import TenantId
 from storage.job_store.control import JobControl
@@ -154,6 +154,7 @@ class OperatorServices:
 @dataclass(frozen=True, slots=True)
 class ApiServices:
     settings: ApiSettings
+    limits: ApiLimits
     redis: redis.Redis
     artifacts: ArtifactStore
     tickets: TicketQueue
@@ -174,7 +175,7 @@ class ApiServices:
 
 
 @asynccontextmanager
-async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
+async def open_services(settings: ApiSettings, limits: ApiLimits) -> AsyncGenerator[ApiServices]:
     """Connects nothing yet: an API that starts before its stores answers 503 until they are there."""
     client = connect_redis(settings)
     event_client = connect_redis_async(settings)
@@ -185,13 +186,14 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     operators = _operators(settings, client, artifacts, WorkerRegistry(client, settings.key_prefix))
     try:
         async with (
-            _open_live(settings, client, event_client, operators.worker_registry) as live,
+            _open_live(settings, limits, client, event_client, operators.worker_registry) as live,
             recording(_recorder_of(operators)),
             open_event_feeds(event_client, settings.key_prefix) as events,
         ):
             intake = _intake(settings, client, artifacts, journal, tickets)
             yield ApiServices(
                 settings=settings,
+                limits=limits,
                 redis=client,
                 artifacts=artifacts,
                 tickets=tickets,
@@ -218,13 +220,13 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
 
 @asynccontextmanager
 async def _open_live(
-    settings: ApiSettings, client: redis.Redis, event_client: AsyncRedis, workers: WorkerRegistry
+    settings: ApiSettings, limits: ApiLimits, client: redis.Redis, event_client: AsyncRedis, workers: WorkerRegistry
 ) -> AsyncGenerator[LiveServices]:
     recent_models = RecentModels(client, settings.key_prefix)
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
-    patience = LivePatience(drain_s=settings.live_drain_s, lateness_s=settings.live_lateness_s)
-    shares = ConnectionShares(settings.max_connections)
-    async with open_live(workers, recent_models, streams, settings.tls_files, patience, settings.class_of) as speech:
+    patience = LivePatience(drain_s=settings.live_drain_s, lateness_s=limits.lateness_s)
+    shares = ConnectionShares(limits.connections)
+    async with open_live(workers, recent_models, streams, settings.tls_files, patience) as speech:
         yield LiveServices(speech, CapacityLimiter(MAX_LIVE_ENCODERS), recent_models, shares, OpenSockets(shares))
 
 

@@ -74,7 +74,7 @@ def _limits(services: ApiServices) -> LimitCapabilities:
     return LimitCapabilities(
         audio_s=MAX_AUDIO_MS / 1000,
         text_chars=settings.max_text_chars,
-        body_bytes=settings.max_body_bytes,
+        body_bytes=services.limits.body_bytes,
         document_bytes=min(MAX_DOCUMENT_BYTES, settings.max_upload_bytes),
         upload_bytes=settings.max_upload_bytes,
         segments=MAX_ENTRIES,

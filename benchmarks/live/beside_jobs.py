@@ -136,7 +136,7 @@ def _stream(
 
 def _arguments() -> argparse.Namespace:
     options = parser(__doc__)
-    options.add_argument("--size", choices=("tiny", "0.6b", "1.7b"), default="1.7b")
+    options.add_argument("--size", choices=("0.6b", "1.7b"), default="1.7b")
     options.add_argument("--checkpoint", type=Path, help="instead of random weights")
     options.add_argument("--scratch", type=Path, help="folder for the random checkpoint; memory-backed is fastest")
     options.add_argument("--device", default="cuda:0")

@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import math
 import random
 import subprocess
 import sys
@@ -30,6 +31,7 @@ import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
+from api.settings import LIMITS
 from benchmarks.rig import ROOT, ServedApi, as_environment, fake_engine, parser, served_api
 from rhapsode.bench.server.connections import connected, read_origin
 from rhapsode.bench.server.listening import BYTES_PER_SAMPLE, RequestFailed, SimulatedPlayback
@@ -104,10 +106,11 @@ class Worker:
 
 def main() -> None:
     given = _arguments()
-    room = str(4 * (given.crowd or 1_000))
+    # A tenant holds a share of each process's connections.
+    processes = max(given.apis, math.ceil(4 * given.crowd / LIMITS.connections))
     with (
         guarded_run() as folder,
-        served_api(folder, given.apis, RHAPSODE_MAX_CONNECTIONS=room) as api,
+        served_api(folder, processes) as api,
         _workers(api, folder, given) as workers,
     ):
         asyncio.run(_measure(api, workers, given))
@@ -117,7 +120,7 @@ def _arguments() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--listeners", type=int, default=64)
     options.add_argument("--minutes", type=float, default=3, help="of each part")
-    options.add_argument("--apis", type=int, default=1, help="processes of the API")
+    options.add_argument("--apis", type=int, default=1, help="processes of the API; more for a crowd that needs them")
     options.add_argument("--kill-every", type=float, default=0, help="seconds between two kills")
     options.add_argument("--crowd", type=int, default=0, help="WebSockets")
     options.add_argument("--every", type=float, default=10, help="seconds between two pieces of text on each of them")
@@ -131,7 +134,7 @@ def _arguments() -> argparse.Namespace:
 def _workers(api: ServedApi, folder: Path, given: argparse.Namespace) -> Generator[list[Worker]]:
     """Two where one is killed. Each has a place for every listener."""
     environment = fake_engine(given.step_ms / 1000) | as_environment(api.settings)
-    environment |= {"RHAPSODE_LANE": "gpu", "RHAPSODE_SLOTS": "1", "RHAPSODE_LIVE_HOST": "127.0.0.1"}
+    environment |= {"RHAPSODE_SLOTS": "1", "RHAPSODE_LIVE_HOST": "127.0.0.1"}
     environment |= {"RHAPSODE_LIVE_SLOTS": str(given.listeners), "RHAPSODE_DEVICE": given.device}
     if given.checkpoint is not None:
         del environment["RHAPSODE_ENGINE"]

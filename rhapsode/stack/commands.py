@@ -29,11 +29,11 @@ def one_of_several_apis(listener_fd: int, number: int, metrics: Path) -> tuple[s
 
 def gpu_worker() -> tuple[str, ...]:
     """One ticket at a time: it wakes the worker, which has one thread per item, enough for its slots."""
-    return _celery("gpu", "worker.app", "--concurrency", "1")
+    return _celery("gpu", "worker.gpu_app", "--concurrency", "1")
 
 
 def cpu_worker() -> tuple[str, ...]:
-    return _celery("cpu", "worker.app", "--concurrency", str(CPU_WORKER_THREADS))
+    return _celery("cpu", "worker.cpu_app", "--concurrency", str(CPU_WORKER_THREADS))
 
 
 def decoder_worker() -> tuple[str, ...]:

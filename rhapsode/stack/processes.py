@@ -84,7 +84,7 @@ def api(
 
 
 def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_GPU_WORKER) -> ProcessSpec:
-    environment = {**shared, "RHAPSODE_LANE": "gpu", "RHAPSODE_WORKER_NAME": planned.worker_name}
+    environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
     if planned.device:
         environment[DEVICE_SETTING] = planned.device
     if (port := shared.get(LIVE_PORT, "")).isdecimal() and int(port):
@@ -93,7 +93,7 @@ def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedPro
 
 
 def cpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_CPU_WORKER) -> ProcessSpec:
-    environment = {**shared, "RHAPSODE_LANE": "cpu", "RHAPSODE_WORKER_NAME": planned.worker_name}
+    environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
     return _spec(planned, commands.cpu_worker(), environment, data_dir, grace_s=25.0)
 
 

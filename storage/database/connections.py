@@ -66,9 +66,8 @@ def open_artifacts(settings: StorageSettings, patience: StoreTimeouts = FOR_WORK
     if settings.store.startswith("file:"):
         from storage.objects.local_store import LocalArtifactStore
 
-        secret, min_free_bytes = settings.url_secret.get_secret_value(), settings.store_min_free_mb * 1024 * 1024
         try:
-            return LocalArtifactStore(settings.store_path, secret.encode(), min_free_bytes=min_free_bytes)
+            return LocalArtifactStore(settings.store_path, settings.url_secret.get_secret_value().encode())
         except StoreUnavailable as error:
             raise SettingsError(f"RHAPSODE_STORE: {error}") from error
     # boto3 costs a third of a second to import, which a folder store need not pay.

@@ -50,6 +50,10 @@ class _Head(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+class _OfStream(_Head):
+    stream: StreamId
+
+
 class Resume(_Head):
     """Where a stream resumes: the first segment that was not played to its end, and how much of it was.
 
@@ -61,35 +65,31 @@ class Resume(_Head):
     num_samples_heard: Count = 0
 
 
-class Open(_Head):
+class Open(_OfStream):
     """A new stream, or one that goes on; payload: codes of all frames of `resume.segment` that came with audio."""
 
     type: Literal["open"] = "open"
-    stream: StreamId
     order: LiveOrder
     resume: Resume | None = None
 
 
-class ExtendStream(_Head):
+class ExtendStream(_OfStream):
     """More of an open text, in any pieces."""
 
     type: Literal["extend"] = "extend"
-    stream: StreamId
     text: str = Field(max_length=MAX_EXTENSION_CHARS)
     is_last: bool
 
 
-class Consumed(_Head):
+class Consumed(_OfStream):
     """Of the stream's samples, how many the listener has taken, in all: a worker makes some seconds more and waits."""
 
     type: Literal["consumed"] = "consumed"
-    stream: StreamId
     num_samples: Count
 
 
-class CancelStream(_Head):
+class CancelStream(_OfStream):
     type: Literal["cancel"] = "cancel"
-    stream: StreamId
 
 
 class Hello(_Head):
@@ -106,64 +106,57 @@ class Hello(_Head):
     live_slots: Count
 
 
-class Opened(_Head):
+class Opened(_OfStream):
     type: Literal["opened"] = "opened"
-    stream: StreamId
 
 
-class OpenRefused(_Head):
+class OpenRefused(_OfStream):
     """The stream does not begin here. retry_after_s: None where asking again helps nothing."""
 
     type: Literal["refused"] = "refused"
-    stream: StreamId
     code: Code
     detail: str
     retry_after_s: float | None = None
 
 
-class SegmentBegins(_Head):
+class SegmentBegins(_OfStream):
     """A segment begins, numbered from 0 through the whole stream. text: as far as it is known."""
 
     type: Literal["segment"] = "segment"
-    stream: StreamId
     index: Count
     text: str
 
 
-class Audio(_Head):
+class Audio(_OfStream):
     """Samples to play, and the codes of `num_frames` frames of which they were made. Payload: samples, then codes.
 
     Silence in front of speech is left out, and pauses have no codes: either number may be 0.
     """
 
     type: Literal["audio"] = "audio"
-    stream: StreamId
     segment: Count
     num_frames: Count
     num_samples: Count
 
 
-class SegmentSpoken(_Head):
+class SegmentSpoken(_OfStream):
     """A segment is over with its pause: its codes are needed no longer."""
 
     type: Literal["spoken"] = "spoken"
-    stream: StreamId
     segment: Count
 
 
-class StreamDone(_Head):
+class StreamDone(_OfStream):
     """The end. findings: names of defects for which speech was ended before its text was."""
 
     type: Literal["done"] = "done"
-    stream: StreamId
     findings: tuple[str, ...] = ()
     segments: Count
     num_samples: Count
 
 
-class StreamFailed(_Head):
+class StreamFailed(_OfStream):
     type: Literal["failed"] = "failed"
-    stream: StreamId
     code: Code
     detail: str
 

@@ -12,24 +12,19 @@ from rhapsode.contract.jobs.states import JobClass
 from storage.database.functions import Clock, Functions
 from storage.recovery.audit_log import AuditRecord, decode_audit
 
-LOOKED_AT = 100
-"""Jobs of each queue and class, those that have waited longest, with their tenants."""
-
 
 @dataclass(frozen=True, slots=True)
 class ClassOverview:
     """backlog_ms: expected audio that has not been spoken. jobs, tenants: with items that could be claimed now.
 
     oldest_wait_ms: the longest that such a job has gone without a claim; None if there is none. wait_p50_ms,
-    wait_p95_ms: percentiles of these waits. wait_ms_by_tenant: the longest wait of each tenant among the `LOOKED_AT`
-    jobs that have waited longest.
+    wait_p95_ms: percentiles of these waits.
     """
 
     backlog_ms: int
     jobs: int
     tenants: int
     oldest_wait_ms: int | None
-    wait_ms_by_tenant: Mapping[str, int]
     wait_p50_ms: int | None = None
     wait_p95_ms: int | None = None
 
@@ -61,14 +56,6 @@ class QueueOverview:
 
 
 @dataclass(frozen=True, slots=True)
-class TenantOverview:
-    """Held by the unfinished jobs of one that has items to be claimed. backlog_ms: expected audio of these jobs."""
-
-    jobs: int
-    backlog_ms: int
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """dead_letters: in the list of what was given up. audited: the last complete audit; None if none is known.
     claims_held: why nothing may be claimed; None if claims are open. scheduled_jobs: of the unfinished ones, those
@@ -76,7 +63,6 @@ class Overview:
     """
 
     queues: tuple[QueueOverview, ...]
-    tenants: Mapping[str, TenantOverview]
     leases: int
     retries_waiting: int
     unfinished_jobs: int
@@ -94,7 +80,7 @@ class _Class(_Row):
     backlog_ms: int
     tenants: int
     jobs: int
-    since: dict[str, int]
+    since: int | None = None
     since_p50: int | None = None
     since_p95: int | None = None
 
@@ -108,15 +94,9 @@ class _Queue(_Row):
     bulk: _Class
 
 
-class _Tenant(_Row):
-    jobs: int
-    audio_ms: int
-
-
 class _Reply(_Row):
     now_ms: int
     queues: dict[str, _Queue]
-    tenants: dict[str, _Tenant]
     leases: int
     retries: int
     unfinished_jobs: int
@@ -134,11 +114,10 @@ class QueueOverviews:
 
     def read(self) -> Overview:
         """Raises `StoreUnavailable`."""
-        reply = _Reply.model_validate(self._functions.call("overview", most_jobs=LOOKED_AT).table("overview"))
+        reply = _Reply.model_validate(self._functions.call("overview").table("overview"))
         queues = (_queue(name, row, reply.now_ms) for name, row in sorted(reply.queues.items()))
         return Overview(
             queues=tuple(queues),
-            tenants={name: TenantOverview(row.jobs, row.audio_ms) for name, row in reply.tenants.items()},
             leases=reply.leases,
             retries_waiting=reply.retries,
             unfinished_jobs=reply.unfinished_jobs,
@@ -162,7 +141,7 @@ def _queue(name: str, row: _Queue, now_ms: int) -> QueueOverview:
 
 
 def _class(row: _Class, now_ms: int) -> ClassOverview:
-    waits = {tenant: max(0, now_ms - since) for tenant, since in row.since.items()}
-    oldest_ms = max(waits.values(), default=None)
-    p50_ms, p95_ms = (None if since is None else max(0, now_ms - since) for since in (row.since_p50, row.since_p95))
-    return ClassOverview(row.backlog_ms, row.jobs, row.tenants, oldest_ms, waits, p50_ms, p95_ms)
+    waits_ms = (
+        None if since is None else max(0, now_ms - since) for since in (row.since, row.since_p50, row.since_p95)
+    )
+    return ClassOverview(row.backlog_ms, row.jobs, row.tenants, *waits_ms)

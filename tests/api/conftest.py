@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.voices.voices import BASE
-from tests.settings import PATIENT_LATENESS_S, api_settings_of
+from tests.settings import PATIENT, api_settings_of
 
 URL_SECRET = "a-secret-for-tests-only"
 
@@ -31,11 +32,9 @@ def session_api(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathF
         broker_url=SecretStr(valkey_server.broker_url),
         store=f"file://{store}",
         url_secret=SecretStr(URL_SECRET),
-        max_body_bytes=400_000,
         max_text_chars=100_000,
-        live_lateness_s=PATIENT_LATENESS_S,
     )
-    with serve(settings) as served:
+    with serve(settings, limits=replace(PATIENT, body_bytes=400_000)) as served:
         yield served
 
 

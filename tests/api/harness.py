@@ -17,7 +17,7 @@ import uvicorn
 
 from api.app import create_app
 from api.server import server_config
-from api.settings import ApiSettings
+from api.settings import ApiLimits, ApiSettings
 from storage.database.connections import connect_redis, open_artifacts
 from storage.ids import JobId, WorkQueue
 from storage.job_store.store import JobStore
@@ -29,6 +29,7 @@ from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelCard, ModelRegistry
 from storage.segments.results import SegmentReport
 from tests.api.openapi.contract import check_answer
+from tests.settings import PATIENT
 from tests.threads import join_in_time
 
 WORKER = WorkerIdentity("worker", "first")
@@ -75,9 +76,10 @@ class ServedApi:
 
 
 @contextmanager
-def serve(settings: ApiSettings, grace_s: int = 1) -> Generator[ServedApi]:
+def serve(settings: ApiSettings, grace_s: int = 1, limits: ApiLimits = PATIENT) -> Generator[ServedApi]:
     """grace_s: how long requests that are under way are waited for at the end."""
-    config = server_config(create_app(settings), settings, log_level="warning", timeout_graceful_shutdown=grace_s)
+    app = create_app(settings, limits)
+    config = server_config(app, settings, limits, log_level="warning", timeout_graceful_shutdown=grace_s)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     server = uvicorn.Server(config)

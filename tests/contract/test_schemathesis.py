@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -22,6 +23,7 @@ from rhapsode.stack.stack import Stack
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.voices.voices import BASE
+from tests.settings import PATIENT
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 SCHEMATHESIS = str(Path(sys.executable).parent / "schemathesis")
@@ -38,10 +40,9 @@ def workless(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathFact
         store=f"file://{tmp_path_factory.mktemp('store')}",
         url_secret=SecretStr("a-secret-for-tests-only"),
         webhook_key=SecretStr("a-sealing-key-for-tests"),
-        max_body_bytes=400_000,
         max_text_chars=100_000,
     )
-    with serve(settings) as served:
+    with serve(settings, limits=replace(PATIENT, body_bytes=400_000)) as served:
         served.redis.flushall()
         served.models.publish(SMALL)
         served.models.publish(BASE)

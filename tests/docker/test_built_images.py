@@ -71,7 +71,7 @@ class Containers:
     def started(self, image: str, metrics_port: int, *command: str) -> subprocess.Popen[bytes]:
         options = [
             *("--volume", f"{self._folder}:/data", "--env", f"RHAPSODE_REDIS_URL={self._redis_url}"),
-            *("--env", "RHAPSODE_STORE=file:///data", "--env", f"RHAPSODE_METRICS_PORT={metrics_port}"),
+            *("--env", "RHAPSODE_STORE=file:///data", "--env", f"RHAPSODE_METRICS_PORT=0.0.0.0:{metrics_port}"),
             *("--env", "RHAPSODE_CHECKPOINT=kokoro", "--env", f"RHAPSODE_URL_SECRET={self._secret}"),
         ]
         if TOOL == "buildah":

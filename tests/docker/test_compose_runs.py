@@ -143,7 +143,7 @@ def test_the_services_narrate_and_end_in_time_with_no_right_and_a_read_only_tree
     containers.start("api", "--host", "127.0.0.1", "--port", str(api_port), **keys)
     for name, port in ports.items():
         # Tones instead of speech; everything else is as it stands in the file.
-        more = {"RHAPSODE_METRICS_HOST": "127.0.0.1", "RHAPSODE_METRICS_PORT": str(port)}
+        more = {"RHAPSODE_METRICS_PORT": str(port)}
         containers.start(name, RHAPSODE_ENGINE="fake", RHAPSODE_FAKE_STEP_S="0.001", **more)
 
     # The images' own health checks, once there is something to see.

@@ -24,7 +24,6 @@ LEAVING, LOADED = "leaving for another model", "another model loaded"
 MODELS = {
     "RHAPSODE_CHECKPOINT": "/models/alpha",
     "RHAPSODE_CHECKPOINTS": "/models/alpha,/models/beta",
-    "RHAPSODE_SWAP_IDLE_S": "1",
     "RHAPSODE_FAKE_STEP_S": "0.02",
 }
 

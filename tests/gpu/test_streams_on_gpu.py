@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, Pcm, SpeechChunk, SpeechRequest, TextMode, Urgency
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import EngineReproducibility, ServingProfile
-from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import NativeEngineSettings
 
 SMALL_VOICE = Path(__file__).parents[2] / "worker" / "small_voice"

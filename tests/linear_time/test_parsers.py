@@ -242,8 +242,6 @@ OURS = frozenset(
         # What this release or another has written itself, and checks while it reads.
         *("storage.jobs.record_codec.decode_spec", "storage.jobs.record_codec.decode_metadata"),
         *("storage.jobs.record_codec.decode_warnings", "storage.segments.file.decode_header"),
-        # Of a setting.
-        "api.identity.rules.parse_algorithms",
         *("storage.jobs.record_codec.decode_submission", "storage.jobs.chapter_files.decode_chapter_files"),
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
         *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),

@@ -13,7 +13,7 @@ import soundfile
 from rhapsode.stack import processes
 from tests.faults.conftest import StartSystem
 from tests.faults.system import TENANTS, RunningSystem, api_key
-from worker.engine.random_checkpoint.directory import make_checkpoint
+from tests.tiny_checkpoint import make_checkpoint
 from worker.settings import SMALL_VOICE
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
@@ -67,7 +67,7 @@ def test_each_worker_speaks_the_jobs_of_its_own_checkpoint(start_system: StartSy
 
 
 def test_one_worker_loads_the_checkpoint_that_is_asked_for(start_system: StartSystem, tiny: Path) -> None:
-    settings = {**NATIVE, "RHAPSODE_SWAP_IDLE_S": "1", "RHAPSODE_CHECKPOINTS": f"{SMALL_VOICE},{tiny}"}
+    settings = {**NATIVE, "RHAPSODE_CHECKPOINTS": f"{SMALL_VOICE},{tiny}"}
     system = start_system(**settings)
     pid = system.pid(processes.GPU_WORKER)
 

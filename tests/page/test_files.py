@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.services.container import open_services
-from api.settings import ApiSettings
+from api.settings import LIMITS, ApiSettings
 from api.system.page import FOLDER, content_security_policy, page, store_origin
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import ServedApi, serve
@@ -97,7 +97,7 @@ def test_the_document_may_load_its_own_files_only(http: httpx.Client) -> None:
 
 
 async def _origin(settings: ApiSettings) -> str | None:
-    async with open_services(settings) as services:
+    async with open_services(settings, LIMITS) as services:
         return store_origin(services)
 
 

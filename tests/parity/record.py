@@ -34,7 +34,7 @@ from reference import Generation, Reference
 from safetensors.torch import save_file
 from torch import Tensor
 
-from worker.engine.random_checkpoint.directory import make_checkpoint
+from tests.tiny_checkpoint import make_checkpoint
 from worker.engine.random_checkpoint.shapes import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
 
 TEXT_MODES = {"whole": True, "per_frame": False}  # our name -> upstream's non_streaming_mode

@@ -19,7 +19,7 @@ from worker.engine.settings import (
     Precision,
     VllmEngineSettings,
 )
-from worker.settings import PACKAGED, JanitorSettings, WorkerSettings
+from worker.settings import PACKAGED, CpuWorkerSettings, JanitorSettings, WorkerSettings
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,6 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RHAPSODE_STORE", f"file://{tmp_path}")
     monkeypatch.setenv("RHAPSODE_URL_SECRET", "s" * 16)
-    monkeypatch.setenv("RHAPSODE_LANE", "gpu")
 
 
 def test_every_setting_is_known_to_all_processes() -> None:
@@ -42,7 +41,7 @@ def test_kokoro_speaks_on_a_cpu_where_no_checkpoint_is_named() -> None:
 
     assert isinstance(settings.engine_settings(), KokoroEngineSettings)
     assert (settings.model_name, settings.notice) == ("kokoro", "")
-    assert settings.lane is Lane.GPU
+    assert (settings.lane, load_settings(CpuWorkerSettings).lane) == (Lane.GPU, Lane.CPU)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_nameless_workers_never_share_a_name(monkeypatch: pytest.MonkeyPatch) ->
     ("name", "value"),
     [
         ("RHAPSODE_SLOTS", "0"),
-        ("RHAPSODE_LANE", "tpu"),
+        ("RHAPSODE_LANE", "gpu"),
         ("RHAPSODE_ENGINE", "steam"),
         ("RHAPSODE_LEASE_S", "-1"),
         ("RHAPSODE_WORKER_NAME", "a b"),

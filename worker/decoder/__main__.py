@@ -21,7 +21,7 @@ from worker.engine.errors import StartError
 from worker.engine.heap import freeze
 from worker.engine.settings import DecoderAddress
 from worker.lifecycle.live.binding import serving_tls
-from worker.process.metrics_server import parse_ports, serve_metrics
+from worker.process.metrics_server import serve_metrics
 from worker.settings import DecoderSettings
 
 logger = logging.getLogger("worker.decoder")
@@ -36,7 +36,7 @@ def main() -> None:
         tls = serving_tls(settings) if address.url.startswith("wss:") else None
         if address.url.startswith("wss:") and tls is None:
             raise SettingsError("RHAPSODE_DECODER_DEVICE: wss:// needs RHAPSODE_LIVE_TLS_CERTIFICATE")
-        serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
+        serve_metrics(settings.metrics_port)
     configure_process_logging(settings, role="decoder")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     shared = SharedLane()

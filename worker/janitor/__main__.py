@@ -35,7 +35,7 @@ from worker.janitor.pod_costs import PodCosts, pods_of_this_cluster
 from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, Leadership, chores_of, removals_of
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
-from worker.process.metrics_server import parse_ports, serve_metrics
+from worker.process.metrics_server import serve_metrics
 from worker.process.reporting import Reporting
 from worker.process.state_watch import StateWatch
 from worker.settings import JanitorSettings
@@ -64,7 +64,7 @@ def main() -> None:
         settings = load_settings(JanitorSettings)
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
-        metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
+        metrics = serve_metrics(settings.metrics_port)
         pods = pods_of_this_cluster() if settings.pod_costs else None
         artifacts = open_artifacts(settings, FOR_CHORES)
     configure_process_logging(settings, role="janitor")

@@ -69,7 +69,7 @@ class CheckpointSwaps:
         self._swaps = Swaps(redis, settings.key_prefix)
         self._overviews = QueueOverviews(redis, settings.key_prefix)
         self._registry = ModelRegistry(redis, settings.key_prefix)
-        self._rules = SwapRules(settings.swap_idle_s)
+        self._rules = SwapRules()
         self._renewals = Periodic("swap", RENEW_INTERVAL_S, self._renew)
         self._looks = Periodic("swaps", LOOK_INTERVAL_S, self._look)
         self._cards: Periodic | None = None
@@ -169,7 +169,7 @@ class CheckpointSwaps:
     def _described(self, name: str, info: EngineInfo) -> OtherModel:
         settings = self._settings
         recognisers = worker_recognisers(
-            settings.recogniser, settings.whisper_model, settings.device, info.languages, settings.recogniser_threads
+            settings.recogniser, settings.whisper_model, settings.device, info.languages, places=1
         )
         card = model_card(name, replace(info, model=name), tuple(recognisers))
         return OtherModel(card, info.speaker_embeddings)

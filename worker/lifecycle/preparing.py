@@ -13,7 +13,7 @@ from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import describe
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.tracing import configure_tracing
-from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
+from worker.process.metrics_server import MetricsServer, serve_metrics
 from worker.settings import WorkerSettings
 
 logger = logging.getLogger(__name__)
@@ -40,4 +40,4 @@ def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) ->
     agree_on_layout(redis, settings.key_prefix)
     configure_tracing(settings, lane)
     # A port in use is reported before the model loads, which takes minutes.
-    return serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
+    return serve_metrics(settings.metrics_port)

@@ -135,7 +135,7 @@ class SpeechLane:
             norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
             reuse=ReuseIndex(redis, settings.key_prefix),
             postprocessor=postprocessor,
-            packer=SegmentPacker(engine.info.slots // PLACES_SHARE, settings.pack_wait_s),
+            packer=SegmentPacker(engine.info.slots // PLACES_SHARE),
         )
 
     def _postprocessor(self, worker: WorkerServices) -> PostProcessor:
@@ -156,8 +156,10 @@ class SpeechLane:
             calibration = checkpoint_calibration(settings.checkpoint, info.revision)
             if calibration is None:
                 logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
+        # As many as judge at the same time.
+        places = max(1, settings.num_postprocessors)
         recognisers = worker_recognisers(
-            settings.recogniser, settings.whisper_model, settings.device, info.languages, settings.recogniser_threads
+            settings.recogniser, settings.whisper_model, settings.device, info.languages, places
         )
         return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
 

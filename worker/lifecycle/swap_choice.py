@@ -51,12 +51,12 @@ class OwnModel:
 
 @dataclass(frozen=True, slots=True)
 class SwapRules:
-    """idle_s: as the setting `swap_idle_s`. backlog_s: how far the workers of another model are behind before one that
-    idles joins them. patience_s: how long something waits for a model that no worker serves before the only worker of
-    another one puts that down with work waiting.
+    """idle_s: how long nothing has waited for the loaded model before another is loaded. backlog_s: how far the workers
+    of another model are behind before one that idles joins them. patience_s: how long something waits for a model that
+    no worker serves before the only worker of another one puts that down with work waiting.
     """
 
-    idle_s: float
+    idle_s: float = 15.0
     backlog_s: float = 300.0
     patience_s: float = 900.0
 

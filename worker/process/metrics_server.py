@@ -7,31 +7,47 @@ import logging
 import re
 import threading
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Self
 from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import start_http_server
 
-from storage.runtime.config.settings import SettingsError
+from storage.runtime.config.settings import SettingsError, StorageSettings, check_host
+from storage.runtime.config.webhook_options import checked_by
 from storage.runtime.observability.metrics import REGISTRY
 
 logger = logging.getLogger(__name__)
 
-_PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+_ADDRESS = re.compile(r"(?:([\w.:-]{1,253}|\[[\w.:]{1,64}\]):)?(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+THIS_MACHINE = "127.0.0.1"
 
 
-def parse_ports(text: str) -> range:
-    """`9101`, or `9101-9120`: the first free one of these. Empty: none. Raises `ValueError`."""
+def parse_ports(text: str) -> tuple[str, range]:
+    """The address to listen at, and its ports: `9101`, `9101-9120` or `0.0.0.0:9101`. Raises `ValueError`.
+
+    Empty: no ports. Without an address: this machine's own.
+    """
     if not text:
-        return range(0)
-    match = _PORTS.fullmatch(text)
+        return THIS_MACHINE, range(0)
+    match = _ADDRESS.fullmatch(text)
     if match is None:
-        raise ValueError("must be a port, or a first and a last one such as 9101-9120")
-    first = int(match[1])
-    last = int(match[2] or first)
+        raise ValueError("must be a port, or a first and a last one such as 9101-9120, after an address and : or alone")
+    first = int(match[2])
+    last = int(match[3] or first)
     if not 1 <= first <= last <= 65535:
         raise ValueError("must be ports from 1 to 65535, the lower one first")
-    return range(first, last + 1)
+    return check_host((match[1] or THIS_MACHINE).strip("[]")), range(first, last + 1)
+
+
+class MeasuredSettings(StorageSettings):
+    """A process that shows its metrics over HTTP.
+
+    metrics_port: where. A range such as 9101-9120 is for several processes of a host: each takes the first free one.
+        Empty: nowhere. 0.0.0.0:9101 listens at all addresses of the machine. Without an address, only the machine
+        itself reads metrics. They name no tenant and no job.
+    """
+
+    metrics_port: Annotated[str, checked_by(parse_ports)] = ""
 
 
 class MetricsServer:
@@ -57,15 +73,16 @@ class MetricsServer:
         self.close()
 
 
-def serve_metrics(host: str, ports: range) -> MetricsServer | None:
-    """On the first free port; None if there is none to serve on. Raises `SettingsError` when all are taken."""
+def serve_metrics(address: str) -> MetricsServer | None:
+    """On the first free port of an address (see `parse_ports`); None without one. Raises `SettingsError`."""
+    host, ports = parse_ports(address)
     for port in ports:
         try:
             server, thread = start_http_server(port, host, REGISTRY)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 continue
-            raise SettingsError(f"RHAPSODE_METRICS_HOST={host}: {error}") from error
+            raise SettingsError(f"RHAPSODE_METRICS_PORT={address}: {error}") from error
         logger.info("metrics served", extra={"host": host, "port": port})
         return MetricsServer(server, thread)
     if ports:

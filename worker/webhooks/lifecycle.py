@@ -29,7 +29,7 @@ from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.http import webhook_client
 from storage.webhooks.sealed_secrets import SecretSealer
 from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
-from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
+from worker.process.metrics_server import MetricsServer, serve_metrics
 from worker.process.periodic import Periodic
 from worker.process.reporting import ProcessLoad, Reporting
 from worker.process.restart import ask_for_restart
@@ -86,7 +86,7 @@ class HookProcess:
         try:
             configure_failpoints(self._settings.failpoint)
             configure_tracing(self._settings, "hooks")
-            self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
+            self._metrics = serve_metrics(self._settings.metrics_port)
             export(self._measure)
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from storage.runtime.config.webhook_options import parse_delays
-from worker.process.metrics_settings import MeasuredSettings
+from storage.runtime.config.webhook_options import checked_by, parse_delays
+from worker.process.metrics_server import MeasuredSettings
 from worker.webhooks.retry_schedule import DELAYS_S
 
 
@@ -19,14 +19,8 @@ class HookSettings(MeasuredSettings):
     worker_name: as of the other workers: a new process of this name takes back what the old one held.
     """
 
-    webhook_delays_s: str = ",".join(f"{delay:.0f}" for delay in DELAYS_S)
+    webhook_delays_s: Annotated[str, checked_by(parse_delays)] = ",".join(f"{delay:.0f}" for delay in DELAYS_S)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
-
-    @field_validator("webhook_delays_s")
-    @classmethod
-    def _delays(cls, value: str) -> str:
-        parse_delays(value)
-        return value
 
     @model_validator(mode="after")
     def _has_key(self) -> Self:

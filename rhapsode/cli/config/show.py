@@ -124,8 +124,10 @@ def _settings_class(process: ProcessName) -> type[StorageSettings]:
     match process:
         case "api" | "command-line":
             from api.settings import ApiSettings as Settings
-        case "gpu-worker" | "cpu-worker":
+        case "gpu-worker":
             from worker.settings import WorkerSettings as Settings
+        case "cpu-worker":
+            from worker.settings import CpuWorkerSettings as Settings
         case "hooks-worker":
             from worker.webhooks.settings import HookSettings as Settings
         case "janitor":
@@ -161,8 +163,6 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
         "webhook_key": _Decision("x" * 16, drawn),
     }
     if process in ("gpu-worker", "cpu-worker"):
-        lane = process.removesuffix("-worker")
-        decided["lane"] = _Decision(lane, lane)
         decided["worker_name"] = _Decision("", "a name for each")
         decided["slots"] = _Decision(str(SLOTS), f"{SLOTS}, on a GPU up to {GPU_SLOTS}")
         decided["live_slots"] = _Decision(str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")

@@ -26,7 +26,7 @@ class ProcessKind(enum.StrEnum):
     JANITOR = "janitor"
 
 
-LANES = {ProcessKind.CPU_WORKER: "cpu", ProcessKind.GPU_WORKER: "gpu", ProcessKind.DECODER_WORKER: "gpu"}
+WORKERS = (ProcessKind.CPU_WORKER, ProcessKind.GPU_WORKER, ProcessKind.DECODER_WORKER)
 
 
 def run(
@@ -44,10 +44,8 @@ def run(
 
     if api_processes > 1 and process is not ProcessKind.API:
         raise Misuse(f"--processes: one {process} is one process; start several of them")
-    require_packages("api" if process is ProcessKind.API else "worker" if process in LANES else "storage")
+    require_packages("api" if process is ProcessKind.API else "worker" if process in WORKERS else "storage")
     environment = inherited_environment(os.environ)
-    if process in LANES:
-        environment["RHAPSODE_LANE"] = LANES[process]
     if process in (ProcessKind.GPU_WORKER, ProcessKind.DECODER_WORKER):
         environment = with_checkpoints(environment, choose_data_dir(None, read_settings()))
     if api_processes > 1:

@@ -1,10 +1,6 @@
 -- What waits where, for operators. Costs what is listed below, however many jobs there are.
--- call: most_jobs (how many of the jobs that have waited longest are looked at, of each queue and class)
 -- -> ok + overview
-register_reader('overview', function(call)
-  local most_jobs = call.most_jobs
-  local MOST_TENANTS = 1000 -- of each queue and class
-
+register_reader('overview', function()
   local function number(value) return tonumber(value) or 0 end
 
   local function queue_names()
@@ -22,37 +18,24 @@ register_reader('overview', function(call)
     return tonumber(redis.call('ZRANGE', waiting, at, at, 'WITHSCORES')[2])
   end
 
-  -- since: by tenant, of the jobs looked at, when the one that has waited longest began to.
-  local function class_of(queue, class, tenants)
+  local function class_of(queue, class)
     local seen = redis.call('HMGET', K.flow, queue .. ':' .. class .. ':in', queue .. ':' .. class .. ':out')
     local ring, waiting = K.tenants .. queue .. ':' .. class, K.waiting .. queue .. ':' .. class
-    for _, tenant in ipairs(redis.call('LRANGE', ring, 0, MOST_TENANTS - 1)) do tenants[tenant] = true end
-    local since = {}
-    local oldest = redis.call('ZRANGE', waiting, 0, most_jobs - 1, 'WITHSCORES')
-    for i = 1, #oldest, 2 do
-      local tenant = redis.call('HGET', K.job .. oldest[i], 'tenant')
-      if tenant and not since[tenant] then since[tenant] = tonumber(oldest[i + 1]) end
-    end
     return {backlog_ms = number(seen[1]) - number(seen[2]), tenants = redis.call('LLEN', ring),
-      jobs = redis.call('ZCARD', waiting), since = since,
+      jobs = redis.call('ZCARD', waiting), since = since_of(waiting, 1),
       since_p50 = since_of(waiting, 0.5), since_p95 = since_of(waiting, 0.95)}
   end
 
-  local queues, tenants = {}, {}
+  local queues = {}
   for queue in pairs(queue_names()) do
     queues[queue] = {
       ready = number(redis.call('HGET', K.counters, queue)), slots = worker_slots(queue), pace = throughput(queue),
       batch_pace = batch_throughput(queue),
-      interactive = class_of(queue, 'interactive', tenants), bulk = class_of(queue, 'bulk', tenants),
+      interactive = class_of(queue, 'interactive'), bulk = class_of(queue, 'bulk'),
     }
   end
-  local held = {}
-  for tenant in pairs(tenants) do
-    local row = redis.call('HMGET', K.admission .. tenant, 'jobs', 'audio_ms')
-    held[tenant] = {jobs = number(row[1]), audio_ms = number(row[2])}
-  end
   return answer('ok', {overview = {
-    now_ms = now, queues = queues, tenants = held, leases = redis.call('ZCARD', K.leases),
+    now_ms = now, queues = queues, leases = redis.call('ZCARD', K.leases),
     retries = redis.call('ZCARD', K.retries), unfinished_jobs = redis.call('SCARD', K.active),
     scheduled = redis.call('ZCARD', K.scheduled), dead = redis.call('XLEN', K.dead), audited = redis.call('GET', K.audited) or '',
     claims_held = redis.call('GET', K.held) or '',

@@ -14,7 +14,7 @@ from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
@@ -30,7 +30,7 @@ from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_
 from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
 from storage.runtime.config.sources import ENV_PREFIX, shown_value, without_empty
 from storage.runtime.config.tls import TlsFiles, check_verified
-from storage.runtime.config.webhook_options import parse_networks, split_keys
+from storage.runtime.config.webhook_options import checked_by, parse_networks, split_keys
 
 TEST_PREFIX = "RHAPSODE_TEST_"
 """Variables of the test suite; never a setting of a process."""
@@ -77,7 +77,6 @@ class StorageSettings(BaseSettings):
     accept_replicas: replicas that must have a job before it counts as accepted; 0: the server alone.
     store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
         looks for them.
-    store_min_free_mb: a folder store refuses to write below so much free space.
     s3_public_endpoint: how clients reach the S3 server where that is not `s3_endpoint_url`; links are signed for it.
     tls_ca: PEM file of the authorities that rediss:// and https:// servers are verified by; unset: the system's.
     tls_certificate, tls_key: PEM files of this system's own certificate, for servers that ask for one.
@@ -109,7 +108,6 @@ class StorageSettings(BaseSettings):
     broker_url: SecretStr = SecretStr("")
     accept_replicas: int = Field(default=0, ge=0, le=5)
     store: str
-    store_min_free_mb: int = Field(default=256, ge=0)
     s3_endpoint_url: str | None = None
     s3_public_endpoint: str | None = None
     s3_region: str | None = None
@@ -119,7 +117,7 @@ class StorageSettings(BaseSettings):
     url_secret: SecretStr = SecretStr("")
     key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
     webhook_key: SecretStr = SecretStr("")
-    webhook_allow_private: str = ""
+    webhook_allow_private: Annotated[str, checked_by(parse_networks)] = ""
     quota_jobs: int = Field(default=10_000, ge=0)
     quota_audio_s: int = Field(default=500 * 3600, ge=0)
     quota_voices: int = Field(default=100_000, ge=0)
@@ -174,12 +172,6 @@ class StorageSettings(BaseSettings):
     def _sealing_key(cls, value: SecretStr) -> SecretStr:
         if value.get_secret_value():
             split_keys(value.get_secret_value())
-        return value
-
-    @field_validator("webhook_allow_private")
-    @classmethod
-    def _networks(cls, value: str) -> str:
-        parse_networks(value)
         return value
 
     @field_validator("s3_endpoint_url")
@@ -237,17 +229,15 @@ class StorageSettings(BaseSettings):
 
 _NAMES = {
     "api": """
-        ALIASES API_KEYS CONSENT CORS_ORIGINS LIVE_DRAIN_S LIVE_LATENESS_S MAX_BODY_BYTES MAX_CONNECTIONS
-        MAX_TEXT_CHARS MAX_UPLOAD_BYTES METRICS_ACCESS OIDC_ALGORITHMS OIDC_ALLOW_PRIVATE OIDC_AUDIENCE
-        OIDC_ISSUER OIDC_KEYS_URL OIDC_SCOPE_CLAIM OIDC_TENANT_CLAIM OPERATOR PUBLIC_URL RATE_LIMIT
-        REQUEST_TIMEOUT_S STRICT_SPEECH TENANT_CLASSES
+        ALIASES API_KEYS CONSENT CORS_ORIGINS LIVE_DRAIN_S MAX_TEXT_CHARS MAX_UPLOAD_BYTES METRICS_ACCESS
+        OIDC_ALLOW_PRIVATE OIDC_AUDIENCE OIDC_ISSUER OIDC_SCOPE_CLAIM OIDC_TENANT_CLAIM OPERATOR PUBLIC_URL
+        RATE_LIMIT STRICT_SPEECH
     """,
     "worker": """
         CHECKPOINT CHECKPOINTS DECODER_DEVICE DEVICE ENGINE ENGINE_PRECISION ENGINE_PROFILE
-        ENGINE_REPRODUCIBILITY ENGINE_THREADS ENGINE_WATCHDOG_S FAKE_STEP_S LANE LEASE_S LIVE_HOST LIVE_PORT
-        LIVE_SLOTS LIVE_TLS_CERTIFICATE LIVE_TLS_KEY LIVE_TLS_NAME MAX_ATTEMPTS METRICS_HOST METRICS_PORT MODEL
-        PACK_WAIT_S POD_COSTS POSTPROCESSORS RECOGNISER RECOGNISER_THREADS SLOTS SWAP_IDLE_S WEBHOOK_DELAYS_S
-        WHISPER_MODEL WORKER_NAME
+        ENGINE_REPRODUCIBILITY ENGINE_THREADS ENGINE_WATCHDOG_S FAKE_STEP_S LEASE_S LIVE_HOST LIVE_PORT
+        LIVE_SLOTS LIVE_TLS_CERTIFICATE LIVE_TLS_KEY LIVE_TLS_NAME MAX_ATTEMPTS METRICS_PORT MODEL POD_COSTS
+        POSTPROCESSORS RECOGNISER SLOTS WEBHOOK_DELAYS_S WHISPER_MODEL WORKER_NAME
     """,
     "client and command line": """
         API_KEY API_PROCESSES CPU_WORKERS DATA_DIR DEBUG PORT SERVER_URL

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from pydantic import AfterValidator
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 MIN_KEY_CHARS = 16
@@ -30,3 +33,13 @@ def parse_delays(text: str) -> tuple[float, ...]:
     if not all(0 < delay <= MAX_DELAY_S for delay in delays):
         raise ValueError(f"a delay is more than 0 and at most {MAX_DELAY_S:.0f} s")
     return delays
+
+
+def checked_by(parse: Callable[[str], object]) -> AfterValidator:
+    """For a field that stays a text, and that `parse` must accept."""
+
+    def check(value: str) -> str:
+        parse(value)
+        return value
+
+    return AfterValidator(check)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import certifi
 import httpcore
@@ -50,37 +50,39 @@ class HttpAnswer:
     is_whole: bool
 
 
-class SafeHttp:
-    """Any thread may call any method; nothing is kept between calls."""
+def public_authorities() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
 
-    def __init__(
-        self,
-        rules: UrlRules | None = None,
-        times: AttemptTimes | None = None,
-        resolver: Resolver = system_resolver,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self._rules = rules or UrlRules()
-        self._times = times or AttemptTimes()
-        self._resolver = resolver
-        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
+
+@dataclass
+class HttpAccess:
+    """What may be asked, in which time, and by which name server and authorities."""
+
+    rules: UrlRules = field(default_factory=UrlRules)
+    times: AttemptTimes = field(default_factory=AttemptTimes)
+    resolver: Resolver = system_resolver
+    tls: ssl.SSLContext = field(default_factory=public_authorities)
+
+
+class SafeHttp(HttpAccess):
+    """Any thread may call any method; nothing is kept between calls."""
 
     def check(self, url: str) -> None:
         """Whether a request would be made now; for registration. It is checked again at every request.
 
         Raises `UrlRefused`, `AddressBlocked`, `HostUnresolved` or `TimedOut`.
         """
-        self._addresses(parsed_url(url, self._rules), Deadline(self._times.total_s))
+        self._addresses(parsed_url(url, self.rules), Deadline(self.times.total_s))
 
     def check_spelling(self, url: str) -> str:
         """As `check`, as far as can be said without asking a name server: for URLs that are named in passing.
 
         Returns its origin: scheme, host and port. Raises `UrlRefused` or `AddressBlocked`.
         """
-        parsed = parsed_url(url, self._rules)
+        parsed = parsed_url(url, self.rules)
         host, port = target_of(parsed)
         if (literal := literal_addresses(host, port)) is not None:
-            self._rules.require_reach(parsed, tuple(self._rules.addresses.check(address) for address in literal))
+            self.rules.require_reach(parsed, tuple(self.rules.addresses.check(address) for address in literal))
         return origin_of(parsed)
 
     def get(self, url: str, max_bytes: int) -> bytes:
@@ -95,13 +97,13 @@ class SafeHttp:
         return answer.body
 
     def _attempt(self, url: str, max_bytes: int) -> HttpAnswer:
-        deadline = Deadline(self._times.total_s)
-        parsed = parsed_url(url, self._rules)
+        deadline = Deadline(self.times.total_s)
+        parsed = parsed_url(url, self.rules)
         host = target_of(parsed)[0]
-        dialler = CheckedDialler(self._addresses(parsed, deadline), self._times.connect_s, deadline)
+        dialler = CheckedDialler(self._addresses(parsed, deadline), self.times.connect_s, deadline)
         try:
             with (
-                httpcore.ConnectionPool(ssl_context=self._tls, network_backend=dialler, max_connections=1) as pool,
+                httpcore.ConnectionPool(ssl_context=self.tls, network_backend=dialler, max_connections=1) as pool,
                 pool.stream("GET", _wire_url(parsed), headers=list(common_fields(parsed).items())) as response,
             ):
                 headers = checked_headers(response.status, response.headers)
@@ -115,8 +117,8 @@ class SafeHttp:
     def _addresses(self, url: httpx.URL, deadline: Deadline) -> tuple[Address, ...]:
         """All of the host's, each of them checked."""
         host, port = target_of(url)
-        addresses = resolve(host, port, self._resolver, self._rules.addresses, deadline)
-        self._rules.require_reach(url, addresses)
+        addresses = resolve(host, port, self.resolver, self.rules.addresses, deadline)
+        self.rules.require_reach(url, addresses)
         return addresses
 
 

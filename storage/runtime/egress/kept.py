@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-import certifi
 import h11
 import httpx
 
-from storage.runtime.egress.client import AttemptTimes, HttpAnswer, checked_headers, common_fields
-from storage.runtime.egress.connecting import Resolver, literal_addresses, system_resolver
+from storage.runtime.egress.client import HttpAccess, HttpAnswer, checked_headers, common_fields
+from storage.runtime.egress.connecting import literal_addresses
 from storage.runtime.egress.errors import ConnectionFailed, HostUnresolved, TimedOut
 from storage.runtime.egress.public_addresses import Address
 from storage.runtime.egress.url_rules import UrlRules, parsed_url, target_of
@@ -46,30 +44,20 @@ class PeerAddress:
     port: int
 
 
-class KeptHttp:
+@dataclass
+class KeptHttp(HttpAccess):
     """Of one event loop, whose coroutines alone may call it. `close` it at the end."""
 
-    def __init__(
-        self,
-        rules: UrlRules | None = None,
-        times: AttemptTimes | None = None,
-        resolver: Resolver = system_resolver,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self._rules = rules or UrlRules()
-        self._times = times or AttemptTimes()
-        self._resolver = resolver
-        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
-        self._kept = KeptWires()
-        self._questions: dict[tuple[str, int], Names] = {}
+    _kept: KeptWires = field(default_factory=lambda: KeptWires(), init=False)
+    _questions: dict[tuple[str, int], Names] = field(default_factory=dict[tuple[str, int], Names], init=False)
 
     async def post(self, party: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> HttpAnswer:
         """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
-        parsed = _known(url, self._rules)
+        parsed = _known(url, self.rules)
         host, port = target_of(parsed)
         place = PeerAddress(party, parsed.scheme, host, port)
         try:
-            async with asyncio.timeout(self._times.total_s):
+            async with asyncio.timeout(self.times.total_s):
                 addresses = await self._addresses(parsed)
                 answer = await self._exchange(place, addresses, parsed, _fields(parsed, headers, body), body, max_bytes)
         except TimeoutError as error:
@@ -108,7 +96,7 @@ class KeptHttp:
         failure: OSError | None = None
         for address in addresses:
             try:
-                async with asyncio.timeout(self._times.connect_s):
+                async with asyncio.timeout(self.times.connect_s):
                     stream = await _dialled(address, place.port)
             except OSError as error:  # a time-out is one, too
                 failure = error
@@ -122,9 +110,9 @@ class KeptHttp:
         _, wire = await asyncio.get_running_loop().create_connection(
             lambda: Wire(address),
             sock=stream,
-            ssl=self._tls if is_secure else None,
+            ssl=self.tls if is_secure else None,
             server_hostname=place.host if is_secure else None,
-            ssl_handshake_timeout=self._times.total_s if is_secure else None,
+            ssl_handshake_timeout=self.times.total_s if is_secure else None,
         )
         return wire
 
@@ -134,8 +122,8 @@ class KeptHttp:
         found = literal_addresses(host, port) or await self._resolved(host, port)
         if not found:
             raise HostUnresolved(f"{host} has no address")
-        addresses = tuple(self._rules.addresses.check(address) for address in found)
-        self._rules.require_reach(url, addresses)
+        addresses = tuple(self.rules.addresses.check(address) for address in found)
+        self.rules.require_reach(url, addresses)
         return addresses
 
     async def _resolved(self, host: str, port: int) -> Sequence[str]:
@@ -156,7 +144,7 @@ class KeptHttp:
 
         def ask() -> None:
             try:
-                found = self._resolver(host, port)
+                found = self.resolver(host, port)
             except (OSError, UnicodeError) as error:
                 failure = error
                 _tell(loop, lambda: question.set_exception(failure))

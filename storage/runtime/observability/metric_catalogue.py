@@ -1,6 +1,6 @@
 """All metrics, as `metrics.json` lists them: name with its unit, kind, labels and meaning. A process exports no others.
 
-`python -m storage.runtime.observability.metric_table` makes docker/prometheus/METRICS.md from it. Alerts and dashboards
+`python -m generators.metric_table` makes docker/prometheus/METRICS.md from it. Alerts and dashboards
 use only these. No label contains a tenant, a job or a text; operators group tenants into classes.
 """
 

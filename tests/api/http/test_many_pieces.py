@@ -21,6 +21,7 @@ JSON: `test_json_body.py`. Here is the rest.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -34,7 +35,7 @@ from api.settings import ApiSettings
 from api.voices.upload import MAX_FIELDS
 from storage.tenants.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, serve
-from tests.settings import api_settings_of
+from tests.settings import PATIENT, api_settings_of
 
 
 def test_a_form_of_too_many_parts_is_refused(api: ServedApi) -> None:
@@ -72,8 +73,8 @@ def test_a_tenant_holds_half_of_the_connections_with_streams_and_waits(api_setti
     """Of eight: its fifth stream is refused and it waits for no answer, while another tenant does both."""
     keys = {key_digest(key): key for key in ("ann", "ben")}
     later = {"input": {"text": "One."}, "not_before": f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"}
-    settings = api_settings_of(api_settings, api_keys=keys, max_connections=8)
-    with serve(settings) as api, ExitStack() as streams:
+    settings = api_settings_of(api_settings, api_keys=keys)
+    with serve(settings, limits=replace(PATIENT, connections=8)) as api, ExitStack() as streams:
         api.models.publish(SMALL)
         jobs = {}
         for name in ("ann", "ben"):

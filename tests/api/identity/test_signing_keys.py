@@ -40,7 +40,7 @@ def clock() -> Clock:
 
 def told(issuer: Issuer, clock: Clock, story: Callable[[SigningKeys], Coroutine[Any, Any, None]]) -> int:
     """How often the keys were asked for in the story."""
-    rules = TokenRules(issuer.url, AUDIENCE, "tenant", "", ("RS256",))
+    rules = TokenRules(issuer.url, AUDIENCE, "tenant", "")
 
     async def run() -> None:
         await story(SigningKeys(rules, safe_client("loopback"), clock))

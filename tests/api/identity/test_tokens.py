@@ -35,7 +35,6 @@ def settings(api_settings: ApiSettings, issuer: Issuer) -> ApiSettings:
         api_settings,
         oidc_issuer=issuer.url,
         oidc_audience=AUDIENCE,
-        oidc_algorithms="RS256,ES256,Ed25519",
         oidc_allow_private="loopback",
         api_keys={hashlib.sha256(KEY.encode()).hexdigest(): "ben"},
     )
@@ -140,7 +139,7 @@ def test_nobody_signs_with_nothing_or_with_what_is_public(guarded: ServedApi, is
         f"{unsigned(alg='nOnE')}.{body}.{signature}",
         f"{with_secret}.{coded(tag)}",
         issuer.token("RS256", stranger),
-        issuer.token("PS256"),
+        issuer.token("PS256", stranger),
         f"{head}.{forged}.{signature}",
         f"{head}.{body}.",
         f"{unsigned(alg='RS256', crit=['b64'], b64=False)}.{body}.{signature}",
@@ -153,6 +152,7 @@ def test_nobody_signs_with_nothing_or_with_what_is_public(guarded: ServedApi, is
     ]
 
     assert [ask(guarded, token).status_code for token in tokens] == [401] * len(tokens)
+    assert ask(guarded, issuer.token("PS256")).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["ES256", "Ed25519"])
@@ -211,9 +211,6 @@ def test_documents_of_another_issuer_are_not_believed(guarded: ServedApi, issuer
     [
         ({"oidc_issuer": "https://id.example.org"}, "RHAPSODE_OIDC_AUDIENCE"),
         ({"oidc_issuer": "id.example.org", "oidc_audience": "x"}, "https://host"),
-        ({"oidc_algorithms": "HS256"}, "must be some of"),
-        ({"oidc_algorithms": "RS256,none"}, "must be some of"),
-        ({"oidc_algorithms": ""}, "must be some of"),
     ],
 )
 def test_settings_that_would_let_others_in_are_refused(

@@ -39,9 +39,7 @@ async def opened_door(
         stack.push_async_callback(events.aclose)
         ledger = LiveStreamLedger(events, settings.key_prefix, max_streams)
         models = RecentModels(client, settings.key_prefix)
-        yield await stack.enter_async_context(
-            open_live(registry, models, ledger, settings.tls_files, patience, lambda tenant: "default")
-        )
+        yield await stack.enter_async_context(open_live(registry, models, ledger, settings.tls_files, patience))
 
 
 @pytest.fixture

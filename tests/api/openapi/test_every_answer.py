@@ -134,8 +134,9 @@ def test_a_system_on_state_of_another_version_is_not_ready(api: ServedApi, api_s
     assert answer.json()["reasons"][0].startswith("this release cannot use this Redis or its state (since ")
 
 
+@pytest.mark.usefixtures("full_store")
 def test_a_system_that_cannot_store_is_not_ready(api_settings: ApiSettings) -> None:
-    with serve(api_settings_of(api_settings, store_min_free_mb=10**12)) as api:
+    with serve(api_settings) as api:
         answer = api.http.get("/readyz")
 
     assert (answer.status_code, answer.json()["store"]) == (503, "unavailable")
@@ -161,7 +162,7 @@ def test_the_settings_are_shown_without_their_secrets(api_settings: ApiSettings)
 
     shown = "\n".join(describe(settings))
 
-    assert "RHAPSODE_MAX_BODY_BYTES" in shown
+    assert "RHAPSODE_MAX_TEXT_CHARS" in shown
     assert "aaaa" not in shown
     assert settings.url_secret.get_secret_value() not in shown
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from storage.runtime.observability.metric_table import metric_table
+from storage.database.library import library
 from storage.runtime.own_module import isolated
 
 
@@ -16,7 +16,7 @@ def test_neither_the_working_folder_nor_pythonpath_decides_what_runs(tmp_path: P
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
 
     outcome = subprocess.run(
-        isolated("storage.runtime.observability.metric_table"),
+        isolated("storage.database.library"),
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -25,4 +25,4 @@ def test_neither_the_working_folder_nor_pythonpath_decides_what_runs(tmp_path: P
     )
 
     assert (outcome.returncode, outcome.stderr) == (0, "")
-    assert outcome.stdout == metric_table()
+    assert outcome.stdout == library().text

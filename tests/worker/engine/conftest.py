@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from tests import tiny_checkpoint as tiny
 from tests.worker.engine.contracted_engines import ENGINES, Case, case_of
-from worker.engine.random_checkpoint import directory
 
 PARITY = Path(__file__).parents[2] / "parity"
 VARIANTS = ("base", "custom_voice", "voice_design")
@@ -44,7 +44,7 @@ def one_thread() -> None:
 @pytest.fixture(scope="session")
 def make_checkpoint() -> Callable[..., str]:
     """(out, size, variant, seed, eos_gain) -> digest."""
-    return directory.make_checkpoint
+    return tiny.make_checkpoint
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_checkpoint import make_checkpoint
 from worker.engine.description import describe
 from worker.engine.errors import CheckpointError
 from worker.engine.native import NativeEngine
-from worker.engine.random_checkpoint.directory import make_checkpoint
 from worker.engine.settings import FakeEngineSettings, NativeEngineSettings
 from worker.settings import SMALL_VOICE
 

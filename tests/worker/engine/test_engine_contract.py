@@ -23,6 +23,7 @@ from tests.worker.engine.contracted_engines import (
     result,
     wait_until,
 )
+from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -31,7 +32,6 @@ from worker.engine.interface import (
     SpeechChunk,
     TextMode,
 )
-from worker.engine.serving.streaming import SpeechStream
 
 
 @pytest.fixture(scope="module", params=[*ENGINES, "decoder apart", "decoder worker"])

@@ -20,13 +20,13 @@ from tests.worker.engine.contracted_engines import (
     result,
     wait_until,
 )
+from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import EngineDied, RequestCancelled
 from worker.engine.interface import (
     Speech,
     SpeechRequest,
     Urgency,
 )
-from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import NativeEngineSettings
 
 

@@ -28,7 +28,6 @@ def work(settings: StorageSettings, failpoint: str) -> int:
         "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
         "RHAPSODE_STORE": settings.store,
         "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
-        "RHAPSODE_LANE": "cpu",
         "RHAPSODE_WORKER_NAME": "the-only-one",
         "RHAPSODE_FAILPOINT": failpoint,
     }

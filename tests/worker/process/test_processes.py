@@ -37,7 +37,8 @@ LONG_SPEC = SPEC.asking(segmentation=SegmentLengths(target_chars=60, max_chars=9
 LONG_TEXT = "This is a sentence of a book that goes on and on for some time. " * 24
 
 
-WORKER = "-m worker.process.celery_command worker.app"
+WORKER = "-m worker.process.celery_command"
+QUIETLY = "--without-mingle --without-gossip --without-heartbeat"
 
 
 class System:
@@ -55,9 +56,8 @@ class System:
 
     def worker(self, lane: Lane, name: str = "", step_s: float = 0.001) -> subprocess.Popen[bytes]:
         """A worker as the supervisor starts it."""
-        command = f"{WORKER} --pool threads --without-mingle --without-gossip --without-heartbeat"
+        command = f"{WORKER} worker.{lane.value}_app --pool threads {QUIETLY}"
         more = {
-            "RHAPSODE_LANE": lane.value,
             "RHAPSODE_ENGINE": "fake",
             "RHAPSODE_FAKE_STEP_S": str(step_s),
             "RHAPSODE_SLOTS": "4",
@@ -231,9 +231,9 @@ def test_a_killed_worker_costs_seconds_and_no_sample(system: System) -> None:
 
 def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path: Path) -> None:
     worker = system.start(
-        ["-m", "celery", "-A", "worker.app", "worker", "--pool", "threads"],
+        ["-m", "celery", "-A", "worker.gpu_app", "worker", "--pool", "threads"],
         "broken.log",
-        {"RHAPSODE_LANE": "gpu", "RHAPSODE_CHECKPOINT": str(tmp_path / "nothing")},
+        {"RHAPSODE_CHECKPOINT": str(tmp_path / "nothing")},
     )
 
     status = worker.wait(120)
@@ -248,12 +248,10 @@ def test_a_worker_asks_for_its_metrics_port_before_it_loads_a_model(system: Syst
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         worker = system.start(
-            ["-m", "celery", "-A", "worker.app", "worker", "--pool", "threads"],
+            ["-m", "celery", "-A", "worker.gpu_app", "worker", "--pool", "threads"],
             "taken.log",
             {
-                "RHAPSODE_LANE": "gpu",
                 "RHAPSODE_CHECKPOINT": str(tmp_path / "nothing"),
-                "RHAPSODE_METRICS_HOST": "127.0.0.1",
                 "RHAPSODE_METRICS_PORT": str(port),
             },
         )

@@ -92,13 +92,6 @@ def model_config(shape: Shape, variant: str, text_ids: Mapping[str, int]) -> dic
     }
     if variant == "base":
         config["speaker_encoder_config"] = {"enc_dim": shape.talker.hidden, "sample_rate": SAMPLE_RATE_HZ}
-        if shape.speaker_fields_in_config:
-            config["speaker_encoder_config"] |= {
-                "enc_channels": list(shape.speaker.channels),
-                "enc_attention_channels": shape.speaker.attention_channels,
-                "enc_res2net_scale": shape.speaker.res2net_scale,
-                "enc_se_channels": shape.speaker.se_channels,
-            }
     return config
 
 

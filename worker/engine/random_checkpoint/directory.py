@@ -1,14 +1,11 @@
 """A checkpoint with random weights in the published layout of Qwen3-TTS 12 Hz.
 
 The official package and our engine load the same directory, so their outputs can be compared without a download, and
-a GPU can be measured without one. The two real sizes have the published names, shapes, ids and dtypes. The tiny one
-keeps the topology in three megabytes of float32: 16 codebooks, 1,024 control ids above the codebook, 1,920 samples a
-frame, short windows.
+a GPU can be measured without one. Names, shapes, ids and dtypes are the published ones.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,29 +26,25 @@ from worker.engine.random_checkpoint.shapes import (
     shape_of,
 )
 from worker.engine.random_checkpoint.text_tokenizer import write_text_tokenizer
-from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, RepeatableDraws, Weights
+from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, Weights
 
 Tensors = Mapping[str, torch.Tensor]
 
 
-def make_checkpoint(out: Path, size: str = "tiny", variant: str = "base", seed: int = 0, eos_gain: float = 1.0) -> str:
-    """Write the directory; gives a digest of its weights, the same on every machine.
+def draw_checkpoint(out: Path, size: str, variant: str, device: torch.device, eos_gain: float) -> None:
+    """Write the directory of a published size with numbers that the device draws.
 
     eos_gain scales the end-of-speech row of the codec head: larger values end utterances sooner, 0 never.
     Raises ValueError for a size that the variant does not have.
     """
-    return digest_of(*_write(out, shape_of(size, variant), variant, RepeatableDraws(seed), eos_gain))
-
-
-def draw_checkpoint(out: Path, size: str, variant: str, device: torch.device, eos_gain: float) -> None:
-    """The same directory with numbers that the device draws: same names, shapes, means and deviations."""
-    _write(out, shape_of(size, variant), variant, DeviceDraws(device), eos_gain)
+    write_checkpoint(out, shape_of(size, variant), variant, DeviceDraws(device), eos_gain)
     if device.type == "cuda":
         # An engine plans its slots from what is free.
         torch.cuda.empty_cache()
 
 
-def _write(out: Path, shape: Shape, variant: str, draws: Draws, eos_gain: float) -> tuple[Tensors, Tensors]:
+def write_checkpoint(out: Path, shape: Shape, variant: str, draws: Draws, eos_gain: float) -> tuple[Tensors, Tensors]:
+    """Gives the tensors of the model and of the speech tokenizer."""
     codec_dir = out / "speech_tokenizer"
     codec_dir.mkdir(parents=True, exist_ok=True)
     text_ids = write_text_tokenizer(out, shape.last_byte_pair)
@@ -65,16 +58,6 @@ def _write(out: Path, shape: Shape, variant: str, draws: Draws, eos_gain: float)
     model.write(out / "model.safetensors")
     codec.write(codec_dir / "model.safetensors")
     return model.tensors, codec.tensors
-
-
-def digest_of(*groups: Tensors) -> str:
-    """SHA-256 over names and bytes, independent of how a file orders them."""
-    digest = hashlib.sha256()
-    for group in groups:
-        for name in sorted(group):
-            digest.update(name.encode())
-            digest.update(group[name].contiguous().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
 
 
 def query_key_norms(w: Weights, prefix: str, stack: StackShape) -> None:

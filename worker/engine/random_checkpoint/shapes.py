@@ -1,12 +1,10 @@
-"""The dimensions of the published checkpoints of Qwen3-TTS 12 Hz, and of a tiny one with their topology."""
+"""The dimensions of the published checkpoints of Qwen3-TTS 12 Hz."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
-
-SIZES = ("tiny", "0.6b", "1.7b")
 
 SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 1_920
@@ -68,13 +66,10 @@ class Shape:
     predictor: StackShape
     codec: Codec
     speaker: SpeakerShape = field(default_factory=SpeakerShape)
-    speaker_fields_in_config: bool = False
 
 
 def shape_of(size: str, variant: str) -> Shape:
     """The dimensions of one size. Raises ValueError for a size that was never published for the variant."""
-    if size == "tiny":
-        return tiny_shape(variant)
     if size == "0.6b" and variant == "voice_design":
         raise ValueError("voice_design is published at 1.7b only")
     name, hidden, inter = {"0.6b": ("0b6", 1024, 3072), "1.7b": ("1b7", 2048, 6144)}[size]
@@ -100,35 +95,3 @@ def shape_of(size: str, variant: str) -> Shape:
             encoder_codebook_dim=256,
         ),
     )
-
-
-def tiny_shape(variant: str) -> Shape:
-    """Base stands for 0.6B (predictor as wide as the talker, so no projection), the other two for 1.7B."""
-    shape = Shape(
-        name="1b7",
-        dtype=torch.float32,
-        codebook_size=64,
-        text_vocab=336,
-        text_hidden=48,
-        last_byte_pair=None,
-        # 32 is the narrowest attention head that the CPU kernels of other engines take.
-        talker=StackShape(64, 128, layers=3, heads=4, kv_heads=2, head_dim=32),
-        mrope_section=(8, 4, 4),
-        predictor=StackShape(32, 64, layers=2, heads=4, kv_heads=2, head_dim=16),
-        codec=Codec(
-            decoder=StackShape(32, 64, layers=2, heads=4, kv_heads=4, head_dim=16),
-            decoder_window=16,
-            decoder_dim=64,
-            latent_dim=48,
-            codebook_dim=32,
-            encoder=StackShape(32, 64, layers=2, heads=2, kv_heads=2, head_dim=16),
-            encoder_window=20,
-            encoder_filters=4,
-            encoder_codebook_dim=16,
-        ),
-        speaker=SpeakerShape((32, 32, 32, 32, 96), attention_channels=16, res2net_scale=8, se_channels=16),
-        speaker_fields_in_config=True,
-    )
-    if variant == "base":
-        return replace(shape, name="0b6", predictor=replace(shape.predictor, hidden=shape.talker.hidden))
-    return shape

@@ -7,7 +7,6 @@ import zlib
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
@@ -17,17 +16,6 @@ class Draws(Protocol):
     def uniform(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """float32 of that shape, evenly drawn from 0 to 1; the same for a name each time."""
         ...
-
-
-class RepeatableDraws:
-    """The same on every machine: a generator for each name, and no logarithm whose last bit differs."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def uniform(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        generator = np.random.Generator(np.random.PCG64([zlib.crc32(name.encode()), self._seed]))
-        return torch.from_numpy(generator.random(shape, dtype=np.float32))
 
 
 class DeviceDraws:

@@ -67,7 +67,7 @@ class SegmentPacker:
     wait_s: how long the first of a pack waits; with 0, nothing is packed.
     """
 
-    def __init__(self, places: int, wait_s: float) -> None:
+    def __init__(self, places: int, wait_s: float = 1.0) -> None:
         self._places = places
         self._wait_s = wait_s
         self._jobs: dict[JobId, _JobHere] = {}

@@ -46,8 +46,7 @@ securityContext:
 {{- end }}
 
 {{- define "rhapsode.worker-env" -}}
-- {name: RHAPSODE_METRICS_HOST, value: 0.0.0.0}
-- {name: RHAPSODE_METRICS_PORT, value: "9101"}
+- {name: RHAPSODE_METRICS_PORT, value: "0.0.0.0:9101"}
 {{- end }}
 
 {{- define "rhapsode.worker-name" -}}

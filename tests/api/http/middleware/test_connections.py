@@ -9,9 +9,9 @@ import re
 import select
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -24,6 +24,7 @@ from api.http.middleware.connections import CHUNKED_BYTES, CHUNKS_AT_ONCE, Conne
 from api.http.middleware.framing import MOST_SMALL_CHUNKS
 from api.settings import ApiSettings
 from tests.api.harness import ServedApi, serve
+from tests.settings import PATIENT
 from tests.threads import BoundedExecutor
 
 PATIENCE_S = 60.0
@@ -32,7 +33,7 @@ PATIENCE_S = 60.0
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
     """An API that waits a second for what a client has begun."""
-    with serve(storeless(tmp_path_factory, request_timeout_s=1.0)) as served:
+    with serve(storeless(tmp_path_factory), limits=replace(PATIENT, request_timeout_s=1.0)) as served:
         yield served
 
 
@@ -43,14 +44,13 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
         yield served
 
 
-def storeless(tmp_path_factory: pytest.TempPathFactory, **more: Any) -> ApiSettings:
+def storeless(tmp_path_factory: pytest.TempPathFactory) -> ApiSettings:
     """What is tested here comes before any store."""
     return ApiSettings(
         redis_url=SecretStr("redis://127.0.0.1:1/0"),
         broker_url=SecretStr("redis://127.0.0.1:1/1"),
         store=f"file://{tmp_path_factory.mktemp('store')}",
         url_secret=SecretStr("a-secret-for-tests-only"),
-        **more,
     )
 
 
@@ -259,7 +259,8 @@ def test_a_target_of_any_form_is_answered(patient: ServedApi, target: bytes) -> 
 
 
 def test_connections_beyond_the_limit_are_told_to_come_again(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with serve(storeless(tmp_path_factory, max_connections=2)) as api, connect(api), connect(api):
+    limits = replace(PATIENT, connections=2)
+    with serve(storeless(tmp_path_factory), limits=limits) as api, connect(api), connect(api):
         answer = exchange(api, b"GET /livez HTTP/1.1\r\n" + HOST + b"\r\n")
 
     assert problem(answer) == (503, "too_many_connections")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from typing import Any
 
 import httpx
 import pytest
@@ -59,7 +60,7 @@ def test_a_server_that_stops_has_time_for_the_answer_of_each_request(
         return answer
 
     async def story() -> list[bytes]:
-        options = {"timeout_graceful_shutdown": 0, "lifespan": "off", "interface": "asgi3"}
+        options: dict[str, Any] = {"timeout_graceful_shutdown": 0, "lifespan": "off", "interface": "asgi3"}
         server = DrainingServer(server_config(app, api_settings, **options))
         with socket.create_server(("127.0.0.1", 0), backlog=requests) as listener:
             serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -378,8 +378,9 @@ def test_without_redis_nothing_is_accepted(api_settings: ApiSettings) -> None:
     assert objects == []
 
 
+@pytest.mark.usefixtures("full_store")
 def test_a_full_disk_refuses_and_leaves_nothing(api_settings: ApiSettings, redis_client: redis.Redis) -> None:
-    with serve(api_settings_of(api_settings, store_min_free_mb=10**12)) as api:
+    with serve(api_settings) as api:
         api.models.publish(SMALL)
 
         answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}})

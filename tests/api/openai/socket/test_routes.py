@@ -8,6 +8,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from websockets.typing import Origin, Subprotocol
 from api.settings import ApiSettings
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH, STREAMING_TEXT, STREAMING_TEXT_PATH
 from tests.api.harness import SMALL, ServedApi, serve
-from tests.settings import api_settings_of
+from tests.settings import PATIENT, api_settings_of
 
 ANN = "key of ann, with / and ="
 PAGE = "https://page.example"
@@ -27,8 +28,8 @@ PAGE = "https://page.example"
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {hashlib.sha256(ANN.encode()).hexdigest(): "ann"}
-    settings = api_settings_of(api_settings, api_keys=keys, cors_origins=PAGE, max_connections=8, rate_limit="6/hour")
-    with serve(settings) as api:
+    settings = api_settings_of(api_settings, api_keys=keys, cors_origins=PAGE, rate_limit="6/hour")
+    with serve(settings, limits=replace(PATIENT, connections=8)) as api:
         api.models.publish(SMALL)
         yield api
 

@@ -12,7 +12,7 @@ import pytest
 
 from rhapsode.bench.engine.measuring import cards
 from rhapsode.bench.engine.report import Card, EngineTask
-from worker.engine.random_checkpoint.directory import make_checkpoint
+from tests.tiny_checkpoint import make_checkpoint
 from worker.engine.serving.parts import DeviceMemory, SlotMemory
 
 GIB = 1 << 30

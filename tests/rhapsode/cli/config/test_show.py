@@ -61,14 +61,14 @@ def test_what_is_given_alone_is_short(run_cli: RunCli) -> None:
 
     settings = [line.split("\t")[0] for line in run.stdout.splitlines()]
     assert "RHAPSODE_RATE_LIMIT\t7/second\tenvironment\tapi" in run.stdout
-    assert "RHAPSODE_MAX_BODY_BYTES" not in settings
+    assert "RHAPSODE_MAX_UPLOAD_BYTES" not in settings
 
 
 def test_a_process_that_could_not_start_is_said_in_one_line(run_cli: RunCli) -> None:
-    too_small = run_cli("config", "show", "api", env={"RHAPSODE_MAX_BODY_BYTES": "1"})
+    too_small = run_cli("config", "show", "api", env={"RHAPSODE_MAX_UPLOAD_BYTES": "1"})
     misspelt = run_cli("config", "show", "janitor", env={"RHAPSODE_POD_COST": "3"})
 
-    complaint = "rhapsode: api: RHAPSODE_MAX_BODY_BYTES: must be greater than or equal to 1024\n"
+    complaint = "rhapsode: api: RHAPSODE_MAX_UPLOAD_BYTES: must be greater than or equal to 1024\n"
     assert (too_small.returncode, too_small.stderr) == (1, complaint)
     assert misspelt.returncode == 1
     assert misspelt.stderr.count("\n") == 1

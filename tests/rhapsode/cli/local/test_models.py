@@ -17,11 +17,11 @@ from rhapsode.stack.models import BYTES_OF_SIZE, PUBLISHED, slots_on, with_check
 from rhapsode.stack.planning.gpus import TorchGpu
 from tests.rhapsode.cli.local.local_hub import LFS_FROM, LocalHub, serving
 from tests.rhapsode.conftest import RunCli, StartCli
+from tests.tiny_checkpoint import make_checkpoint
 from worker.engine.cuda.memory_plan import plan_slots_of_card
 from worker.engine.errors import CheckpointError
 from worker.engine.loading import describe_checkpoint
 from worker.engine.model.pulled import RECORD
-from worker.engine.random_checkpoint.directory import make_checkpoint
 from worker.engine.serving.parts import DeviceMemory, SlotMemory
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -44,7 +44,6 @@ def good(folder: Path) -> dict[str, str]:
     return {
         "RHAPSODE_STORE": folder.as_uri(),
         "RHAPSODE_URL_SECRET": "s" * 16,
-        "RHAPSODE_LANE": "gpu",
         "RHAPSODE_ENGINE": "fake",
         "RHAPSODE_WORKER_NAME": "w",
         "RHAPSODE_WEBHOOK_KEY": "k" * 16,
@@ -153,7 +152,7 @@ def test_the_command_line_refuses_them_as_wrong_usage(field: str, monkeypatch: p
 @pytest.mark.parametrize(
     ("program", "name", "value"),
     [
-        (("api.server",), "RHAPSODE_MAX_CONNECTIONS", "many"),
+        (("api.server",), "RHAPSODE_MAX_TEXT_CHARS", "many"),
         (("api.server",), "RHAPSODE_FAILPOINT", "none.such:kill"),
         (("api.server",), "RHAPSODE_TRACING", "steam"),
         (("api.server",), "RHAPSODE_API_KEYS", "{"),
@@ -163,7 +162,7 @@ def test_the_command_line_refuses_them_as_wrong_usage(field: str, monkeypatch: p
         (("worker.janitor",), "RHAPSODE_MAX_ATTEMPTS", "0"),
         (("worker.janitor",), "RHAPSODE_POD_COSTS", "true"),
         (("worker.process.drain",), "RHAPSODE_KEY_PREFIX", "a:b"),
-        (("celery", "-A", "worker.app", "worker"), "RHAPSODE_LEASE_S", "inf"),
+        (("celery", "-A", "worker.gpu_app", "worker"), "RHAPSODE_LEASE_S", "inf"),
         (("celery", "-A", "worker.webhooks.app", "worker"), "RHAPSODE_WEBHOOK_DELAYS_S", "nan"),
         (("rhapsode", "jobs", "list"), "RHAPSODE_PORT", "99999"),
         (("rhapsode", "up"), "RHAPSODE_KEY_PREFIX", "a:b"),

@@ -93,7 +93,7 @@ def test_loading_refuses_an_unknown_variable(monkeypatch: pytest.MonkeyPatch) ->
         ("RHAPSODE_BROKER_URL", "amqp://h"),
         ("RHAPSODE_KEY_PREFIX", "has:colon"),
         ("RHAPSODE_LOG_FORMAT", "xml"),
-        ("RHAPSODE_STORE_MIN_FREE_MB", "-1"),
+        ("RHAPSODE_QUOTA_JOBS", "-1"),
     ],
 )
 def test_wrong_value_is_refused_by_the_variables_name_and_not_repeated(

@@ -23,6 +23,7 @@ import pytest
 
 from tests.process_tree import is_alive
 from tests.threads import BoundedExecutor
+from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import (
     CheckpointError,
     EngineDied,
@@ -44,7 +45,6 @@ from worker.engine.interface import (
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine.process.line import EngineLine
 from worker.engine.process.protocol import RELEASE, CallFailed
-from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 from worker.process.children.channel import Channel
 

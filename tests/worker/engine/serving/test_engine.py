@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import CheckpointError, EngineDied, RequestRejected
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -25,7 +26,6 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.native import NativeEngine
-from worker.engine.serving.streaming import SpeechStream
 from worker.engine.serving.talker_lane import LaneStep
 from worker.engine.settings import NativeEngineSettings
 from worker.engine.stages.codec import CodecStage

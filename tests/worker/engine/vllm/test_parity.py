@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.worker.engine.recorded_requests import GREEDY, request_of
+from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -22,7 +23,6 @@ from worker.engine.interface import (
     TextMode,
     TokenSampling,
 )
-from worker.engine.serving.streaming import SpeechStream
 
 WAIT_S = 120
 ROWS_OF_A_PASS = 16

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from storage.jobs.work_queues import Lane
 from storage.live.address import LiveAddress
 from storage.live.messages import ENGINE_DIED, WORKER_LEAVING, OpenRefused, StreamDone, StreamFailed
 from storage.runtime.config.settings import SettingsError, StorageSettings
@@ -33,7 +32,7 @@ LIVE_SLOTS = 4
 @pytest.fixture
 def settings(storage_settings: StorageSettings) -> WorkerSettings:
     given = storage_settings.model_dump()
-    return WorkerSettings(**given, lane=Lane.GPU, engine="fake", slots=8, live_slots=LIVE_SLOTS, worker_name="gpu-0")
+    return WorkerSettings(**given, engine="fake", slots=8, live_slots=LIVE_SLOTS, worker_name="gpu-0")
 
 
 @pytest.fixture

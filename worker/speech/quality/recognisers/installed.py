@@ -20,17 +20,18 @@ def worker_recognisers(
 ) -> Recognisers:
     """By language of the model; empty if there is none. Weights are loaded when they are first needed.
 
-    whisper_model: folder of its weights. places: recognitions at the same time. Raises `RecogniserUnusable`.
+    whisper_model: folder of its weights. places: recognitions of Moonshine at the same time, each on a core.
+    Raises `RecogniserUnusable`.
     """
     match choice:
         case RecogniserChoice.NONE:
             return {}
         case RecogniserChoice.WHISPER:
-            return _whisper(whisper_model, device, languages, places)
+            return _whisper(whisper_model, device, languages)
         case RecogniserChoice.MOONSHINE:
             return _moonshine(languages, places)
         case RecogniserChoice.AUTO if whisper_model is not None:
-            return _whisper(whisper_model, device, languages, places)
+            return _whisper(whisper_model, device, languages)
         case RecogniserChoice.AUTO if _is_installed("moonshine_voice") and _is_installed("onnxruntime"):
             return _moonshine(languages, places)
         case RecogniserChoice.AUTO:
@@ -49,7 +50,7 @@ def _moonshine(languages: Sequence[str], places: int) -> Recognisers:
     return {name: RecogniserPool(make, places) for name in languages if name.casefold() == "english"}
 
 
-def _whisper(folder: Path | None, device: str, languages: Sequence[str], places: int) -> Recognisers:
+def _whisper(folder: Path | None, device: str, languages: Sequence[str]) -> Recognisers:
     _require("faster_whisper", "whisper")
     if folder is None or not (folder / "model.bin").is_file():
         raise RecogniserUnusable(f"RHAPSODE_WHISPER_MODEL must name a folder with a converted model, not {folder}")
@@ -59,7 +60,7 @@ def _whisper(folder: Path | None, device: str, languages: Sequence[str], places:
         return lambda: FasterWhisper(folder, code, device)
 
     known = {name: LANGUAGE_CODES[name.casefold()] for name in languages if name.casefold() in LANGUAGE_CODES}
-    return {name: RecogniserPool(maker(code), places) for name, code in known.items()}
+    return {name: RecogniserPool(maker(code), 1) for name, code in known.items()}
 
 
 def _require(package: str, extra: str) -> None:

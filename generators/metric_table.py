@@ -1,6 +1,6 @@
 """All metrics as Markdown, in a list for each kind of process.
 
-python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS.md
+python -m generators.metric_table > docker/prometheus/METRICS.md
 """
 
 from __future__ import annotations
