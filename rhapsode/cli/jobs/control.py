@@ -142,7 +142,7 @@ def assemble(
 ) -> None:
     """Write other files from the finished speech.
 
-    Options that you leave out keep the job's values. Existing files stay, unless a new one has the same name.
+    Options that you leave out keep the job's values or get --preset's. A new file replaces one of the same name.
     """
     output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, speed, loudness, subtitles)
     if karaoke is not None:

@@ -70,7 +70,7 @@ def narrate(
     title, author, cover and chapters.
 
     It uses a running server: --server, RHAPSODE_SERVER_URL, or `rhapsode up` on this machine. Without one, it starts
-    a server for this run. Ctrl-C cancels the job. With --detach the job continues without you.
+    a server for this run. Ctrl-C cancels the job. With --detach it ends at once and the job continues.
     """
     spoken = with_parts(read_spoken(file, speech.encoding, strict_ssml=speech.strict_ssml), speech.include)
     cast = None if speech.cast is None else read_cast(speech.cast)

@@ -439,7 +439,7 @@ def test_files_of_what_is_not_said_any_more_go(studio: Studio, redis_client: red
     studio.drain()
     beside = {artifact.name for artifact in studio.record(job).artifacts}
 
-    control.edit(TENANT, job.id, 1, SegmentEdit(text="Something else."))
+    control.edit(TENANT, job.id, {1: SegmentEdit(text="Something else.")})
     studio.drain()
 
     record = studio.record(job)

@@ -47,7 +47,7 @@ def test_damaged_and_lost_segments_of_a_finished_job_are_spoken_again_as_the_sam
 ) -> None:
     job = studio.submit()
     studio.drain()
-    control.edit(TENANT, job.id, 1, SegmentEdit(text="This take is another one."))
+    control.edit(TENANT, job.id, {1: SegmentEdit(text="This take is another one.")})
     studio.drain()
     before, spoken = wav(studio, job), results(studio, job)
     damage(studio, key_of(job, spoken[1]))

@@ -70,7 +70,7 @@ def test_an_edit_speaks_one_segment_anew_and_assembles_what_a_fresh_job_would(
     job = finished(studio, *SENTENCES)
     before, edited = spoken(studio, job), "Another one stands in its place."
 
-    control.edit(TENANT, job.id, 1, SegmentEdit(text=edited, seed=4711))
+    control.edit(TENANT, job.id, {1: SegmentEdit(text=edited, seed=4711)})
     assert studio.record(job).state is JobState.PENDING
     studio.drain()
 
@@ -93,7 +93,7 @@ def test_a_sentence_that_is_edited_is_read_as_the_job_s_text_was(studio: Studio,
     assert plan_key is not None
     number = len(studio.services.worker.plans.get(plan_key).segments[0].sentences) - 1
 
-    control.edit(TENANT, job.id, 1 - number, SegmentEdit(sentences=((number, "It was 9 pm."),)))
+    control.edit(TENANT, job.id, {1 - number: SegmentEdit(sentences=((number, "It was 9 pm."),))})
     studio.drain()
 
     assert texts_spoken(studio, job) == texts_spoken(studio, fresh)
@@ -109,7 +109,7 @@ def test_selecting_the_take_of_before_gives_the_bytes_of_before(studio: Studio, 
     second = wav_of(studio, job)
     before = spoken(studio, job)
 
-    control.select_take(TENANT, job.id, 2, 1)
+    control.select_takes(TENANT, job.id, {2: 1})
     assert studio.jobs.ready_counts()[GPU_QUEUE] == 0
     studio.drain()
 
@@ -122,7 +122,7 @@ def test_takes_keep_their_audio_their_edit_and_their_number(
     studio: Studio, control: JobControl, reader: SegmentReader
 ) -> None:
     job = finished(studio, *SENTENCES)
-    control.edit(TENANT, job.id, 0, SegmentEdit(text="Said otherwise."))
+    control.edit(TENANT, job.id, {0: SegmentEdit(text="Said otherwise.")})
     studio.drain()
     control.regenerate(TENANT, job.id, 0, None, None)
     studio.drain()
@@ -152,7 +152,7 @@ def test_a_failed_job_is_retried_for_what_it_lacks_and_may_be_edited_first(
     done = spoken(studio, job)
     assert (studio.record(job).state, len(done)) == (JobState.FAILED, 1)
 
-    control.edit(TENANT, job.id, 1, SegmentEdit(text="Now it can be said."))
+    control.edit(TENANT, job.id, {1: SegmentEdit(text="Now it can be said.")})
     assert studio.record(job).state is JobState.FAILED
     assert reader.states(job.id).failed == frozenset()
     control.retry(TENANT, job.id)
@@ -188,7 +188,7 @@ def test_an_edit_during_the_assembly_gives_that_assembly_up(studio: Studio, cont
     assert under_way is not None
     assert under_way.lease.item == "assemble"
 
-    control.edit(TENANT, job.id, 0, SegmentEdit(text="In the middle of it."))
+    control.edit(TENANT, job.id, {0: SegmentEdit(text="In the middle of it.")})
 
     assert [status.value for status in studio.jobs.extend([under_way.lease], 60)] == ["lost"]
     assert studio.jobs.ready_counts() == {GPU_QUEUE: 1}
@@ -207,7 +207,7 @@ def test_an_edit_that_an_assembly_overlooks_is_no_error(
 
     def edited_before(tenant: TenantId, job_id: JobId) -> list[SegmentResult]:
         monkeypatch.undo()
-        control.edit(TENANT, job.id, 0, SegmentEdit(text="In the middle of it."))
+        control.edit(TENANT, job.id, {0: SegmentEdit(text="In the middle of it.")})
         return read_results(tenant, job_id)
 
     monkeypatch.setattr(studio.jobs, "segment_results", edited_before)
@@ -226,14 +226,14 @@ def test_what_is_being_spoken_cannot_be_edited(studio: Studio, control: JobContr
     assert item is not None
 
     with pytest.raises(SegmentBusy):
-        control.edit(TENANT, job.id, int(item.lease.item), SegmentEdit(text="Too late."))
+        control.edit(TENANT, job.id, {int(item.lease.item): SegmentEdit(text="Too late.")})
 
 
 def test_old_artifacts_are_there_until_the_new_ones_are_and_gone_after(studio: Studio, control: JobControl) -> None:
     job = finished(studio, *SENTENCES)
     old = {artifact.key for artifact in job.artifacts}
 
-    control.edit(TENANT, job.id, 0, SegmentEdit(text="Another beginning."))
+    control.edit(TENANT, job.id, {0: SegmentEdit(text="Another beginning.")})
     assert {artifact.key for artifact in studio.record(job).artifacts} == old
     studio.drain()
 

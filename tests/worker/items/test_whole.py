@@ -206,7 +206,7 @@ def test_a_take_that_an_edit_asks_for_is_assembled_by_an_item(studio: Studio, co
     studio.drain()
     first = studio.record(job)
 
-    control.edit(TENANT, job.id, 0, SegmentEdit(text="The harbour was loud."))
+    control.edit(TENANT, job.id, {0: SegmentEdit(text="The harbour was loud.")})
     studio.run_one(GPU_QUEUE)
     assert dict(studio.jobs.ready_counts()) == {CPU_QUEUE: 1}
     studio.drain()

@@ -129,12 +129,12 @@ def test_an_edit_leaves_the_pack_and_an_earlier_take_is_still_heard(crowd: Studi
     packed = next(each for each in results(crowd, job) if each.place)
     first_wav = wav(crowd, job)
 
-    control.edit(TENANT, job.id, packed.index, SegmentEdit(text="Another one stands in its place."))
+    control.edit(TENANT, job.id, {packed.index: SegmentEdit(text="Another one stands in its place.")})
     drain(crowd)
     edited = next(each for each in results(crowd, job) if each.index == packed.index)
     assert edited.place is None
     assert packs(crowd, job) == before
-    control.select_take(TENANT, job.id, packed.index, 1)
+    control.select_takes(TENANT, job.id, {packed.index: 1})
     drain(crowd)
 
     assert next(each for each in results(crowd, job) if each.index == packed.index) == packed
