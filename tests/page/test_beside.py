@@ -130,6 +130,7 @@ def test_a_link_is_given_away_and_followed_by_a_stranger(
     expect(dialog).to_contain_text("It ends earlier if the file is made again")
     # The address is read from its beginning.
     page.wait_for_function("() => document.getElementById('share-link').scrollLeft === 0")
+    page.context.grant_permissions(["clipboard-write"])
     dialog.get_by_role("button", name="Copy").click()
     expect(dialog.get_by_role("button", name="Copied")).to_be_visible()
     shoot(page, "share")

@@ -191,7 +191,7 @@ export function jobList(onEmpty) {
       found += isMeant;
     }
     setHidden(empty, found > 0);
-    setText(empty, rows.size ? "No narration matches your search." : emptyWords());
+    setText(empty, words.length ? "No narration matches your search." : emptyWords());
     if (words.length && found < ENOUGH) older();
   }
 
