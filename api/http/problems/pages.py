@@ -56,7 +56,7 @@ async def get_error(code: str) -> HTMLResponse:
 
 
 def problem_page(found: HttpProblem) -> HTMLResponse:
-    """For a person who opened a link that somebody gave them."""
+    """What a browser shows for a link that does not work."""
     body = f"""\
 <h1>This link does not work</h1>
 <p>{_sentence(found.detail)}</p>
