@@ -106,10 +106,10 @@ def test_a_narration_is_paused_resumed_cancelled_retried_and_deleted(open_page: 
     submit(page, story(150))
     expect(page.locator('.segment[data-state="done"]').first).to_be_visible()
 
-    page.get_by_role("button", name="Pause generation").click()
+    page.get_by_role("button", name="Pause work").click()
     expect_state(page, "paused")
-    page.get_by_role("button", name="Resume generation").click()
-    expect(page.get_by_role("button", name="Pause generation")).to_be_visible()
+    page.get_by_role("button", name="Resume work").click()
+    expect(page.get_by_role("button", name="Pause work")).to_be_visible()
     page.get_by_label("Priority").select_option("low")
     expect(page.locator(".facts")).to_contain_text("low")
     page.get_by_role("button", name="Cancel").click()
@@ -301,7 +301,7 @@ def test_what_is_refused_is_said_until_something_else_is_done(open_page: OpenPag
     refused = {"title": "Conflict", "detail": "It cannot be paused now."}
     page.route("**/pause", lambda route: route.fulfill(status=409, json=refused), times=1)
 
-    page.get_by_role("button", name="Pause generation").click()
+    page.get_by_role("button", name="Pause work").click()
     expect(page.get_by_role("alert").filter(has_text="It cannot be paused now.")).to_be_visible()
     with page.expect_response(f"**/v1/jobs/{job.id}"):
         pass

@@ -8,8 +8,8 @@ import { isOver, jobTitle } from "../wording.js";
 const PRIORITIES = { high: "High", normal: "Normal", low: "Low" };
 
 export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
-  const resume = button("Resume generation", post("resume", onReopened), { kind: "primary" });
-  const pause = button("Pause generation", post("pause"));
+  const resume = button("Resume work", post("resume", onReopened), { kind: "primary" });
+  const pause = button("Pause work", post("pause"));
   const cancel = button("Cancel", post("cancel"), { kind: "danger" });
   const again = button("Try again", post("retry", onReopened), { kind: "primary" });
   const drop = button("Delete", remove, { kind: "quiet danger" });
