@@ -138,7 +138,7 @@ def _signed_object(store: object, key: str, query: dict[str, str], most_bytes: i
     except LinkRefused as error:
         raise problem("forbidden", str(error)) from error
     except ArtifactMissing as error:
-        raise problem("not_found", "the object is gone") from error
+        raise problem("not_found", "the file was deleted or made again") from error
 
 
 def _byte_ranges(request: Request) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from api.http.links import LinkBuilder
@@ -10,6 +11,9 @@ from api.voices.matching import modes_of
 from rhapsode.contract.voices import voices as voice_schemas
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import VoiceRecord
+
+_KOKORO = re.compile(r"([ab])([fm])_[a-z]+")
+"""How Kokoro names its voices (VOICES.md of hexgrad/Kokoro-82M): by accent and sex."""
 
 
 def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard]) -> voice_schemas.Voice:
@@ -59,7 +63,7 @@ def built_in_voice(name: str, models: Sequence[str]) -> voice_schemas.Voice:
         name=name,
         models=tuple(models),
         language="auto",
-        description="",
+        description=_described(name),
         ref_text="",
         revision=1,
         sample=None,
@@ -69,3 +73,11 @@ def built_in_voice(name: str, models: Sequence[str]) -> voice_schemas.Voice:
         metadata={},
         links=None,
     )
+
+
+def _described(name: str) -> str:
+    """`af_heart`: "American woman". Names of another form say nothing."""
+    if not (found := _KOKORO.fullmatch(name)):
+        return ""
+    accent, sex = found.groups()
+    return f"{'American' if accent == 'a' else 'British'} {'woman' if sex == 'f' else 'man'}"

@@ -127,6 +127,12 @@ def test_a_link_is_given_away_and_followed_by_a_stranger(
     link = dialog.get_by_label("Link")
     expect(link).to_have_value(re.compile("^http"))
     expect(dialog).to_contain_text("File name: Don't a 'title'.wav")
+    expect(dialog).to_contain_text("It ends earlier if the file is made again")
+    # The address is read from its beginning.
+    page.wait_for_function("() => document.getElementById('share-link').scrollLeft === 0")
+    page.context.grant_permissions(["clipboard-write"])
+    dialog.get_by_role("button", name="Copy").click()
+    expect(dialog.get_by_role("button", name="Copied")).to_be_visible()
     shoot(page, "share")
 
     stranger = chromium.new_context().new_page()
@@ -170,8 +176,31 @@ def test_narrations_are_found_by_their_words_and_several_deleted_at_once(
 
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Needle 1")
-    page.get_by_label("Search narrations").fill("nothing has this")
+    rows.get_by_role("link").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("dialog", name="Delete “Needle 1”?").get_by_role("button", name="Delete").click()
     expect(page.get_by_text("No narration matches your search.")).to_be_visible()
+
+
+def test_files_that_lack_a_change_say_so_and_are_not_shared(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job(story(2)))
+    page = open_page(f"jobs/{job.id}")
+    files = page.get_by_role("region", name="Files")
+    share = page.get_by_role("button", name="Share")
+    expect(share).to_be_visible()
+    expect(files).not_to_contain_text("latest changes")
+    # What the server says while a passage is spoken again.
+    page.route(
+        f"**/v1/jobs/{job.id}",
+        lambda route: route.fulfill(json=route.fetch().json() | {"state": "running", "finished_at": None}),
+    )
+
+    expect(files).to_contain_text("These files do not have your latest changes yet.")
+    expect(share).to_be_hidden()
+    page.unroute(f"**/v1/jobs/{job.id}")
+
+    expect(share).to_be_visible()
+    expect(files).not_to_contain_text("latest changes")
 
 
 @pytest.mark.parametrize(

@@ -385,7 +385,7 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     was = next(each for each in client.segments.list(job) if each.index == 2).voice
     other = {"ada": "tom", "tom": "ada"}[was]
 
-    voices = note.get_by_label("Voice of the paragraph")
+    voices = note.get_by_label("Voice of the whole paragraph")
     voices.focus()
     voices.select_option(label=other)
 

@@ -169,7 +169,7 @@ def settle_attempts(
     said = _said(index, attempts, best)
     match quality.on_exhausted:
         case OnExhausted.KEEP_BEST | OnExhausted.KEEP_BEST_OR_GAP if not is_hard:
-            warning = f"{said}; the least bad was kept" if len(attempts) > 1 else f"{said}; it was kept"
+            warning = f"{said}; it was kept"
             return SegmentOutcome(best, best.speech, tuple(attempts), best.verdict.flags, warning)
         case OnExhausted.KEEP_BEST_OR_GAP | OnExhausted.SILENCE:
             warning = f"{said}; {silence_s:.1f} s of silence stand in its place"
@@ -185,9 +185,8 @@ def settle_attempts(
 def _said(index: int, attempts: Sequence[SpokenAttempt], best: SpokenAttempt) -> str:
     """Which segment, how often, and what is wrong with the best of them."""
     found = "; ".join(str(finding) for finding in best.verdict.findings)
-    times = "in one attempt" if len(attempts) == 1 else f"in {len(attempts)} attempts, the least bad of them number"
-    which = "" if len(attempts) == 1 else f" {best.manner.number}"
-    return f"segment {index} did not pass its checks {times}{which}: {found}"
+    times = "" if len(attempts) == 1 else f" in {len(attempts)} attempts. The best was attempt {best.manner.number}"
+    return f"segment {index} did not pass its checks{times}: {found}"
 
 
 def _refused(manner: Manner, reason: str, info: EngineInfo) -> SpokenAttempt:

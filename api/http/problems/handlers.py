@@ -17,6 +17,7 @@ from api.http.middleware.request_boundary import request_id_of
 from api.http.middleware.request_metrics import refused
 from api.http.parsing import parameter_problem
 from api.http.problems import problem as problems
+from api.http.problems.pages import problem_page
 from api.http.problems.problem import HttpProblem, problem_response
 from storage.errors import (
     BacklogFull,
@@ -40,6 +41,9 @@ from storage.errors import (
 from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
 
 logger = logging.getLogger(__name__)
+
+SHARED = "/v1/objects/"
+"""Links below it are given to people, who open them in a browser."""
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Those that anything here answers to."""
@@ -65,6 +69,8 @@ async def answered_error(request: Request, error: Exception) -> Response:
             "a store is unavailable", extra={"request_id": request_id_of(request.scope), "error": str(error)}
         )
     refused(problem.status, problem.code)
+    if request.url.path.startswith(SHARED) and "text/html" in request.headers.get("accept", ""):
+        return problem_page(problem)
     return problem_response(problem, request.url.path, request_id)
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from api.http.problems.codes import BY_CODE, CODES, PAGES, RETRIES, ProblemCode, met
-from api.http.problems.problem import problem
+from api.http.problems.problem import HttpProblem, problem
 
 router = APIRouter(include_in_schema=False)
 
@@ -53,6 +53,17 @@ async def get_error(code: str) -> HTMLResponse:
     if known is None:
         raise problem("not_found", "this version has no such code; /errors lists those that it has")
     return HTMLResponse(_page_of(known), headers=FIELDS)
+
+
+def problem_page(found: HttpProblem) -> HTMLResponse:
+    """What a browser shows for a link that does not work."""
+    body = f"""\
+<h1>This link does not work</h1>
+<p>{_sentence(found.detail)}</p>
+<p>Ask for a new link where you got this one.</p>
+"""
+    headers = {**found.headers, "Cache-Control": "no-store", "Vary": "Accept", "Content-Security-Policy": POLICY}
+    return HTMLResponse(_document("This link does not work", body), found.status, headers)
 
 
 def _page_of(code: ProblemCode) -> str:

@@ -29,9 +29,9 @@ def share_artifact(
     body: OptionalJsonBytes,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> SharedLink:
-    """A link to the file that needs no credentials for up to a week, or until the job is gone.
+    """A link to the file that needs no credentials for up to a week.
 
-    Nothing is kept of it: deleting the job is what ends it sooner.
+    Nothing is kept of it. It ends sooner if the job is deleted or its files are made again.
     """
     order = parse_body(ShareOrder, body) if body else ShareOrder()
     record = services.jobs.store.get(tenant, job_id)

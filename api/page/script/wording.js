@@ -11,6 +11,9 @@ export const count = (value) => number.format(value);
 export const decimal = (value) => oneDigit.format(value);
 export const percent = (fraction) => `${Math.floor(fraction * 100)} %`;
 
+/** Descriptions of uploaded voices may be long. */
+export const voiceLabel = ({ kind, name, description }) => (kind === "built_in" && description ? `${name}, ${description}` : name);
+
 /** "331 segments", "1 segment". */
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 

@@ -6,6 +6,7 @@ import io
 import json
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import httpx
@@ -16,7 +17,7 @@ import soundfile
 from storage.audio.recording_verdict import Repair
 from storage.ids import TenantId
 from storage.voices.cache_file import decode_artifact, tensor_values
-from tests.api.harness import ServedApi
+from tests.api.harness import SMALL, ServedApi
 from tests.api.voices.voices import CONSENT, DIMENSION, EMBEDDING, recording, upload, upload_embedding
 
 LOCAL = TenantId("local")
@@ -347,6 +348,17 @@ def test_the_recording_is_cut_off_at_ten_mebibytes_whatever_is_claimed(api: Serv
 
 
 # Built-in voices
+
+
+def test_a_built_in_voice_of_kokoro_says_its_accent_and_sex(api: ServedApi) -> None:
+    said = {"af_heart": "American woman", "am_adam": "American man", "bf_emma": "British woman"}
+    api.models.publish(replace(SMALL, name="kokoro", speakers=(*said, "ada", "bm")))
+
+    listed = {each["name"]: each["description"] for each in api.http.get("/v1/voices").json()["data"]}
+
+    assert said.items() <= listed.items()
+    assert api.http.get("/v1/voices/bf_emma").json()["description"] == "British woman"
+    assert {listed["ada"], listed["bm"]} == {""}
 
 
 def test_a_built_in_voice_is_read_by_its_name(api: ServedApi) -> None:

@@ -120,7 +120,7 @@ def test_speakers_of_a_cast_are_evened_and_an_edit_leaves_its_neighbours(
     assert [each["name"] for each in manifest["speakers"]] == ["", "BOB"]
     assert manifest["speakers"][0]["gain_db"] < -1 < 1 < manifest["speakers"][1]["gain_db"]
 
-    JobControl(redis_client).edit(TENANT, record.id, 3, SegmentEdit(text="Something else is said."))
+    JobControl(redis_client).edit(TENANT, record.id, {3: SegmentEdit(text="Something else is said.")})
     studio.drain()
 
     record = studio.record(record)
@@ -144,7 +144,7 @@ def test_segments_come_to_one_level_that_an_edit_of_their_neighbour_keeps(
     assert levels == pytest.approx([-19, -19, -25, -19], abs=1)
     assert np.abs(first).max() <= 10 ** (-1 / 20)
 
-    JobControl(redis_client).edit(TENANT, record.id, 3, SegmentEdit(text="Something else is said."))
+    JobControl(redis_client).edit(TENANT, record.id, {3: SegmentEdit(text="Something else is said.")})
     studio.drain()
 
     again, last = samples_of(studio, studio.record(record)), starts[3] - RATE_HZ // 10
@@ -459,7 +459,7 @@ def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: red
     record = studio.submit("The FBI paid me $5 once. The second sentence here.", spec)
     studio.drain()
 
-    JobControl(redis_client).edit(TENANT, record.id, 1, SegmentEdit(text="Something else."))
+    JobControl(redis_client).edit(TENANT, record.id, {1: SegmentEdit(text="Something else.")})
     studio.drain()
 
     record = studio.record(record)

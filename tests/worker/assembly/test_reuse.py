@@ -153,7 +153,7 @@ def test_an_edit_of_an_edited_job_does_too(studio: Studio, redis_client: redis.R
     record = edit(studio, redis_client, assemble(studio, BOOK, Output(formats=(MP3,))))
     work.forget()
 
-    JobControl(redis_client).edit(TENANT, record.id, 2, SegmentEdit(text="As before."))
+    JobControl(redis_client).edit(TENANT, record.id, {2: SegmentEdit(text="As before.")})
     commit_segment(studio, BOOK)
     studio.run_one(CPU_QUEUE)
 

@@ -3,13 +3,13 @@
 import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { button, h, keepingFocus, setHidden, whileBusy } from "../dom.js";
-import { isOver } from "../wording.js";
+import { isOver, jobTitle } from "../wording.js";
 
 const PRIORITIES = { high: "High", normal: "Normal", low: "Low" };
 
 export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
-  const resume = button("Resume", post("resume", onReopened), { kind: "primary" });
-  const pause = button("Pause", post("pause"));
+  const resume = button("Resume work", post("resume", onReopened), { kind: "primary" });
+  const pause = button("Pause work", post("pause"));
   const cancel = button("Cancel", post("cancel"), { kind: "danger" });
   const again = button("Try again", post("retry", onReopened), { kind: "primary" });
   const drop = button("Delete", remove, { kind: "quiet danger" });
@@ -18,6 +18,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   const priority = h("span", { class: "inline-field" }, h("label", { for: "job-priority" }, "Priority"), choice);
   const element = h("div", { class: "row" }, resume, pause, cancel, priority, again, drop);
   let known = "";
+  let title = "";
 
   function post(verb, after = () => {}) {
     return () => attempt(async () => {
@@ -27,7 +28,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   }
 
   async function remove() {
-    const isAgreed = await confirmed("Delete this narration?", "This also deletes its audio and all its files.", "Delete");
+    const isAgreed = await confirmed(`Delete “${title}”?`, "This also deletes its audio and all its files.", "Delete");
     if (!isAgreed) return;
     await attempt(async () => {
       await request("DELETE", `v1/jobs/${id}`);
@@ -50,7 +51,9 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
 
   return {
     element,
-    show({ state, request: asked }) {
+    show(job) {
+      const { state, request: asked } = job;
+      title = jobTitle(job);
       keepingFocus(element, () => {
         setHidden(resume, state !== "paused");
         setHidden(pause, !["pending", "running"].includes(state));

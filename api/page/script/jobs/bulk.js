@@ -9,11 +9,11 @@ import { showProblem } from "./compose/fields.js";
 export function bulkBar({ chosen, onDone, onEnd }) {
   const line = h("p", { class: "bulk-line", role: "status" });
   const trouble = h("div", { class: "notices", role: "alert" });
-  const cancel = button("Cancel", () => each((job) => !isOver(job.state), (job) => sendJson("POST", `v1/jobs/${job.id}/cancel`)));
-  const drop = button("Delete", remove, { kind: "danger" });
-  const end = button("Done choosing", onEnd, { kind: "quiet" });
-  const buttons = h("div", { class: "row" }, cancel, drop, end);
-  const element = h("div", { class: "bulk", hidden: true }, line, buttons, trouble);
+  const cancel = button("Cancel chosen", () => each((job) => !isOver(job.state), (job) => sendJson("POST", `v1/jobs/${job.id}/cancel`)));
+  const drop = button("Delete chosen", remove, { kind: "danger" });
+  const end = button("Done", onEnd, { kind: "quiet" });
+  const buttons = h("div", { class: "row" }, cancel, drop);
+  const element = h("div", { class: "bulk", hidden: true }, h("div", { class: "row" }, line, end), buttons, trouble);
 
   function show() {
     const jobs = chosen();

@@ -31,7 +31,7 @@ export function jobList(onEmpty) {
   const more = button(OLDER, () => older(), { kind: "quiet wide", hidden: true });
   const choice = h("select", { id: "job-filter", on: { change: restart } },
     Object.entries(FILTERS).map(([name, { label }]) => h("option", { value: name }, label)));
-  const search = h("input", { id: "job-search", type: "search", placeholder: "Search", autocomplete: "off", on: { input: sift } });
+  const search = h("input", { id: "job-search", type: "search", placeholder: "Search titles", autocomplete: "off", on: { input: sift } });
   const choosing = button("Choose", () => setChoosing(true), { kind: "quiet" });
   const bulk = bulkBar({
     chosen: () => [...rows].filter(([, { box }]) => box.checked).map(([id]) => jobs.get(id)),
@@ -191,7 +191,7 @@ export function jobList(onEmpty) {
       found += isMeant;
     }
     setHidden(empty, found > 0);
-    setText(empty, rows.size ? "No narration matches your search." : emptyWords());
+    setText(empty, words.length ? "No narration matches your search." : emptyWords());
     if (words.length && found < ENOUGH) older();
   }
 
@@ -261,7 +261,10 @@ export function jobList(onEmpty) {
       rows.get(id)?.setOpen(true);
       if (rows.has(id)) reach(id);
     },
-    forget: remove,
+    forget(id) {
+      remove(id);
+      sift();
+    },
     show(job) {
       onEmpty(false);
       put(job);

@@ -52,8 +52,8 @@ function figures({ kind, progress, usage, queue, state }) {
   const isSpeech = kind === "synthesis";
   const found = [[isSpeech ? "Passages" : "Voices", segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "not known yet"]];
   if (isSpeech && state !== "succeeded") found.push(["Speech so far", span(progress.audio_s_done)]);
-  if (!isOver(state)) found.push(["Being spoken", count(segments.running)], ["Pace of the workers", queue?.pace ? `${queue.pace.toFixed(1)} × real time` : "–"]);
-  if (segments.reused) found.push(["Reused", count(segments.reused)]);
+  if (!isOver(state)) found.push(["Being spoken", count(segments.running)], ["Speed of speaking", queue?.pace ? `${queue.pace.toFixed(1)} × real time` : "–"]);
+  if (segments.reused) found.push(["From earlier narrations", count(segments.reused)]);
   if (segments.failed) found.push(["Failed", count(segments.failed)]);
   if (segments.flagged) found.push(["Flagged", count(segments.flagged)]);
   if (usage.retries) found.push(["Spoken again", count(usage.retries)]);

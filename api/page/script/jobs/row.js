@@ -49,7 +49,7 @@ function factsOf(job) {
   if (job.state === "running") facts.push(doing(job).toLowerCase());
   if (!isOver(job.state) && progress.eta_s !== null) facts.push(`${span(progress.eta_s)} left`);
   else if (progress.audio_s_done) facts.push(`${span(lengthS(job))} long`);
-  facts.push(ago(job.created_at));
+  if (job.state !== "running") facts.push(ago(job.created_at));
   if (progress.segments.flagged) facts.push(`${count(progress.segments.flagged)} flagged`);
   return facts.join(" · ");
 }

@@ -23,7 +23,7 @@ export function openVoices(main) {
   const summary = h("p", { class: "summary" }, " ");
   const more = button("Show more", older, { kind: "quiet wide", hidden: true });
   const prepareChosen = button("Prepare these", () => prepare({ voices: chosenIds() }), { hidden: true });
-  const prepareAll = button("Prepare all", () => prepare({ filter: {} }));
+  const prepareAll = button("Prepare all", () => prepare({ filter: {} }), { hidden: true });
   const progress = preparation(() => refresher.now());
   const heading = h("h1", { tabindex: "-1" }, "Voices");
   const form = voiceForm(added);
@@ -100,8 +100,8 @@ export function openVoices(main) {
     const own = known.filter((voice) => voice.kind === "own");
     const ready = own.filter((voice) => (caches.get(voice.id) ?? []).some((cache) => cache.state === "ready"));
     const rest = cursor === null ? "" : ", and more";
-    setText(summary, `${counted(known.length - own.length, "built-in voice")}, ${own.length} uploaded${rest}; ${ready.length} ready to speak`);
-    prepareAll.disabled = !own.length;
+    setText(summary, `${counted(known.length - own.length, "built-in voice")}, ${own.length} uploaded${rest}${own.length ? `; ${ready.length} ready to speak` : ""}`);
+    setHidden(prepareAll, !own.length);
   }
 
   const chosenIds = () => [...cards.values()].filter((card) => card.isChosen()).map((card) => card.id);

@@ -41,6 +41,7 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
       for await (const { samples, rate } of wholeText(text, spoken, abort.signal)) {
         if (abort.signal.aborted) break;
         player.take(samples, rate);
+        draw("Stop");
       }
       await player.finish();
     } catch (error) {
@@ -54,8 +55,8 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
     }
   }
 
-  function draw() {
-    const words = mine ? "Stop" : label;
+  function draw(words = mine ? "Loading …" : label) {
+    if (element.textContent === words) return;
     replace(element, icon(mine ? "stop" : "play"), h("span", {}, words));
     if (properties["aria-label"]) element.setAttribute("aria-label", properties["aria-label"].replace(label, words));
   }

@@ -256,6 +256,11 @@ def test_a_link_to_a_deleted_job_is_not_found(api: ServedApi, link: str) -> None
     api.http.delete(job["links"]["self"])
 
     assert httpx.get(link).status_code == 404
+    # Who was given the link reads it in a browser.
+    page = httpx.get(link, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "The file was deleted or made again." in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
 
 
 def test_an_s3_store_serves_its_own_objects(

@@ -1,6 +1,7 @@
 // More about a narration: its code, links to its files, its history. Each is loaded on demand.
 
 import { button, h, setHidden } from "../../dom.js";
+import { isOver } from "../../wording.js";
 
 const FOR_MACHINES = /\.(json|safetensors)$/;
 
@@ -14,7 +15,8 @@ export function beside(id, segments) {
     show(next) {
       job = next;
       setHidden(code, next.kind !== "synthesis");
-      setHidden(share, !filesOf(next).length);
+      // A link ends when its file is made again.
+      setHidden(share, !isOver(next.state) || !filesOf(next).length);
     },
   };
 }

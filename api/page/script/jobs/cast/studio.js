@@ -2,7 +2,7 @@
 
 import { button, h, replace, setText } from "../../dom.js";
 import { stopSample } from "../../voices/sample.js";
-import { counted, percent } from "../../wording.js";
+import { counted, percent, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { Casting, calledName } from "./casting.js";
 import { contextIn } from "./context.js";
@@ -123,7 +123,7 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
 function voicesBeside(narrator, voices) {
   const idOf = ({ id, name }) => id ?? name;
   const models = voices.find((voice) => idOf(voice) === narrator || voice.name === narrator)?.models ?? [];
-  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [idOf(voice), voice.name]);
+  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [idOf(voice), voiceLabel(voice)]);
 }
 
 function summaryOf(casting, numPeople) {

@@ -16,7 +16,7 @@ const CHARS_PER_S = 14;
 const MOST_PLANNING_REQUESTS = 20;
 
 export function composer(onSubmitted) {
-  const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
+  const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: matchMedia("(hover: none)").matches ? "Write or paste a text." : "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
   const counter = h("span", { class: "counter" });
   const chip = h("div", { class: "chip", hidden: true });
   const picker = h("input", { type: "file", id: "document", hidden: true, accept: TYPES, on: { change: () => attach(picker.files[0]) } });
@@ -45,10 +45,11 @@ export function composer(onSubmitted) {
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
     h("div", { class: "grid" }, h("div", { class: "with-sample" }, voice.element, sample), language.element),
+    h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title),
     delivery.formats,
     h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
       h("div", {},
-        h("div", { class: "grid" }, h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
+        instructing,
         delivery.choices,
         priority,
         rare,
@@ -81,7 +82,7 @@ export function composer(onSubmitted) {
         if (voices.length >= MOST_VOICES) break;
       }
       voice.show(voices);
-      await orders?.fill(signal);
+      await orders?.fill(signal, voice.builtIn());
       isServed = served.length > 0;
       setHidden(missing, isServed);
       await greet();
@@ -120,7 +121,7 @@ export function composer(onSubmitted) {
   }
 
   function onText() {
-    const length = [...text.value].length;
+    const length = [...text.value.trim()].length;
     setText(counter, length ? `${counted(length, "character")} · about ${span(length / CHARS_PER_S)} of speech` : "");
     setText(estimate, "");
   }

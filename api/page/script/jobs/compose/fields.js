@@ -1,6 +1,7 @@
 // The fields of a new narration.
 
 import { h, replace } from "../../dom.js";
+import { voiceLabel } from "../../wording.js";
 
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
 const DEFAULT_FORMAT = "wav";
@@ -23,7 +24,7 @@ export function voiceField() {
       const groups = [["Yours", voices.filter((voice) => voice.kind === "own")], ["Built in", voices.filter((voice) => voice.kind === "built_in")]];
       const kept = select.value;
       replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>
-        h("optgroup", { label }, members.map((voice) => h("option", { value: voice.id ?? voice.name, disabled: !voice.models.length }, voice.name)))));
+        h("optgroup", { label }, members.map((voice) => h("option", { value: voice.id ?? voice.name, disabled: !voice.models.length }, voiceLabel(voice))))));
       if (!voices.length) replace(select, h("option", { value: "" }, ANYBODY));
       const builtIn = groups[1][1][0];
       select.value = kept || builtIn?.name || voices.find((voice) => voice.models.length)?.id || "";
@@ -47,7 +48,7 @@ export function languageField() {
 
 export function formatFields() {
   const boxes = h("div", { class: "choices" });
-  const element = h("fieldset", {}, h("legend", {}, "Delivered as"), boxes);
+  const element = h("fieldset", {}, h("legend", {}, "Delivered as (one or more)"), boxes);
   const all = () => [...boxes.querySelectorAll("input")];
 
   let shown = "";

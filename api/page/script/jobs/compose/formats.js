@@ -14,7 +14,7 @@ export async function chooseFormats(job, onJob) {
   const form = h("form", { class: "stack", novalidate: true, on: { submit: order } },
     formats.element,
     h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)"),
-    h("p", { class: "hint" }, "New files are made from the existing speech. They replace files of the same name."),
+    h("p", { class: "hint" }, "The speech stays the same. A new file replaces the old one of its name, and links to the old one end."),
     trouble,
     h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Make these files")));
   formats.show((await getJson("v1/capabilities")).output_formats, output.formats.map(({ type }) => type));

@@ -6,7 +6,7 @@ import { h, replace, setHidden } from "../../dom.js";
 const PREFIX = "The folders below the bucket's own";
 
 export function orderFields() {
-  const cast = h("textarea", { id: "cast", rows: 2, dir: "auto", placeholder: "ANNA = ada\nTOM = tom" });
+  const cast = h("textarea", { id: "cast", rows: 2, dir: "auto" });
   const dictionaries = h("select", { id: "dictionaries", multiple: true, size: 3 });
   const respelling = h("div", { class: "field", hidden: true }, h("label", { for: "dictionaries" }, "Pronunciation dictionaries"), dictionaries);
   const ssml = h("input", { type: "checkbox", id: "ssml" });
@@ -23,8 +23,9 @@ export function orderFields() {
         h("div", { class: "field" }, h("label", { for: "destination" }, "Folder in the service's bucket"), folder),
         h("div", { class: "field" }, h("label", { for: "webhook" }, "Webhook"), receiver)),
       h("label", { class: "check" }, ssml, "The text is SSML. Unknown elements are read as text")),
-    /** Loads the choices. Throws a `Problem`. */
-    async fill(signal) {
+    /** Loads the choices; the voices are for an example. Throws a `Problem`. */
+    async fill(signal, [one, other = one]) {
+      cast.placeholder = one ? `ANNA = ${one}\nROBIN = ${other}` : "";
       const { data } = await getJson("v1/pronunciation-dictionaries?limit=100", { signal });
       const kept = new Set([...dictionaries.selectedOptions].map(({ value }) => value));
       setHidden(respelling, !data.length);

@@ -16,10 +16,11 @@ export function downloads(id, { onJob, onTrouble }) {
   const list = h("ul", { class: "files" });
   const other = button("Other formats", choose, { kind: "quiet", hidden: true });
   let shown = null;
+  const old = h("p", { class: "hint", role: "status" });
   const names = h("span", { class: "file-facts" });
   const machines = h("ul");
-  const details = h("li", {}, h("details", {}, h("summary", {}, "For machines", names), machines));
-  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), list);
+  const details = h("li", {}, h("details", {}, h("summary", {}, "For programs", names), machines));
+  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), old, list);
   const showFiles = keyed(list, (key) => (LISTING.test(key) ? chapterFiles(id, { onUse: renew, onTrouble }) : fileRow(renew)));
   const showMachines = keyed(machines, () => fileRow(renew));
 
@@ -60,6 +61,7 @@ export function downloads(id, { onJob, onTrouble }) {
       setText(names, forMachines.length ? forMachines.map(({ name }) => name).join(", ") : LATER);
       if (details.parentNode !== list && (forMachines.length || !isOver(job.state))) list.append(details);
       else if (!forMachines.length && isOver(job.state)) details.remove();
+      setText(old, files.length && job.state !== "succeeded" ? "These files do not have your latest changes yet." : "");
       setHidden(other, job.state !== "succeeded");
       setHidden(element, list.children.length === 0);
     },

@@ -25,8 +25,8 @@ function speechFacts({ request, usage }) {
   const found = [
     ["Voice", request.voice],
     ["Language", request.language],
-    ["Seed", request.reproducibility === "strict" ? `${request.seed}, strictly reproducible` : String(request.seed)],
-    ["Quality gate", `${request.quality.gate}, at most ${request.quality.max_attempts} attempts`],
+    ["Random seed", request.reproducibility === "strict" ? `${request.seed}, strictly reproducible` : String(request.seed)],
+    ["Checks of the speech", `${request.quality.gate}, at most ${request.quality.max_attempts} attempts`],
     ["Formats", request.output.formats.map(formatWords).join("; ")],
     ["Characters", String(usage.input_chars)],
   ];
@@ -46,7 +46,6 @@ function commonFacts(job) {
   if (job.request.not_before) found.push(["Not before", moment(job.request.not_before)]);
   if (job.request.deadline) found.push(["Deadline", moment(job.request.deadline)]);
   if (job.engine.model_revision) found.push(["Model revision", job.engine.model_revision]);
-  if (job.engine.config_sha256) found.push(["Engine configuration", job.engine.config_sha256.slice(0, 16)]);
   for (const [name, value] of Object.entries(job.metadata)) found.push([name, value]);
   found.push(["Id", job.id]);
   return found;

@@ -4,7 +4,7 @@ import { getJson, sendJson } from "../../api.js";
 import { announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { count, counted, decimal, span } from "../../wording.js";
 import { findingWords } from "./findings.js";
-import { characterOf } from "../text/speaker.js";
+import { characterOf } from "./segments.js";
 import { attemptList, takeList } from "./takes.js";
 import { Undo } from "./undo.js";
 import { voiceMenu, voicesOf } from "./voice_menu.js";
@@ -24,7 +24,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   const undo = button("Undo", takeBack, { kind: "quiet" });
   const actions = h("div", { class: "row" }, listen, edit, again, compare, undo);
   const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
-    button("Leave it", () => editor.leave()), h("span", { class: "hint" }, "Enter and Esc do the same; ↑ and ↓ lead to the other sentences."));
+    button("Leave it", () => editor.leave()), h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence."));
   const spoken = h("p", { class: "hint", dir: "auto" });
   const voices = voicesOf(model);
   const recast = (indexes, voice) => changed(indexes, () => segments.change(indexes, { voice }));
@@ -75,8 +75,8 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
-      ofParagraph.show("Voice of the paragraph", paragraph, segment.voice);
-      ofSpeaker.show(`Voice of ${saying(segment) || "the narrator"}`, saidBy(saying(segment)), segment.voice);
+      ofParagraph.show("Voice of the whole paragraph", paragraph, segment.voice);
+      ofSpeaker.show(menuOfSpeaker(segment), saidBy(saying(segment)), segment.voice);
     });
   }
 
@@ -206,6 +206,12 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
 /** A character, or a voice that speaks without a name; "" for the narrator. */
 function saying(segment) {
   return characterOf(segment) || segment.speaker;
+}
+
+/** A voice without a name is not a character. */
+function menuOfSpeaker(segment) {
+  const name = saying(segment);
+  return name && !characterOf(segment) ? `Voice wherever ${name} speaks` : `Voice of ${name || "the narrator"}`;
 }
 
 function placesOf(indexes) {

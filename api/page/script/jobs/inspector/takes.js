@@ -37,7 +37,7 @@ export function takeList({ onSelect, onTrouble }) {
       pair = (takes ?? []).slice(-2);
       setHidden(element, takes === null);
       const newest = takes?.length > 1 ? "Keep the one you like." : "";
-      setText(note, isAwaited ? "The new take is being spoken …" : newest);
+      setText(note, isAwaited ? "Compare the new take when it is spoken." : newest);
       setHidden(both, isAwaited || pair.length < 2);
       setText(both.querySelector("span"), takes?.length > 2 ? "Hear the last two" : "Hear both");
       show([...(takes ?? [])].reverse().map((take) => [take.take, take]));

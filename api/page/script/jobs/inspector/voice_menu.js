@@ -2,10 +2,11 @@
 
 import { pages } from "../../api.js";
 import { h, replace, setHidden, setText } from "../../dom.js";
+import { voiceLabel } from "../../wording.js";
 
 const MOST = 300;
 
-/** The voices of a model as `[id, name]`, asked for once. */
+/** The voices of a model as `[id, name, label]`, asked for once. */
 export function voicesOf(model) {
   let asked = null;
 
@@ -15,7 +16,7 @@ export function voicesOf(model) {
       voices.push(...page.filter((each) => each.models.includes(model)));
       if (voices.length >= MOST) break;
     }
-    return voices.map(({ id, name }) => [id ?? name, name]);
+    return voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
   }
 
   return () => {
@@ -49,7 +50,7 @@ export function voiceMenu(id, voices, onChange) {
 
   function draw(options) {
     const others = options.filter(([, name]) => name !== voice);
-    replace(select, [["", voice], ...others].map(([value, name]) => h("option", { value }, name)));
+    replace(select, [["", voice], ...others].map(([value, name, words = name]) => h("option", { value }, words)));
   }
 
   function choose() {

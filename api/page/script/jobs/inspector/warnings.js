@@ -1,7 +1,29 @@
-// What was flagged, guessed or left out: the warnings of a job, in the order of its text.
+// Why a job failed, and its warnings in the order of its text: what was flagged, guessed or left out.
 
 import { button, h, replace, setHidden, setText } from "../../dom.js";
 import { count, counted, inPassages } from "../../wording.js";
+
+/** The state alone tells a user's own cancellation. */
+export function jobFailure() {
+  const element = h("div", { class: "notices", role: "alert" });
+  let shown = "";
+
+  return {
+    element,
+    show({ error }) {
+      const text = error && error.code !== "cancelled_by_user" ? textOf(error) : "";
+      if (text === shown) return;
+      shown = text;
+      replace(element, text ? h("p", { class: "notice bad" }, text) : null);
+    },
+  };
+}
+
+function textOf({ detail, segment }) {
+  const told = inPassages(detail);
+  const place = segment === null ? "" : `Passage ${count(segment + 1)}`;
+  return !place || told.startsWith(place) ? told : `${place}: ${told}`;
+}
 
 /** `onShow(index)`: show this passage. */
 export function jobWarnings(onShow) {

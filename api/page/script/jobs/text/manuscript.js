@@ -1,8 +1,8 @@
 // The text of a job. Text that is not spoken yet is pale.
 
 import { freshId, h } from "../../dom.js";
+import { characterOf } from "../inspector/segments.js";
 import { SentenceField } from "./sentence_field.js";
-import { characterOf } from "./speaker.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
@@ -191,5 +191,5 @@ function indexOf(target) {
 
 /** The hint below the text. */
 export function manuscriptHint() {
-  return h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it or to have it spoken again. Click a sentence of it to change it.");
+  return h("p", { class: "hint", id: "manuscript-hint" }, "Click the text to open a passage: a few sentences spoken together. Then click a sentence in it to change the sentence.");
 }
