@@ -88,7 +88,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 def edit(studio: Studio, client: redis.Redis, record: JobRecord) -> JobRecord:
     """The third segment is another one, and the job assembled again."""
-    JobControl(client).edit(TENANT, record.id, 2, SegmentEdit(text="Something else."))
+    JobControl(client).edit(TENANT, record.id, {2: SegmentEdit(text="Something else.")})
     commit_segment(studio, EDITED)
     studio.run_one(CPU_QUEUE)
     return studio.record(record)
