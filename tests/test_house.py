@@ -18,7 +18,7 @@ SYNC_CLIENT = "rhapsode.client.sync"
 SHARED_NAMES = {"Job"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 114_993
+MOST_LINES = 115_009
 MOST_SETTINGS = 75
 MOST_OPTIONS = 227
 MOST_SMALL_FILES = 17

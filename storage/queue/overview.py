@@ -56,6 +56,14 @@ class QueueOverview:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantOverview:
+    """Held by the unfinished jobs of one that has items to be claimed. backlog_ms: expected audio of these jobs."""
+
+    jobs: int
+    backlog_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """dead_letters: in the list of what was given up. audited: the last complete audit; None if none is known.
     claims_held: why nothing may be claimed; None if claims are open. scheduled_jobs: of the unfinished ones, those
@@ -63,6 +71,7 @@ class Overview:
     """
 
     queues: tuple[QueueOverview, ...]
+    tenants: Mapping[str, TenantOverview]
     leases: int
     retries_waiting: int
     unfinished_jobs: int
@@ -94,9 +103,15 @@ class _Queue(_Row):
     bulk: _Class
 
 
+class _Tenant(_Row):
+    jobs: int
+    audio_ms: int
+
+
 class _Reply(_Row):
     now_ms: int
     queues: dict[str, _Queue]
+    tenants: dict[str, _Tenant]
     leases: int
     retries: int
     unfinished_jobs: int
@@ -118,6 +133,7 @@ class QueueOverviews:
         queues = (_queue(name, row, reply.now_ms) for name, row in sorted(reply.queues.items()))
         return Overview(
             queues=tuple(queues),
+            tenants={name: TenantOverview(row.jobs, row.audio_ms) for name, row in reply.tenants.items()},
             leases=reply.leases,
             retries_waiting=reply.retries,
             unfinished_jobs=reply.unfinished_jobs,

@@ -1,6 +1,8 @@
 -- What waits where, for operators. Costs what is listed below, however many jobs there are.
 -- -> ok + overview
 register_reader('overview', function()
+  local MOST_TENANTS = 1000 -- of each queue and class
+
   local function number(value) return tonumber(value) or 0 end
 
   local function queue_names()
@@ -18,24 +20,30 @@ register_reader('overview', function()
     return tonumber(redis.call('ZRANGE', waiting, at, at, 'WITHSCORES')[2])
   end
 
-  local function class_of(queue, class)
+  local function class_of(queue, class, tenants)
     local seen = redis.call('HMGET', K.flow, queue .. ':' .. class .. ':in', queue .. ':' .. class .. ':out')
     local ring, waiting = K.tenants .. queue .. ':' .. class, K.waiting .. queue .. ':' .. class
+    for _, tenant in ipairs(redis.call('LRANGE', ring, 0, MOST_TENANTS - 1)) do tenants[tenant] = true end
     return {backlog_ms = number(seen[1]) - number(seen[2]), tenants = redis.call('LLEN', ring),
       jobs = redis.call('ZCARD', waiting), since = since_of(waiting, 1),
       since_p50 = since_of(waiting, 0.5), since_p95 = since_of(waiting, 0.95)}
   end
 
-  local queues = {}
+  local queues, tenants = {}, {}
   for queue in pairs(queue_names()) do
     queues[queue] = {
       ready = number(redis.call('HGET', K.counters, queue)), slots = worker_slots(queue), pace = throughput(queue),
       batch_pace = batch_throughput(queue),
-      interactive = class_of(queue, 'interactive'), bulk = class_of(queue, 'bulk'),
+      interactive = class_of(queue, 'interactive', tenants), bulk = class_of(queue, 'bulk', tenants),
     }
   end
+  local held = {}
+  for tenant in pairs(tenants) do
+    local row = redis.call('HMGET', K.admission .. tenant, 'jobs', 'audio_ms')
+    held[tenant] = {jobs = number(row[1]), audio_ms = number(row[2])}
+  end
   return answer('ok', {overview = {
-    now_ms = now, queues = queues, leases = redis.call('ZCARD', K.leases),
+    now_ms = now, queues = queues, tenants = held, leases = redis.call('ZCARD', K.leases),
     retries = redis.call('ZCARD', K.retries), unfinished_jobs = redis.call('SCARD', K.active),
     scheduled = redis.call('ZCARD', K.scheduled), dead = redis.call('XLEN', K.dead), audited = redis.call('GET', K.audited) or '',
     claims_held = redis.call('GET', K.held) or '',
