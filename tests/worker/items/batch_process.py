@@ -8,11 +8,11 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import load_settings
 from worker.lifecycle.start import WorkerProcess
-from worker.settings import WorkerSettings
+from worker.settings import CpuWorkerSettings
 
 
 def main() -> None:
-    settings = load_settings(WorkerSettings)
+    settings = load_settings(CpuWorkerSettings)
     worker = WorkerProcess(settings, TicketQueue(create_celery(settings, "tests")))
     worker.start()
     with connect_redis(settings) as redis_client:
