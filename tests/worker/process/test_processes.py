@@ -233,7 +233,7 @@ def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path:
     worker = system.start(
         ["-m", "celery", "-A", "worker.gpu_app", "worker", "--pool", "threads"],
         "broken.log",
-        {"RHAPSODE_CHECKPOINT": str(tmp_path / "nothing")},
+        {"RHAPSODE_CHECKPOINT": str(tmp_path)},
     )
 
     status = worker.wait(120)
@@ -251,7 +251,7 @@ def test_a_worker_asks_for_its_metrics_port_before_it_loads_a_model(system: Syst
             ["-m", "celery", "-A", "worker.gpu_app", "worker", "--pool", "threads"],
             "taken.log",
             {
-                "RHAPSODE_CHECKPOINT": str(tmp_path / "nothing"),
+                "RHAPSODE_CHECKPOINT": str(tmp_path),
                 "RHAPSODE_METRICS_PORT": str(port),
             },
         )
