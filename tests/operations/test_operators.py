@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from rhapsode.client.sync.client import Rhapsode
+from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.command_line import CommandLine
@@ -33,6 +34,7 @@ ROLES = {"gpu", "cpu", "hooks", "janitor"}
 @dataclass(frozen=True)
 class Running:
     url: str
+    folder: Path
     ports: range
     command_line: CommandLine
 
@@ -52,7 +54,7 @@ def running(run_dir: Path, command_line: CommandLine) -> Iterator[Running]:
     }
     with Stack(StackOptions(run_dir / "operators"), environ, lambda _: None) as stack:
         stack.wait_ready()
-        yield Running(stack.url, ports, command_line)
+        yield Running(stack.url, run_dir / "operators", ports, command_line)
 
 
 def eventually(is_so: Callable[[], bool], timeout_s: float = 120) -> None:
@@ -117,7 +119,11 @@ def test_every_worker_shows_its_metrics_on_a_port_of_its_own(running: Running) -
         client.wait(client.submit_job("Something to count. " * 40).id)
 
     # A janitor is ready before its first turn, in which it asks for the lock.
-    eventually(lambda: scrape_all(running.ports).get("rhapsode_janitor_leader{}") == 1)
+    try:
+        eventually(lambda: scrape_all(running.ports).get("rhapsode_janitor_leader{}") == 1)
+    except AssertionError as error:
+        log = DataDir(running.folder).logs / "janitor.log"
+        raise AssertionError(f"{scrape_all(running.ports)}\n{log.read_text()}") from error
     seen = scrape_all(running.ports)
 
     roles = {name.partition("role=")[2].partition(",")[0] for name in seen if name.startswith("rhapsode_process_info")}
