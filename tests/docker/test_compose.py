@@ -136,7 +136,7 @@ def test_with_a_gpu_the_same_worker_has_another_image_device_and_checkpoint(comp
         for name, value in service["environment"].items()
         if name.startswith("RHAPSODE_") and not name.endswith("_FILE") and value is not None  # the host's: unset here
     }
-    settings = WorkerSettings.model_validate({**named, "lane": "gpu"})
+    settings = WorkerSettings.model_validate(named)
     assert (settings.device, settings.slots, settings.model_name) == ("cuda:0", 256, "qwen3-tts")
     with pytest.raises(KeyError, match="CHECKPOINT"):
         compose_file.load(GPU_FILE, {})

@@ -340,7 +340,7 @@ def test_it_ends_at_once_when_asked_and_engines_wait_for_the_next(together: Nati
         ({"DECODER_DEVICE": f"ws://:{TOKEN}@127.0.0.1:1/cuda"}, "a decoder worker has one address"),
         ({"DECODER_DEVICE": f"wss://:{TOKEN}@127.0.0.1:1/cpu"}, "wss:// needs RHAPSODE_LIVE_TLS_CERTIFICATE"),
         ({"DECODER_DEVICE": f"ws://:{TOKEN}@203.0.113.7:7777/cpu"}, "the decoder worker cannot start: "),
-        ({"CHECKPOINT": "/nowhere"}, "the decoder worker cannot start: "),
+        ({"CHECKPOINT": "/nowhere"}, "RHAPSODE_CHECKPOINT: there is no folder /nowhere"),
     ],
 )
 def test_a_worker_that_cannot_start_says_why_in_one_line(environment: dict[str, str], complaint: str) -> None:
