@@ -268,9 +268,9 @@ def test_checkpoints_that_cannot_be_told_apart_are_refused(
         load_settings(WorkerSettings)
 
 
-@pytest.mark.parametrize("name", ["RHAPSODE_METRICS_HOST", "RHAPSODE_LIVE_HOST"])
-def test_a_host_that_no_resolver_takes_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "h" * 64)
+@pytest.mark.parametrize(("name", "after"), [("RHAPSODE_METRICS_PORT", ":9101"), ("RHAPSODE_LIVE_HOST", "")])
+def test_a_host_that_no_resolver_takes_is_refused(name: str, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "h" * 64 + after)
 
     with pytest.raises(SettingsError, match=f"^{name}: its host has an empty part, or one of more than 63"):
         load_settings(WorkerSettings)
