@@ -76,7 +76,8 @@ def open_artifacts(settings: StorageSettings, patience: StoreTimeouts = FOR_WORK
 
     parts = urlsplit(settings.store)
     client = connect_s3(settings.s3_endpoint_url, settings.s3_region, tls=settings.tls_files, patience=patience)
-    objects = connect_objects(client, parts.netloc, tls=settings.tls_files, patience=patience)
+    region, tls = settings.s3_region, settings.tls_files
+    objects = connect_objects(client, parts.netloc, region=region, tls=tls, patience=patience)
     public = settings.s3_public_endpoint
     signer = connect_s3(public, client.meta.region_name) if public else client
     return S3ArtifactStore(client, objects, parts.netloc, parts.path.strip("/"), signer, patience)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from obstore.store import ClientConfig
 
+NO_REGION = "https://s3.amazonaws.com"
+"""boto3's address of us-east-1, also where no region is set. AWS redirects from there to the bucket's region."""
+
 RETRY_AFTER = timedelta(seconds=0.3)
 RETRY_AFTER_MOST = timedelta(seconds=1)
 
@@ -60,16 +63,20 @@ def connect_objects(
     bucket: str,
     access_key: str | None = None,
     secret_key: str | None = None,
+    region: str | None = None,
     tls: TlsFiles = SYSTEM_TRUST,
     patience: StoreTimeouts = FOR_WORK,
 ) -> S3Store | None:
     """A client of one bucket of the server that `client` asks, with the same credentials.
 
-    It asks for credentials at its first call. None where a certificate of ours is to be shown: obstore 0.12 cannot.
+    None where boto3 has to make all calls: obstore 0.12 shows no certificate and follows no redirection to another
+    region, and without credentials boto3 says which are missing.
     """
-    if tls.certificate is not None:
-        return None
+    session = boto3.session.Session(access_key, secret_key, region_name=region)
     endpoint = client.meta.endpoint_url
+    is_redirected = endpoint == NO_REGION and not session.region_name
+    if tls.certificate is not None or is_redirected or session.get_credentials() is None:
+        return None
     # As boto3 does it: a host for each bucket at AWS, whose certificates cover no bucket with a dot.
     has_host = endpoint.endswith((".amazonaws.com", ".amazonaws.com.cn")) and "." not in bucket
     options: ClientConfig = {
@@ -81,11 +88,10 @@ def connect_objects(
     }
     if tls.ca is not None:
         options["root_certificate"] = tls.ca.read_bytes()
-    session = boto3.session.Session(access_key, secret_key)
     return S3Store(
         bucket,
         endpoint=endpoint.replace("://", f"://{bucket}.", 1) if has_host else endpoint,
-        region=client.meta.region_name.replace("aws-global", "us-east-1"),
+        region=client.meta.region_name,
         virtual_hosted_style_request=has_host,
         credential_provider=Boto3CredentialProvider(session),
         client_options=options,

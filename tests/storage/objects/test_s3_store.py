@@ -18,7 +18,7 @@ import pytest
 
 from storage.database.connections import open_artifacts
 from storage.errors import ArtifactExists, StoreUnavailable
-from storage.objects.s3_client import connect_s3
+from storage.objects.s3_client import connect_objects, connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import Download
 from storage.runtime.config.settings import StorageSettings
@@ -247,6 +247,38 @@ def test_a_missing_bucket_is_an_unavailable_store_and_not_a_missing_object(
 
     with pytest.raises(StoreUnavailable, match="NoSuchBucket"):
         store.get(KEY)
+
+
+@pytest.mark.parametrize(
+    ("region", "keys", "is_ours"),
+    [
+        (None, ("key", "secret"), False),
+        ("eu-west-1", (None, None), False),
+        ("us-east-1", ("key", "secret"), True),
+    ],
+)
+def test_boto3_makes_all_calls_where_a_region_or_credentials_are_missing(
+    region: str | None, keys: tuple[str | None, str | None], is_ours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/none/such")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/none/such")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    client = connect_s3(None, region, *keys)
+
+    assert (connect_objects(client, BUCKET, *keys, region=region) is not None) is is_ours
+    client.close()
+
+
+def test_an_outage_is_not_taken_for_the_end_of_an_object() -> None:
+    """Though the text of obstore's error, with the key and the duration, holds the digits of status 416."""
+    client = connect_s3("http://127.0.0.1:1", None, "key", "secret")
+    store = store_at(client, "", ("key", "secret"))
+
+    with pytest.raises(StoreUnavailable):
+        store.get_range("jobs/local/job_416416416/416.wav", 0, 416)
+    client.close()
 
 
 def test_a_dead_server_is_an_unavailable_store() -> None:
