@@ -35,6 +35,11 @@ class SlotQueue:
         return len(self._waiting) + len(self._waiting_live)
 
     @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for one that waits here."""
+        return bool(self._waiting_live) or self._waiting.has_interactive
+
+    @property
     def num_live(self) -> int:
         """Running requests of live speech."""
         return len(self._in_live)

@@ -5,95 +5,81 @@ number: the request's slot in this arena. So ids and positions alone identify th
 input is a row of the prompt up to its end, afterwards the previous frame. No block table is read. All codes stay here
 until the request is over, so vLLM's recomputation after a preemption gets the original inputs.
 
+Rows carry their id and position through vLLM in two further columns. So frames are made of the rows that vLLM picks,
+and never of the rows that fill a captured step up, whose ids and positions are those of an earlier step.
+
 Slot 0 is that of no request. Its number also ends a request: a model that answers 0 has nothing more to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from worker.engine.interface import CodecFrames, SamplingParams
-from worker.engine.model.config import ModelConfig
-from worker.engine.requests.request_state import RequestState, RowEnd
-from worker.engine.requests.row_state import FrameRows
-from worker.engine.stages.code_predictor import CodePredictorStage
-from worker.engine.stages.frame import FrameDraws, FrameStage
-from worker.engine.stages.talker_embeddings import TalkerEnds
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission
+from worker.engine.interface import SamplingParams
+from worker.engine.requests.request_state import RowEnd
 from worker.engine.vllm.captured_steps import CapturedSteps
+from worker.engine.vllm.frames import FrameMaker
+from worker.engine.vllm.spoken_frames import SpokenFrames
 
 NO_SLOT = 0
 END_ID = NO_SLOT
 
 # As in the native engine on a CPU: fewer rows, and odd numbers of them, would be rounded in other ways.
 _ROW_STEP = 4
+# The integers whose bits an id and a position are carried as. Positions above 2^15 look negative in the narrow one.
+_LABELS = {torch.float32: (torch.int32, -1), torch.bfloat16: (torch.int16, 0xFFFF)}
 
 
 class Arena:
     """Slots 1 to `num_slots`. Single-threaded: belongs to the engine's loop, inside and outside of vLLM."""
 
-    def __init__(
-        self, config: ModelConfig, ends: TalkerEnds, predictor: CodePredictorStage, num_slots: int, capacity: int
-    ) -> None:
-        """predictor: for a step of `padded` so many rows. capacity: positions of each."""
-        device, self._capacity = ends.device, capacity
-        self._ends = ends
-        self._slots = FrameRows(config, num_slots + 1, capacity, ends.dtype, device)
-        self._frame = FrameStage(config, ends, predictor, self._slots)
-        self._codebook_size = config.predictor.codebook_size
-        # Not written before a prompt comes, so that a CPU has memory only for the prompts that do.
-        self._prompts = torch.empty(num_slots + 1, capacity, ends.hidden_size, dtype=ends.dtype, device=device)
-        self._prompts[NO_SLOT] = 0
+    def __init__(self, frames: FrameMaker, spoken: SpokenFrames, prompts: Tensor) -> None:
+        """prompts: (num_slots + 1, capacity, hidden), zeros for slot 0."""
+        num_slots, self._capacity, device = prompts.shape[0] - 1, prompts.shape[1], prompts.device
+        self._num_slots = num_slots
+        self._frames = frames
+        self._spoken = spoken
+        self._prompts = prompts
+        # Positions of the prompt, and of all that is known from the start, a prefix's frames among it.
         self._prompt_length = torch.ones(num_slots + 1, dtype=torch.int64, device=device)
-        self._status = torch.full((num_slots + 1,), int(RowEnd.EOS), dtype=torch.int64, device=device)
-        self._draws = FrameDraws.of((), self._codebook_size)
+        self._known_length = torch.ones_like(self._prompt_length)
         on_gpu = device.type == "cuda"
-        self._captured = CapturedSteps(self._step, padded(num_slots), self._prompts, NO_SLOT) if on_gpu else None
+        self._captured = CapturedSteps(self._step, num_slots, prompts, NO_SLOT) if on_gpu else None
 
-    def prepare(self, sampling: SamplingParams) -> None:
-        """On a GPU: the graphs of steps whose rows are all drawn so."""
+    @property
+    def spoken(self) -> SpokenFrames:
+        return self._spoken
+
+    def prepare(self) -> None:
+        """On a GPU: the graphs."""
         if self._captured is not None:
-            self._captured.capture_all(FrameDraws.of((sampling,), self._codebook_size))
+            self._captured.capture_all()
 
-    def admit(self, slot: int, request: RequestState) -> int:
-        """The request takes the slot; how many inputs of it are known, the frames of its prefix among them."""
-        prompt = self._ends.prompt_rows(request.prompt)
-        self._slots.set(slot, request, self._ends.trailing_rows(request.prompt))
-        self._prompts[slot, : prompt.shape[0]] = prompt
-        self._prompt_length[slot] = prompt.shape[0]
-        self._status[slot] = int(RowEnd.RUNNING)
-        return prompt.shape[0] + request.num_prefix
+    def admit(self, admissions: Sequence[SlotAdmission]) -> None:
+        """The requests take their slots."""
+        self._frames.admit(admissions, self._prompts)
+        for slot, request in ((one.slot, one.request) for one in admissions):
+            self._spoken.take(slot, request)
+            self._prompt_length[slot] = request.prompt.num_rows
+            self._known_length[slot] = request.num_input_rows
 
     def draw_for(self, requests: Iterable[SamplingParams]) -> None:
         """How all that have a slot are drawn from now on."""
-        self._draws = FrameDraws.of(requests, self._codebook_size)
-
-    def progress(self) -> tuple[list[int], list[RowEnd]]:
-        """Of every slot: the frames it has spoken, and how it stands."""
-        status = self._status.tolist()
-        # The step that finds the end makes a frame that is none.
-        spoken = (self._slots.frame - (self._status != int(RowEnd.RUNNING)).long()).tolist()
-        return spoken, [RowEnd(one) for one in status]
-
-    def frames(self, slot: int, num_frames: int) -> CodecFrames:
-        return self._slots.frames(slot, num_frames)
+        self._frames.draw_for(requests)
 
     # ------------------------------------------------------------------------------------------ inside vLLM
 
     def inputs(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """The talker's inputs: int64 (N,) both -> (N, hidden)."""
-        in_prompt = positions < self._prompt_length[ids]
-        inputs = self._prompts[ids, positions.clamp_max(self._capacity - 1)]
-        spoken = (~in_prompt).nonzero()[:, 0]
-        if spoken.shape[0]:
-            slots = ids[spoken]
-            frames = (positions[spoken] - self._prompt_length[slots]).clamp_max(self._capacity - 1)
-            codes = self._slots.codes_of(slots, frames)
-            inputs[spoken] = self._ends.frame_rows(codes) + self._slots.text_rows(slots, frames)
-        return inputs
+        """The talker's inputs: int64 (N,) both -> (N, hidden). Nothing depends on what they are but numbers."""
+        known = self._prompts[ids, positions.clamp_max(self._capacity - 1)]
+        frames = (positions - self._prompt_length[ids]).clamp(0, self._capacity - 1)
+        is_known = positions < self._known_length[ids]
+        return torch.where(is_known.unsqueeze(1), known, self._frames.inputs(ids, frames))
 
     def speak(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
         """The next frame of each request whose last known input was run: hidden (B, hidden), others int64 (B,).
@@ -101,25 +87,39 @@ class Arena:
         Returns the next token of each: its slot's number, or `END_ID`. A row before the last known position of its
         request makes no frame: vLLM divides a prompt or recomputes it.
         """
-        if self._captured is not None:
-            return self._captured.run(hidden, ids, positions, self._draws)
         num_rows = ids.shape[0]
-        padding = padded(num_rows) - num_rows
-        hidden, ids, positions = (
-            F.pad(one, (0, 0) * (one.dim() - 1) + (0, padding)) for one in (hidden, ids, positions)
-        )
-        return self._step(hidden, ids, positions, self._draws)[:num_rows]
+        if self._captured is not None:
+            said = self._captured.run(hidden, ids, positions)
+        else:
+            padding = padded(num_rows) - num_rows
+            said = self._step(
+                *(F.pad(one, (0, 0) * (one.dim() - 1) + (0, padding)) for one in (hidden, ids, positions))
+            )[:num_rows]
+        self._spoken.report(said[:, 1:])
+        return said[:, 0].long()
 
-    def _step(self, hidden: Tensor, ids: Tensor, positions: Tensor, draws: FrameDraws) -> Tensor:
-        """`speak` for as many rows as a step may have. Reads nothing back to the host, so it can be captured."""
-        is_due = positions == self._prompt_length[ids] - 1 + self._slots.frame[ids]
-        is_due &= self._status[ids] == int(RowEnd.RUNNING)
+    def _step(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
+        """For as many rows as a step may have: int32 (B, Q + 3), the next token, the slot whose frame was made or 0,
+        its codes, its status. Reads nothing back to the host, so it can be captured."""
+        frames = self._frames
+        is_due = positions == self._prompt_length[ids] - 1 + frames.frame[ids]
+        is_due &= frames.status[ids] == int(RowEnd.RUNNING)
         slots = torch.where(is_due, ids, NO_SLOT)
-        made = self._frame.make(hidden, slots, draws, torch.ones_like(is_due), slots.shape[0])
-        self._status[slots] = made.status
-        self._slots.frame[NO_SLOT].zero_()
-        self._status[NO_SLOT].fill_(int(RowEnd.EOS))
-        return torch.where(self._status[ids] == int(RowEnd.RUNNING), ids, END_ID)
+        made = frames.make(hidden, slots)
+        tokens = torch.where(frames.status[ids] == int(RowEnd.RUNNING), ids, END_ID)
+        return torch.cat((tokens.unsqueeze(1), slots.unsqueeze(1), made), dim=1).int()
+
+    def labelled(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
+        """hidden (N, hidden), others int64 (N,) -> (N, hidden + 2), from which `unlabelled` has them back."""
+        label, _ = _LABELS[hidden.dtype]
+        return torch.cat((hidden, torch.stack((ids, positions), dim=1).to(label).view(hidden.dtype)), dim=1)
+
+    def unlabelled(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows that never were labelled, as those of a trial run at start, are of no request."""
+        label, mask = _LABELS[rows.dtype]
+        ids, positions = (rows[:, -2:].contiguous().view(label).long() & mask).unbind(dim=1)
+        ids = torch.where((ids > 0) & (ids <= self._num_slots), ids, NO_SLOT)
+        return rows[:, :-2].contiguous(), ids, positions
 
 
 def padded(num_rows: int) -> int:

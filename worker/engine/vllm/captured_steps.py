@@ -1,9 +1,5 @@
-"""The arena's step as CUDA graphs: fifteen passes of the code predictor are thousands of small kernels, which take far
-longer to launch than to run.
-
-A graph has one number of rows and one way to draw. Those of the checkpoint's own sampling are captured at start, others
-when the first request wants them.
-"""
+"""The arena's step as CUDA graphs, one for each number of rows: it launches hundreds of kernels, which takes far longer
+than they run."""
 
 from __future__ import annotations
 
@@ -12,16 +8,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from worker.engine.requests.sampling import Argmax, Draw, TopK, TopP
-from worker.engine.stages.frame import FrameDraws
+Step = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""hidden (B, hidden), ids and positions int64 (B,) -> what it says of each row, (B, …)."""
 
-Step = Callable[[Tensor, Tensor, Tensor, FrameDraws], Tensor]
-"""hidden (B, hidden), ids and positions int64 (B,), how they are drawn -> next tokens int64 (B,)."""
-
-_FEWEST_ROWS = 4
-# Widths of a top-k with separate graphs: the usual ones, and the whole vocabulary. A wider one than any row asks for
-# draws the same, and without classes there would be as many graphs as numbers.
-_TOP_K_WIDTHS = (64, 4096)
+# Twice as many each time, but never more than so many more.
+_WIDEST_STEP = 32
 
 
 class CapturedSteps:
@@ -39,36 +30,36 @@ class CapturedSteps:
         self._positions = torch.zeros(max_rows, dtype=torch.int64, device=device)
         self._stream = torch.cuda.Stream(device)
         self._pool = torch.cuda.graph_pool_handle()
-        self._graphs: dict[tuple[int, FrameDraws], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self._graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
 
-    def capture_all(self, draws: FrameDraws) -> None:
+    def capture_all(self) -> None:
         """Largest first, so that smaller graphs find their memory in the pool of the largest."""
         for num_rows in reversed(self._ladder):
-            self._graph(num_rows, classed(draws))
+            self._graph(num_rows)
 
-    def run(self, hidden: Tensor, ids: Tensor, positions: Tensor, draws: FrameDraws) -> Tensor:
+    def run(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
         """As the step. The result is overwritten by the next call."""
         num_rows = ids.shape[0]
         wide = next(rows for rows in self._ladder if rows >= num_rows)
-        graph, tokens = self._graph(wide, classed(draws))
+        graph, said = self._graph(wide)
         self._hidden[:num_rows] = hidden
         self._ids[:num_rows] = ids
         self._ids[num_rows:wide] = self._no_slot
         self._positions[:num_rows] = positions
         graph.replay()
-        return tokens[:num_rows]
+        return said[:num_rows]
 
-    def _graph(self, num_rows: int, draws: FrameDraws) -> tuple[torch.cuda.CUDAGraph, Tensor]:
-        known = self._graphs.get((num_rows, draws))
+    def _graph(self, num_rows: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        known = self._graphs.get(num_rows)
         if known is None:
-            known = self._graphs[num_rows, draws] = self._captured(num_rows, draws)
+            known = self._graphs[num_rows] = self._captured(num_rows)
         return known
 
-    def _captured(self, num_rows: int, draws: FrameDraws) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+    def _captured(self, num_rows: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
         """All rows are of no request meanwhile, so the run before the capture, in which libraries choose their kernels,
         leaves no trace."""
         self._ids.fill_(self._no_slot)
-        inputs = (self._hidden[:num_rows], self._ids[:num_rows], self._positions[:num_rows], draws)
+        inputs = (self._hidden[:num_rows], self._ids[:num_rows], self._positions[:num_rows])
         self._stream.wait_stream(torch.cuda.current_stream(self._ids.device))
         with torch.cuda.stream(self._stream):
             self._step(*inputs)
@@ -76,28 +67,15 @@ class CapturedSteps:
         graph = torch.cuda.CUDAGraph()
         # The codec may be working on its own thread, which a global capture would forbid.
         with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
-            tokens = self._step(*inputs)
-        return graph, tokens
+            said = self._step(*inputs)
+        return graph, said
 
 
 def row_ladder(max_rows: int) -> tuple[int, ...]:
-    """Numbers of rows that steps are filled up to: powers of two, and the most there can be."""
+    """Numbers of rows that steps are filled up to, and the most there can be."""
     ladder: list[int] = []
-    rows = _FEWEST_ROWS
+    rows = 1
     while rows < max_rows:
         ladder.append(rows)
-        rows *= 2
+        rows += min(rows, _WIDEST_STEP)
     return (*ladder, max_rows)
-
-
-def classed(draws: FrameDraws) -> FrameDraws:
-    """The graphs' draws that serve the rows that `draws` serves, with the same outcome."""
-    return FrameDraws(_classed(draws.talker), _classed(draws.predictor))
-
-
-def _classed(draw: Draw) -> Draw:
-    match draw:
-        case TopK(width):
-            return TopK(next(one for one in _TOP_K_WIDTHS if one >= width))
-        case Argmax() | TopP():
-            return draw

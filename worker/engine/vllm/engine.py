@@ -13,7 +13,9 @@ from worker.engine.config_digest import configured
 from worker.engine.decoder.device_lane import device_named
 from worker.engine.errors import CheckpointError
 from worker.engine.loading import StageSettings, load_parts
-from worker.engine.model.config import ModelConfig, TransformerConfig, read_default_sampling
+from worker.engine.model.config import ModelConfig, TransformerConfig
+from worker.engine.profiles import PROFILES
+from worker.engine.serving.admission_pace import AdmissionPace
 from worker.engine.serving.chunks import chunks_on_cpu
 from worker.engine.serving.engine import LaneEngine, use_threads
 from worker.engine.serving.parts import StartedTalker
@@ -62,11 +64,15 @@ def _start_talker(
     engine = StockEngine(VllmTalker, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
-    model.arena.prepare(read_default_sampling(settings.checkpoint / "generation_config.json"))
+    with torch.inference_mode():
+        model.arena.prepare()
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     chunks = chunks_on_cpu(settings.profile)
+    # On a CPU a step with a prompt costs what its rows cost, so nobody waits for company.
+    policy = PROFILES[settings.profile].admission
+    pace = AdmissionPace(policy if device.type == "cuda" else replace(policy, least_together=1))
     slots = SlotQueue(settings.slots, num_spare, settings.live_slots)
-    lane = VllmTalkerLane(engine, model.arena, slots, num_slots, chunks)
+    lane = VllmTalkerLane(engine, model.arena, slots, num_slots, chunks, pace)
     return StartedTalker(lane, settings.slots, settings.live_slots, capacity, takes_open_text=False)
 
 

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from worker.engine.model.config import read_model_config
+from worker.engine.vllm.captured_steps import row_ladder
 
 CONFIG_FORMAT = "rhapsode-talker"
 ARCHITECTURE = "RhapsodeTalker"
@@ -125,7 +126,6 @@ class StockEngine:
         """model: the class for `ARCHITECTURE`; vLLM would start a separate process to inspect a class that it only
         knows by name. Raises CheckpointError, from the model, and whatever vLLM raises.
         """
-        memory: dict[str, Any] = {} if limits.kv_share is None else {"gpu_memory_utilization": limits.kv_share}
         os.environ.update(_ENVIRONMENT)
         from vllm.engine.arg_utils import EngineArgs
         from vllm.v1.engine.llm_engine import LLMEngine
@@ -148,11 +148,9 @@ class StockEngine:
             enable_chunked_prefill=True,
             # Prompts of different requests are the same tokens only if they have the same slot.
             enable_prefix_caching=False,
-            async_scheduling=False,
             kv_cache_memory_bytes=limits.kv_bytes,
             disable_log_stats=True,
-            enforce_eager=True,
-            **memory,
+            **_of_device(limits),
         )
         with torch.inference_mode(mode=False):
             self._engine = LLMEngine.from_engine_args(arguments, enable_multiprocessing=False)
@@ -188,6 +186,22 @@ class StockEngine:
         """How often the running requests lost their keys and values to others and had them recomputed."""
         requests = self._engine.engine_core.engine_core.scheduler.requests
         return sum(request.num_preemptions for request in requests.values())
+
+
+def _of_device(limits: TalkerLimits) -> dict[str, Any]:
+    """On a GPU, steps of frames alone are one CUDA graph each, and a step is launched before the last one has ended."""
+    if limits.kv_share is None:
+        return {"enforce_eager": True, "async_scheduling": False}
+    graphs = {
+        "mode": 0,
+        "cudagraph_mode": "FULL_DECODE_ONLY",
+        "cudagraph_capture_sizes": list(row_ladder(limits.num_slots)),
+    }
+    return {
+        "gpu_memory_utilization": limits.kv_share,
+        "compilation_config": graphs,
+        "async_scheduling": True,
+    }
 
 
 def talker_layers(vllm_config: Any, prefix: str) -> nn.Module:  # noqa: ANN401

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.errors import EngineError
 from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.serving.admission_pace import AdmissionPace
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, MoreText, SpeechPart, is_part_due
@@ -31,12 +33,21 @@ class VllmTalkerLane:
     frames of others.
     """
 
-    def __init__(self, engine: StockEngine, arena: Arena, slots: SlotQueue, num_slots: int, chunks: ChunkPlan) -> None:
+    def __init__(
+        self,
+        engine: StockEngine,
+        arena: Arena,
+        slots: SlotQueue,
+        num_slots: int,
+        chunks: ChunkPlan,
+        pace: AdmissionPace,
+    ) -> None:
         """num_slots: the arena's, as many as `slots` gives away."""
         self._engine = engine
         self._arena = arena
         self._slots = slots
         self._chunks = chunks
+        self._pace = pace
         self._free_slots = list(range(num_slots, 0, -1))
         self._running: dict[str, _Running] = {}
         self._admitted = 0
@@ -67,34 +78,39 @@ class VllmTalkerLane:
         admitted = self._admit()
         if not self._running:
             return LaneStep(admitted, (), (), 0)
-        over = set(self._engine.step())
-        spoken, ends = self._arena.progress()
-        num_frames = 0
-        ended: list[EndedSpeech] = []
-        for one in tuple(self._running.values()):
-            _require_agreement(one, ends[one.slot], is_over=one.name in over)
-            num_frames += spoken[one.slot] - one.request.frames
-            one.request.frames = spoken[one.slot]
-            if one.name in over:
-                self._leave(one)
-                frames = self._arena.frames(one.slot, one.request.frames)[one.request.num_prefix :]
-                ended.append(EndedSpeech(one.request, ends[one.slot], frames))
-        return LaneStep(admitted, self._parts(), tuple(ended), num_frames)
+        over = self._engine.step()
+        spoken = self._arena.spoken
+        num_frames = spoken.collect()
+        for one in self._running.values():
+            one.request.frames = spoken.count(one.slot)
+        ended = tuple(self._end(self._running[name]) for name in over)
+        return LaneStep(admitted, self._parts(), ended, num_frames)
+
+    def _end(self, one: _Running) -> EndedSpeech:
+        end = self._arena.spoken.end(one.slot)
+        if end is RowEnd.RUNNING:
+            raise EngineError("vLLM ended a request that the talker says is running")
+        self._leave(one)
+        return EndedSpeech(one.request, end, self._arena.spoken.frames(one.slot, one.request.num_prefix))
 
     def _admit(self) -> tuple[RequestState, ...]:
-        admitted: list[RequestState] = []
+        possible = min(len(self._free_slots), self._slots.num_waiting) if self._slots.peek() else 0
+        if not self._pace.is_time(possible, len(self._running), is_awaited=self._slots.is_awaited):
+            return ()
+        admitted: list[SlotAdmission] = []
         while (request := self._slots.peek()) is not None:
             self._slots.take()
+            admitted.append(SlotAdmission(self._free_slots.pop(), request))
+        self._arena.admit(admitted)
+        for slot, request in ((one.slot, one.request) for one in admitted):
             self._admitted += 1
-            one = _Running(request, self._free_slots.pop(), str(self._admitted))
+            one = _Running(request, slot, str(self._admitted))
             self._running[one.name] = one
-            prompt_length = self._arena.admit(one.slot, request)
             # The token that says the end comes on top of the frames.
-            self._engine.add(one.name, [one.slot] * prompt_length, request.max_frames - request.num_prefix + 1, END_ID)
-            admitted.append(request)
-        if admitted:
-            self._choose_draws()
-        return tuple(admitted)
+            max_tokens = request.max_frames - request.num_prefix + 1
+            self._engine.add(one.name, [slot] * request.num_input_rows, max_tokens, END_ID)
+        self._choose_draws()
+        return tuple(one.request for one in admitted)
 
     def _leave(self, one: _Running) -> None:
         del self._running[one.name]
@@ -109,12 +125,6 @@ class VllmTalkerLane:
         return tuple(self._part(one) for one in self._running.values() if is_part_due(one.request, self._chunks))
 
     def _part(self, one: _Running) -> SpeechPart:
-        frames = self._arena.frames(one.slot, one.request.frames)[one.request.handed_on :]
+        frames = self._arena.spoken.frames(one.slot, one.request.handed_on)
         one.request.handed_on = one.request.frames
         return SpeechPart(one.request, frames)
-
-
-def _require_agreement(one: _Running, end: RowEnd, *, is_over: bool) -> None:
-    """vLLM ends a request when the arena has said so, and for no other reason."""
-    if is_over == (end is RowEnd.RUNNING):
-        raise EngineError(f"vLLM {'ended' if is_over else 'goes on with'} a request that the talker says is {end.name}")

@@ -10,19 +10,25 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from worker.engine.cuda.talker.weights import SpeechWeights
+from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import ModelConfig, read_model_config
 from worker.engine.model.speech_modules import modules_from, require_talker
+from worker.engine.model.talker import Talker
 from worker.engine.stages.code_predictor import CodePredictorStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
-from worker.engine.vllm.arena import END_ID, Arena, padded
+from worker.engine.vllm.arena import NO_SLOT, Arena, padded
+from worker.engine.vllm.frames import FrameMaker, PlainFrames, SlotFrames
 from worker.engine.vllm.internals import load_into, talker_layers
+from worker.engine.vllm.spoken_frames import SpokenFrames
 
 _LAYERS = "talker.model.layers."
 _NORM = "talker.model.norm.weight"
 
 
 class VllmTalker(nn.Module):
-    """Called by model runner V1: `forward`, then `compute_logits` for the last row of each request.
+    """Called by model runner V1: `forward`, captured where all rows are frames, then `compute_logits` for the last
+    row of each request.
 
     The draw of codebook 0, the code predictor and all state of a request are the arena's, so the logits for vLLM's
     sampler have one possible outcome.
@@ -39,7 +45,6 @@ class VllmTalker(nn.Module):
         self._device: torch.device = vllm_config.device_config.device
         self.model: Any = talker_layers(vllm_config, f"{prefix}.model" if prefix else "model")
         self._arena: Arena | None = None
-        self._tokens = torch.zeros(0, dtype=torch.int64)
 
     @property
     def arena(self) -> Arena:
@@ -74,24 +79,15 @@ class VllmTalker(nn.Module):
         intermediate_tensors: object = None,
         inputs_embeds: Tensor | None = None,
     ) -> Tensor:
-        """int (N,) both -> hidden (N, hidden). The rows of a request lie behind one another, its last one last."""
-        ids = input_ids.long()
-        is_last = torch.ones_like(ids, dtype=torch.bool)
-        is_last[:-1] = ids[1:] != ids[:-1]
-        # Read back before the layers: behind them the host would wait for all that they compute.
-        last = is_last.nonzero()[:, 0]
+        """int (N,) both -> hidden (N, hidden), with their labels."""
+        ids = input_ids.long().clamp(0, self._num_slots)
         hidden: Tensor = self.model(input_ids, positions, intermediate_tensors, self.arena.inputs(ids, positions))
-        self._tokens = self.arena.speak(hidden[last], ids[last], positions[last])
-        return hidden
+        return self.arena.labelled(hidden, ids, positions)
 
     def compute_logits(self, hidden_states: Tensor) -> Tensor:
-        """(B, hidden) of each request's last row, in the order of `forward` -> (B, vocabulary), all but one at -inf."""
-        num_requests = hidden_states.shape[0]
-        tokens = hidden_states.new_full((num_requests,), END_ID, dtype=torch.int64)
-        # A trial run at start may ask for more rows than it has run.
-        known = self._tokens[:num_requests]
-        tokens[: known.shape[0]] = known
-        logits = torch.full((num_requests, self._vocab_size), -torch.inf, device=hidden_states.device)
+        """Of each request's last row, as `forward` gave it -> (B, vocabulary), all but one at -inf."""
+        tokens = self.arena.speak(*self.arena.unlabelled(hidden_states))
+        logits = torch.full((len(tokens), self._vocab_size), -torch.inf, device=hidden_states.device)
         return logits.scatter_(1, tokens.unsqueeze(1), 0.0)
 
     def _build_arena(self, tensors: dict[str, Tensor], source: str) -> Arena:
@@ -99,7 +95,28 @@ class VllmTalker(nn.Module):
         transformer = replace(self._config.talker.transformer, num_layers=0)
         config = replace(self._config, talker=replace(self._config.talker, transformer=transformer))
         talker, predictor = modules_from(tensors, config, source, self._dtype, self._device)
-        ends = TalkerEnds(self._config, talker, predictor.residual_embeddings)
-        first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
-        stage = CodePredictorStage(config.predictor, predictor, first_table, padded(self._num_slots))
-        return Arena(self._config, ends, stage, self._num_slots, self._capacity)
+        hidden_size = transformer.hidden_size
+        # Not written before a prompt comes, so that a CPU has memory only for the prompts that do.
+        prompts = torch.empty(self._num_slots + 1, self._capacity, hidden_size, dtype=self._dtype, device=self._device)
+        prompts[NO_SLOT] = 0
+        spoken = SpokenFrames(self._num_slots, self._capacity, config.talker.num_codebooks)
+        return Arena(self._frame_maker(config, talker, predictor), spoken, prompts)
+
+    def _frame_maker(self, config: ModelConfig, talker: Talker, predictor: CodePredictor) -> FrameMaker:
+        if self._device.type == "cpu":
+            ends = TalkerEnds(config, talker, predictor.residual_embeddings)
+            first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
+            stage = CodePredictorStage(config.predictor, predictor, first_table, padded(self._num_slots))
+            return PlainFrames(config, ends, stage, self._num_slots, self._capacity)
+        # Compiled for a GPU's own language, which is not installed elsewhere.
+        from worker.engine.cuda.talker.decode.triton_operations import operations_kind
+
+        weights = SpeechWeights.of(config, talker, predictor, self._capacity)
+        arrivals = torch.zeros(self._num_slots, dtype=torch.int32, device=self._device)
+        return SlotFrames(
+            weights,
+            lambda num_rows: operations_kind(num_rows)(1, arrivals),
+            self._num_slots,
+            self._capacity,
+            config.text_control.tts_pad,
+        )

@@ -14,9 +14,11 @@ from safetensors.torch import load_file, save_file
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import BuiltInSpeaker, SamplingParams, SpeechRequest, TextMode, TokenSampling
 from worker.engine.model.config import read_model_config
+from worker.engine.profiles import AdmissionPolicy
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.text_tokenizer import TextTokenizer
+from worker.engine.serving.admission_pace import AdmissionPace
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech
@@ -41,7 +43,14 @@ class LaneRig:
     def run(self, requests: Sequence[SpeechRequest]) -> Mapping[str, EndedSpeech]:
         model = self._engine.model
         assert isinstance(model, VllmTalker)
-        lane = VllmTalkerLane(self._engine, model.arena, SlotQueue(ROWS, 0, 0), ROWS, ChunkPlan(1, 4))
+        lane = VllmTalkerLane(
+            self._engine,
+            model.arena,
+            SlotQueue(ROWS, 0, 0),
+            ROWS,
+            ChunkPlan(1, 4),
+            AdmissionPace(AdmissionPolicy(1024)),
+        )
         for request in requests:
             prompt = self._prompts.build(request)
             assert request.max_frames is not None

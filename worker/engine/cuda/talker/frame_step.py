@@ -99,11 +99,14 @@ class FrameStep:
 
     def run(self, slots: Tensor, operations: Operations) -> Tensor:
         """slots: int32 (B,) -> int16 (B, Q + 1): the frame's codes, then the row's status."""
+        return self.speak(self._talk(slots, operations), slots, operations)
+
+    def speak(self, hidden: Tensor, slots: Tensor, operations: Operations) -> Tensor:
+        """As `run`, behind the talker: hidden (B, hidden), after its last norm."""
         num_rows = slots.shape[0]
         memory = self._frame_memory.first(num_rows)
         codes = torch.empty(num_rows, self._num_codebooks, dtype=torch.int32, device=slots.device)
         finite = torch.empty(num_rows, self._num_codebooks, dtype=torch.int8, device=slots.device)
-        hidden = self._talk(slots, operations)
         logits = operations.logits(hidden, self._talker.head)[:, : self._num_lanes]
         operations.draw_first(logits, slots, self._state, codes, finite)
         self._complete(hidden, slots, codes, finite, memory, operations)

@@ -10,10 +10,8 @@ from worker.engine.interface import Urgency
 from worker.engine.profiles import AdmissionPolicy
 from worker.engine.requests.budget import expected_frames
 from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.admission_pace import AdmissionPace
 from worker.engine.serving.admission_queue import AdmissionQueue
-
-# For every so many that run, one arrival is waited for before a pass over prompts holds them all up.
-_RUNNING_PER_ARRIVAL = 16
 
 
 class SlotScheduler:
@@ -35,7 +33,7 @@ class SlotScheduler:
         self._running: dict[int, RequestState] = {}
         self._waiting = AdmissionQueue(_longest_bulk_first, most_admitted=num_slots)
         self._waiting_live: AdmissionQueue[RequestState] = AdmissionQueue()
-        self._steps_waited = 0
+        self._pace = AdmissionPace(policy)
 
     @property
     def num_waiting(self) -> int:
@@ -95,16 +93,7 @@ class SlotScheduler:
 
     def _is_time(self) -> bool:
         possible = min(len(self._free), len(self._waiting))
-        if not possible:
-            self._steps_waited = 0
-            return False
-        self._steps_waited += 1
-        company = min(self._policy.least_together, len(self._running) // _RUNNING_PER_ARRIVAL)
-        is_awaited = self._waiting.has_interactive
-        if is_awaited or possible >= company or self._steps_waited > self._policy.patience_steps:
-            self._steps_waited = 0
-            return True
-        return False
+        return self._pace.is_time(possible, len(self._running), is_awaited=self._waiting.has_interactive)
 
 
 def _longest_bulk_first(request: RequestState) -> int:

@@ -53,7 +53,12 @@ class SpeechWeights:
         cls, path: Path, config: ModelConfig, num_positions: int, dtype: torch.dtype, device: torch.device
     ) -> SpeechWeights:
         """From the main `model.safetensors`; num_positions: of one slot. Raises CheckpointError as `load_modules`."""
-        talker, predictor = load_modules(path, config, dtype, device)
+        return cls.of(config, *load_modules(path, config, dtype, device), num_positions)
+
+    @classmethod
+    @torch.inference_mode()
+    def of(cls, config: ModelConfig, talker: Talker, predictor: CodePredictor, num_positions: int) -> SpeechWeights:
+        """The modules' own tensors."""
         codec_table = talker.model.codec_embedding.weight.detach()
         first, residual = codec_table[: config.predictor.codebook_size], predictor.residual_embeddings.detach()
         return cls(
