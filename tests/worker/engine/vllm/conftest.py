@@ -18,11 +18,13 @@ collect_ignore = [] if installed() else ["test_parity.py", "test_scheduling.py",
 
 
 @pytest.fixture
-def start_vllm() -> Iterator[Callable[..., Engine]]:
-    """(checkpoint, max_step_tokens) -> an engine, closed in the end."""
+def start_vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Engine]]:
+    """(checkpoint, max_step_tokens, its talker's class) -> an engine, closed in the end."""
     started: list[Engine] = []
 
-    def start(checkpoint: Path, max_step_tokens: int = 1024) -> Engine:
+    def start(checkpoint: Path, max_step_tokens: int = 1024, talker: type | None = None) -> Engine:
+        if talker is not None:
+            monkeypatch.setattr("worker.engine.vllm.engine.VllmTalker", talker)
         settings = VllmEngineSettings(checkpoint, SLOTS, num_threads=1, max_step_tokens=max_step_tokens)
         started.append(build_engine(settings))
         return started[-1]

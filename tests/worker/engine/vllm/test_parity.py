@@ -13,6 +13,7 @@ import pytest
 
 from tests.worker.engine.recorded_requests import GREEDY, request_of
 from tests.worker.engine.speech_stream import SpeechStream
+from tests.worker.engine.vllm.slot_talker import SlotTalker
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -23,6 +24,7 @@ from worker.engine.interface import (
     TextMode,
     TokenSampling,
 )
+from worker.engine.vllm.talker_model import VllmTalker
 
 WAIT_S = 120
 ROWS_OF_A_PASS = 16
@@ -34,15 +36,21 @@ def submit(engine: Engine, requests: list[SpeechRequest]) -> list[Future[Speech]
 
 
 @pytest.mark.parametrize(
-    ("variant", "max_step_tokens"),
-    [("custom_voice", 1024), ("custom_voice", ROWS_OF_A_PASS), ("voice_design", ROWS_OF_A_PASS), ("base", 24)],
+    ("variant", "max_step_tokens", "talker"),
+    [
+        ("custom_voice", 1024, SlotTalker),
+        ("custom_voice", ROWS_OF_A_PASS, VllmTalker),
+        ("voice_design", ROWS_OF_A_PASS, VllmTalker),
+        ("base", 24, VllmTalker),
+        ("base", 24, SlotTalker),
+    ],
 )
 def test_greedy_codes_of_eight_at_a_time_are_the_recorded_ones(
-    variant: str, max_step_tokens: int, start_vllm: Any, checkpoints: Mapping[str, Path], recordings: Any
+    variant: str, max_step_tokens: int, talker: type, start_vllm: Any, checkpoints: Mapping[str, Path], recordings: Any
 ) -> None:
     """All tasks, conditionings, languages and text modes, twice, so that rows are taken again."""
     recording = recordings[variant]
-    engine = start_vllm(checkpoints[variant], max_step_tokens)
+    engine = start_vllm(checkpoints[variant], max_step_tokens, talker)
     requests = [request_of(recorded, recording.arrays) for recorded in recording.requests]
     again = [replace(request, request_id=f"{request.request_id} again") for request in requests]
 

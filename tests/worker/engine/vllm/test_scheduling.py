@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.worker.engine.vllm.slot_talker import SlotTalker
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import BuiltInSpeaker, SamplingParams, SpeechRequest, TextMode, TokenSampling
 from worker.engine.model.config import read_model_config
@@ -33,11 +34,11 @@ GREEDY = TokenSampling(temperature=0.0)
 class LaneRig:
     """A talker's lane over a vLLM with so many bytes for keys and values, driven step by step."""
 
-    def __init__(self, checkpoint: Path, kv_bytes: int) -> None:
+    def __init__(self, checkpoint: Path, kv_bytes: int, talker: type[VllmTalker] = VllmTalker) -> None:
         config = read_model_config(checkpoint / "config.json")
         self._prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
         limits = TalkerLimits(ROWS, CAPACITY, 64, kv_bytes, kv_share=None)
-        self._engine = StockEngine(VllmTalker, checkpoint, torch.float32, limits)
+        self._engine = StockEngine(talker, checkpoint, torch.float32, limits)
         self.preempted = 0
 
     def run(self, requests: Sequence[SpeechRequest]) -> Mapping[str, EndedSpeech]:
@@ -68,7 +69,8 @@ def block_bytes(checkpoint: Path) -> int:
     return 2 * transformer.num_layers * transformer.num_kv_heads * transformer.head_dim * 4 * 128
 
 
-def test_requests_that_lose_their_memory_to_others_say_the_same(tiny: Path) -> None:
+@pytest.mark.parametrize("talker", [VllmTalker, SlotTalker])
+def test_requests_that_lose_their_memory_to_others_say_the_same(tiny: Path, talker: type[VllmTalker]) -> None:
     requests = [
         SpeechRequest(
             str(n),
@@ -83,7 +85,7 @@ def test_requests_that_lose_their_memory_to_others_say_the_same(tiny: Path) -> N
     ]
     roomy = LaneRig(tiny, 16 * block_bytes(tiny))
     expected = roomy.run(requests)
-    narrow = LaneRig(tiny, 5 * block_bytes(tiny))
+    narrow = LaneRig(tiny, 5 * block_bytes(tiny), talker)
 
     spoken = narrow.run(requests)
 

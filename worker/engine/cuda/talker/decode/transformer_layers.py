@@ -1,4 +1,4 @@
-"""The layers of a transformer over few, some and many rows: the thresholds, and a way through them for each."""
+"""The layers of a transformer over few and some rows: the thresholds, and a way through them for each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from torch import Tensor
 from worker.engine.cuda.kernels.few_row_products import MAX_ROWS, linear_add, norm_gate_up, norm_linear
 from worker.engine.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.cuda.kernels.skinny_products import MAX_TOKENS, skinny_gate_up, skinny_linear, skinny_parts
-from worker.engine.cuda.talker.decode.operations import RowOperations
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
-from worker.engine.cuda.talker.decode.weights import LayerWeights, TalkerTransformerWeights
+from worker.engine.cuda.talker.decode.weights import TalkerTransformerWeights
 
 # The predictor's first pass takes two tokens of each row.
 MOST_FEW_ROWS, FEW_TOKENS = MAX_ROWS // 2, MAX_ROWS
@@ -27,29 +26,6 @@ def run_few_rows(weights: TalkerTransformerWeights, inputs: Tensor, attend: Atte
         gated = norm_gate_up(residual, layer.post_norm, eps, layer.gate_up)
         linear_add(gated, layer.down, residual)
     return TransformerStream(residual, None)
-
-
-def run_many_rows(
-    weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend, operations: RowOperations
-) -> TransformerStream:
-    """Inputs (N, hidden) become the residual stream and are lost."""
-    residual, update = inputs, None
-    for index, layer in enumerate(weights.layers):
-        normed = operations.add_rms_norm(update, residual, layer.input_norm, weights.eps)
-        attended = attend(index, operations.linear(normed, layer.qkv))
-        update = operations.linear(attended, layer.output)
-        update = _mlp(layer, update, residual, weights.eps, operations)
-    return TransformerStream(residual, update)
-
-
-def _mlp(layer: LayerWeights, update: Tensor, residual: Tensor, eps: float, operations: RowOperations) -> Tensor:
-    """Adds `update` to `residual` in place and gives the next one, in the numbers that the layer's weights have."""
-    if layer.float8_mlp is None:
-        normed = operations.add_rms_norm(update, residual, layer.post_norm, eps)
-        return operations.linear(operations.silu_multiply(operations.linear(normed, layer.gate_up)), layer.down)
-    rows = operations.add_rms_norm_float8(update, residual, layer.post_norm, eps)
-    gate_up = operations.linear_float8(rows, layer.float8_mlp.gate_up, residual.dtype)
-    return operations.linear_float8(operations.silu_multiply_float8(gate_up), layer.float8_mlp.down, residual.dtype)
 
 
 def run_some_rows(weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
