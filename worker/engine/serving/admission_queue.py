@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from worker.engine.interface import Urgency
+from worker.engine.profiles import AdmissionPolicy
 
 MOST_OVERTAKINGS = 4
 """The same as in the job queue, which gives every fifth claim to bulk."""
+
+# For every so many that run, one arrival is waited for before a pass over prompts holds them all up.
+_RUNNING_PER_ARRIVAL = 16
 
 T = TypeVar("T")
 
@@ -216,3 +220,24 @@ class AdmissionQueue(Generic[T]):
         item = self._lines[urgency].pop(self._num_admitted)
         self._num_admitted += 1
         return item
+
+
+class AdmissionPace:
+    """When requests join those that run: together, where a pass over prompts holds all others up."""
+
+    def __init__(self, policy: AdmissionPolicy) -> None:
+        self._policy = policy
+        self._steps_waited = 0
+
+    def is_time(self, possible: int, num_running: int, *, is_awaited: bool) -> bool:
+        """Called once per step. possible: how many could join now. is_awaited: a listener or a live call
+        waits for one of them."""
+        if not possible:
+            self._steps_waited = 0
+            return False
+        self._steps_waited += 1
+        company = min(self._policy.least_together, num_running // _RUNNING_PER_ARRIVAL)
+        if is_awaited or possible >= company or self._steps_waited > self._policy.patience_steps:
+            self._steps_waited = 0
+            return True
+        return False

@@ -36,7 +36,7 @@ class SlotQueue:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody waits for one that waits here."""
+        """Whether live or interactive requests wait here."""
         return bool(self._waiting_live) or self._waiting.has_interactive
 
     @property

@@ -5,8 +5,8 @@ number: the request's slot in this arena. So ids and positions alone identify th
 input is a row of the prompt up to its end, afterwards the previous frame. No block table is read. All codes stay here
 until the request is over, so vLLM's recomputation after a preemption gets the original inputs.
 
-Rows carry their id and position through vLLM in two further columns. So frames are made of the rows that vLLM picks,
-and never of the rows that fill a captured step up, whose ids and positions are those of an earlier step.
+Rows carry their id and position through vLLM in two further columns. So only the rows that vLLM picks make frames.
+The padding rows of a captured step, whose ids and positions are those of an earlier step, make none.
 
 Slot 0 is that of no request. Its number also ends a request: a model that answers 0 has nothing more to say.
 """
@@ -23,8 +23,8 @@ from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.interface import SamplingParams
 from worker.engine.requests.request_state import RowEnd
 from worker.engine.vllm.captured_steps import CapturedSteps
+from worker.engine.vllm.frame_reports import FrameReports
 from worker.engine.vllm.frames import FrameMaker
-from worker.engine.vllm.spoken_frames import SpokenFrames
 
 NO_SLOT = 0
 END_ID = NO_SLOT
@@ -38,7 +38,7 @@ _LABELS = {torch.float32: (torch.int32, -1), torch.bfloat16: (torch.int16, 0xFFF
 class Arena:
     """Slots 1 to `num_slots`. Single-threaded: belongs to the engine's loop, inside and outside of vLLM."""
 
-    def __init__(self, frames: FrameMaker, spoken: SpokenFrames, prompts: Tensor) -> None:
+    def __init__(self, frames: FrameMaker, spoken: FrameReports, prompts: Tensor) -> None:
         """prompts: (num_slots + 1, capacity, hidden), zeros for slot 0."""
         num_slots, self._capacity, device = prompts.shape[0] - 1, prompts.shape[1], prompts.device
         self._num_slots = num_slots
@@ -52,7 +52,7 @@ class Arena:
         self._captured = CapturedSteps(self._step, num_slots, prompts, NO_SLOT) if on_gpu else None
 
     @property
-    def spoken(self) -> SpokenFrames:
+    def spoken(self) -> FrameReports:
         return self._spoken
 
     def prepare(self) -> None:

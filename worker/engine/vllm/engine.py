@@ -15,7 +15,7 @@ from worker.engine.errors import CheckpointError
 from worker.engine.loading import StageSettings, load_parts
 from worker.engine.model.config import ModelConfig, TransformerConfig
 from worker.engine.profiles import PROFILES
-from worker.engine.serving.admission_pace import AdmissionPace
+from worker.engine.serving.admission_queue import AdmissionPace
 from worker.engine.serving.chunks import chunks_on_cpu
 from worker.engine.serving.engine import LaneEngine, use_threads
 from worker.engine.serving.parts import StartedTalker

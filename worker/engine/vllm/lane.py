@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.errors import EngineError
 from worker.engine.requests.request_state import RequestState, RowEnd
-from worker.engine.serving.admission_pace import AdmissionPace
+from worker.engine.serving.admission_queue import AdmissionPace
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, MoreText, SpeechPart, is_part_due

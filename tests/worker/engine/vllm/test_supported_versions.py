@@ -29,7 +29,7 @@ def test_a_version_that_was_not_tested_is_refused_by_name(monkeypatch: pytest.Mo
     install(tmp_path, "vllm", "0.99.1")
     monkeypatch.syspath_prepend(tmp_path)
 
-    with pytest.raises(EngineNotInstalled, match=r"vllm 0\.99\.1 is installed; .* tested with 0\.22\.0 and 0\.32\.0 "):
+    with pytest.raises(EngineNotInstalled, match=r"vllm 0\.99\.1 is installed; .* tested with 0\.26\.0 and 0\.32\.0 "):
         build_engine(VllmEngineSettings(tmp_path))
 
 

@@ -10,8 +10,7 @@ from worker.engine.interface import Urgency
 from worker.engine.profiles import AdmissionPolicy
 from worker.engine.requests.budget import expected_frames
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.admission_pace import AdmissionPace
-from worker.engine.serving.admission_queue import AdmissionQueue
+from worker.engine.serving.admission_queue import AdmissionPace, AdmissionQueue
 
 
 class SlotScheduler:

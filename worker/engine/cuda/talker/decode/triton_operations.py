@@ -19,7 +19,7 @@ from worker.engine.cuda.kernels.sampler import draw_first, draw_residual
 from worker.engine.cuda.kernels.skinny_products import skinny_linear
 from worker.engine.cuda.kernels.swiglu import silu_multiply, silu_multiply_float8
 from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.many_rows import run_many_rows
+from worker.engine.cuda.talker.decode.operations import run_many_rows
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
 from worker.engine.cuda.talker.decode.transformer_layers import (
     FEW_TOKENS,

@@ -26,7 +26,7 @@ class _Report:
         return self.copied is None or self.copied.query()
 
 
-class SpokenFrames:
+class FrameReports:
     """Single-threaded. Slot 0 is of no request."""
 
     def __init__(self, num_slots: int, capacity: int, num_codebooks: int) -> None:
