@@ -1,12 +1,14 @@
 """Listeners who hear live speech over HTTP as fast as it plays, alone, while workers are killed, or beside a crowd.
 
-    python -m benchmarks.live.listeners [--listeners 64] [--minutes 3] [--kill-every 30]
+    python -m benchmarks.live.listeners [--listeners 64] [--minutes 3] [--kill-every 30] [--decoders cuda:0] [--jobs 16]
     python -m benchmarks.live.listeners --listeners 8 --crowd 10000 [--every 10]
 
 An API and GPU workers are separate processes, on the engine without a model unless a checkpoint is given. Each listener
 asks for one text after the other with the same seed, and reads no faster than it plays, with half a second of buffer.
 `--kill-every`: one of two workers gets kill -9 in turn and starts again; a stream counts as wrong where its bytes are
-not those that the text had before. `--crowd`: so many WebSockets, each with a request under way that sends a piece of
+not those that the text had before. `--decoders cuda:0,cuda:0` has the codec in processes apart; then there is one
+worker, and a kill is of one of its decoders. `--jobs`: so many clients have one job after the other spoken meanwhile,
+held to the same bytes. `--crowd`: so many WebSockets, each with a request under way that sends a piece of
 text every so many seconds, which takes no place at an engine. Prints a line of JSON for each part.
 """
 
@@ -21,7 +23,6 @@ import random
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -47,6 +48,7 @@ START_S = 600.0
 APART_S = 0.1
 OPENING_AT_ONCE = 50
 TRY_LATER = 1013
+DECODER = "worker.engine.decoder.process"
 SENTENCES = (
     "The harbour was quiet, and nobody had lit the lamps along the wall.",
     "A boat came in with its sail half down, as if it had been told to wait.",
@@ -67,7 +69,7 @@ class Heard:
     dry: int = 0
     longest_gap_s: float = 0.0
     wrong: int = 0
-    broken: Counter[str] = field(default_factory=Counter[str])
+    broken: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass
@@ -103,6 +105,11 @@ class Worker:
             self._process.kill()
             self._process.wait()
 
+    def decoders(self) -> list[psutil.Process]:
+        """Processes of its engine that decode."""
+        below = psutil.Process(self.pid).children(recursive=True)
+        return [each for each in below if DECODER in each.cmdline()]
+
 
 def main() -> None:
     given = _arguments()
@@ -122,6 +129,8 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--minutes", type=float, default=3, help="of each part")
     options.add_argument("--apis", type=int, default=1, help="processes of the API; more for a crowd that needs them")
     options.add_argument("--kill-every", type=float, default=0, help="seconds between two kills")
+    options.add_argument("--decoders", default="", help="devices of decoder processes, with commas between")
+    options.add_argument("--jobs", type=int, default=0, help="clients of jobs beside the listeners")
     options.add_argument("--crowd", type=int, default=0, help="WebSockets")
     options.add_argument("--every", type=float, default=10, help="seconds between two pieces of text on each of them")
     options.add_argument("--step-ms", type=float, default=20, help="of the engine without a model: a frame of 80 ms")
@@ -134,13 +143,15 @@ def _arguments() -> argparse.Namespace:
 def _workers(api: ServedApi, folder: Path, given: argparse.Namespace) -> Generator[list[Worker]]:
     """Two where one is killed. Each has a place for every listener."""
     environment = fake_engine(given.step_ms / 1000) | as_environment(api.settings)
-    environment |= {"RHAPSODE_SLOTS": "1", "RHAPSODE_LIVE_HOST": "127.0.0.1"}
+    environment |= {"RHAPSODE_SLOTS": str(given.jobs or 1), "RHAPSODE_LIVE_HOST": "127.0.0.1"}
     environment |= {"RHAPSODE_LIVE_SLOTS": str(given.listeners), "RHAPSODE_DEVICE": given.device}
     if given.checkpoint is not None:
         del environment["RHAPSODE_ENGINE"]
         environment |= {"RHAPSODE_CHECKPOINT": str(given.checkpoint.resolve()), "RHAPSODE_ENGINE_PROFILE": "latency"}
         environment |= {"RHAPSODE_ENGINE_REPRODUCIBILITY": "strict"}
-    names = ("gpu-0", "gpu-1") if given.kill_every else ("gpu-0",)
+    if given.decoders:
+        environment |= {"RHAPSODE_DECODER_DEVICE": given.decoders}
+    names = ("gpu-0", "gpu-1") if given.kill_every and not given.decoders else ("gpu-0",)
     workers = [Worker(environment | {"RHAPSODE_WORKER_NAME": name}, folder / f"{name}.log") for name in names]
     with ExitStack() as stack:
         for worker in workers:
@@ -154,7 +165,10 @@ async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Na
     orders = [_order(model, voice, text) for text in TEXTS]
     digests = [await _digest(api, order) for order in orders]
     kills = asyncio.create_task(_kill(api, workers, given))
-    _tell(api, "while workers are killed" if given.kill_every else "alone", await _listen(api, orders, digests, given))
+    jobs = asyncio.create_task(_have_jobs_spoken(api, orders[0], given))
+    killed = f"while {'decoders' if given.decoders else 'workers'} are killed"
+    _tell(api, killed if given.kill_every else "alone", await _listen(api, orders, digests, given))
+    _tell(api, "jobs beside them", await jobs)
     print(json.dumps({"kills": await kills}), flush=True)
     if given.crowd:
         crowd, gate = Crowd(), asyncio.Semaphore(OPENING_AT_ONCE)
@@ -201,12 +215,45 @@ async def _kill(api: ServedApi, workers: Sequence[Worker], given: argparse.Names
     until_s, kills = time.monotonic() + 60 * given.minutes, 0
     while given.kill_every and time.monotonic() + given.kill_every < until_s:
         await asyncio.sleep(given.kill_every)
-        if _all_speak(api, workers):
+        if given.decoders:
+            kills += _killed_decoder(workers[0], kills)
+        elif _all_speak(api, workers):
             worker = workers[kills % len(workers)]
             worker.kill()
             worker.start()
             kills += 1
     return kills
+
+
+def _killed_decoder(worker: Worker, number: int) -> bool:
+    """Of those that run, in turn."""
+    decoders = worker.decoders()
+    if decoders:
+        decoders[number % len(decoders)].kill()
+    return bool(decoders)
+
+
+async def _have_jobs_spoken(api: ServedApi, order: Order, given: argparse.Namespace) -> Heard:
+    """One sentence each: a longer text wants a worker that plans it."""
+    jobs = [order | {"stream": False, "input": sentence} for sentence in SENTENCES] if given.jobs else []
+    digests = [await _digest(api, job) for job in jobs]
+    heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
+
+    async def client(number: int) -> None:
+        while time.monotonic() < until_s:
+            which = number % len(jobs)
+            told = await _hear(api, jobs[which], None)
+            heard.streams += 1
+            if isinstance(told, bytes):
+                heard.audio_s += len(told) / BYTES_PER_SAMPLE / RATE_HZ
+                heard.wrong += hashlib.sha256(told).hexdigest() != digests[which]
+            else:
+                heard.broken[told] = heard.broken.get(told, 0) + 1
+                await asyncio.sleep(0.5)
+            number += 1
+
+    await asyncio.gather(*map(client, range(given.jobs)))
+    return heard
 
 
 async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str], given: argparse.Namespace) -> Heard:
@@ -224,7 +271,7 @@ async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str
                 heard.audio_s += playback.audio_s
                 heard.wrong += hashlib.sha256(told).hexdigest() != digests[which]
             else:
-                heard.broken[told] += 1
+                heard.broken[told] = heard.broken.get(told, 0) + 1
                 await asyncio.sleep(0.5)
             number += 1
 
