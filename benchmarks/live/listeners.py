@@ -28,6 +28,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import httpx
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -48,6 +49,7 @@ START_S = 600.0
 APART_S = 0.1
 OPENING_AT_ONCE = 50
 TRY_LATER = 1013
+JOB_S = 120
 DECODER = "worker.engine.decoder.process"
 SENTENCES = (
     "The harbour was quiet, and nobody had lit the lamps along the wall.",
@@ -164,11 +166,14 @@ async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Na
     model, voice = await _spoken_names(api, workers)
     orders = [_order(model, voice, text) for text in TEXTS]
     digests = [await _digest(api, order) for order in orders]
+    # One sentence each: a longer text wants a worker that plans it.
+    jobs = [_job(model, voice, sentence) for sentence in SENTENCES] if given.jobs else []
+    job_digests = [hashlib.sha256(await _whole_job(api, job)).hexdigest() for job in jobs]
     kills = asyncio.create_task(_kill(api, workers, given))
-    jobs = asyncio.create_task(_have_jobs_spoken(api, orders[0], given))
+    spoken = asyncio.create_task(_have_jobs_spoken(api, jobs, job_digests, given))
     killed = f"while {'decoders' if given.decoders else 'workers'} are killed"
     _tell(api, killed if given.kill_every else "alone", await _listen(api, orders, digests, given))
-    _tell(api, "jobs beside them", await jobs)
+    _tell(api, "jobs beside them", await spoken)
     print(json.dumps({"kills": await kills}), flush=True)
     if given.crowd:
         crowd, gate = Crowd(), asyncio.Semaphore(OPENING_AT_ONCE)
@@ -233,23 +238,18 @@ def _killed_decoder(worker: Worker, number: int) -> bool:
     return bool(decoders)
 
 
-async def _have_jobs_spoken(api: ServedApi, order: Order, given: argparse.Namespace) -> Heard:
-    """One sentence each: a longer text wants a worker that plans it."""
-    jobs = [order | {"stream": False, "input": sentence} for sentence in SENTENCES] if given.jobs else []
-    digests = [await _digest(api, job) for job in jobs]
+async def _have_jobs_spoken(
+    api: ServedApi, jobs: Sequence[Order], digests: Sequence[str], given: argparse.Namespace
+) -> Heard:
     heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
 
     async def client(number: int) -> None:
         while time.monotonic() < until_s:
             which = number % len(jobs)
-            told = await _hear(api, jobs[which], None)
+            wav = await _whole_job(api, jobs[which])
             heard.streams += 1
-            if isinstance(told, bytes):
-                heard.audio_s += len(told) / BYTES_PER_SAMPLE / RATE_HZ
-                heard.wrong += hashlib.sha256(told).hexdigest() != digests[which]
-            else:
-                heard.broken[told] = heard.broken.get(told, 0) + 1
-                await asyncio.sleep(0.5)
+            heard.audio_s += len(wav) / BYTES_PER_SAMPLE / RATE_HZ
+            heard.wrong += hashlib.sha256(wav).hexdigest() != digests[which]
             number += 1
 
     await asyncio.gather(*map(client, range(given.jobs)))
@@ -290,6 +290,23 @@ def _order(model: str, voice: str, text: str) -> Order:
     """A stream of 20 s at most: random weights never end by themselves."""
     fields = {"model": model, "voice": voice, "input": text, "seed": 7, "max_new_tokens": 250}
     return {**fields, "stream": True, "response_format": "pcm", "reproducibility": "strict"}
+
+
+def _job(model: str, voice: str, sentence: str) -> Order:
+    """Random weights pass no gate."""
+    fields = {"model": model, "voice": voice, "input": {"text": sentence}, "seed": 7, "quality": {"gate": "off"}}
+    return {**fields, "sampling": {"max_new_tokens": 60}, "reproducibility": "strict"}
+
+
+async def _whole_job(api: ServedApi, job: Order) -> bytes:
+    """Its WAV. Ends the program where the job fails."""
+    headers = {"Authorization": f"Bearer {api.key}", "Prefer": f"wait={JOB_S}"}
+    async with httpx.AsyncClient(base_url=api.url, headers=headers, timeout=2 * JOB_S) as http:
+        answer = (await http.post("/v1/jobs", json=job)).raise_for_status().json()
+        if answer["state"] != "succeeded":
+            sys.exit(f"a job is {answer['state']}: {answer['error']}")
+        link = next(made["url"] for made in answer["artifacts"] if made["name"] == "narration.wav")
+        return (await http.get(link)).raise_for_status().content
 
 
 async def _hear(api: ServedApi, order: Order, playback: SimulatedPlayback | None) -> bytes | str:
