@@ -295,7 +295,7 @@ def _order(model: str, voice: str, text: str) -> Order:
 def _job(model: str, voice: str, sentence: str) -> Order:
     """Random weights pass no gate."""
     fields = {"model": model, "voice": voice, "input": {"text": sentence}, "seed": 7, "quality": {"gate": "off"}}
-    return {**fields, "sampling": {"max_new_tokens": 60}, "reproducibility": "strict"}
+    return {**fields, "sampling": {"max_new_tokens": 60}, "reproducibility": "strict", "reuse": False}
 
 
 async def _whole_job(api: ServedApi, job: Order) -> bytes:
