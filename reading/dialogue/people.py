@@ -390,10 +390,13 @@ def _rank_group(form: _Form, groups: dict[_Form, _Group]) -> _Group | None:
     for other, group in groups.items():
         if other.words and _whole(other.title) == _whole(form.title):
             counts[group] += group.counts[other]
+    return _leading(counts, 2)
+
+
+def _leading(counts: Counter[_Group], times: int) -> _Group | None:
+    """The only one, or the one that counts more than so many times the next."""
     ranked = counts.most_common(2)
-    if ranked and (len(ranked) == 1 or ranked[0][1] > 2 * ranked[1][1]):
-        return ranked[0][0]
-    return None
+    return ranked[0][0] if len(ranked) == 1 or (ranked and ranked[0][1] > times * ranked[1][1]) else None
 
 
 _RANKS = words(
@@ -457,10 +460,7 @@ def _titled_group(form: _Form, count: int, groups: dict[_Form, _Group], alone: C
                 fitting[group] = group.count + alone[other.words[0]]
         elif other.words == form.words and _same_title(form.title, other.title):
             fitting[group] = group.count
-    ranked = fitting.most_common(2)
-    if len(ranked) == 1 or (ranked and ranked[0][1] > 5 * ranked[1][1]):
-        return ranked[0][0]
-    return None
+    return _leading(fitting, 5)
 
 
 def _same_title(title: str, other: str) -> bool:
@@ -471,11 +471,7 @@ def _whole(title: str) -> str:
     return {"dr": "doctor", "prof": "professor"}.get(title, title)
 
 
-_OF_MEN = words(
-    """
-    mr sir captain colonel major inspector lieutenant general admiral squire
-    """
-)
+_OF_MEN = words("mr sir captain colonel major inspector lieutenant general admiral squire")
 
 
 def _may_share_title(form: _Form, count: int, group: _Group, alone: Counter[str]) -> bool:
@@ -511,8 +507,5 @@ def _single_group(form: _Form, groups: dict[_Form, _Group], alone: Counter[str])
     for fitting in (first, last, short):
         if fitting:
             men = Counter({group: count for group, count in fitting.items() if group.sex == "male"})
-            ranked = (men if fitting is last and men else fitting).most_common(2)
-            if len(ranked) == 1 or ranked[0][1] > 2 * ranked[1][1]:
-                return ranked[0][0]
-            return None
+            return _leading(men if fitting is last and men else fitting, 2)
     return None

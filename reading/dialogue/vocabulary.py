@@ -95,7 +95,8 @@ MALE_NAMES = words(
     samson samuel saul sebastian septimus seth sidney silas simon solomon stanley stephen steven sydney ted teddy
     terence theodore thomas tim timothy titus tobias toby tom tommy tony tristram valentine vernon victor vincent
     vivian wallace walter wilfred wilfrid will william willie willy jed ethan jean pierre jacques françois henri
-    ronald ronny ronnie freddy freddie eddie georgie bobby archy frankie danny kenny benny carlo giovanni pedro juan manuel aziz
+    ronald ronny ronnie freddy freddie eddie georgie bobby archy frankie danny kenny benny carlo
+    giovanni pedro juan manuel aziz
     """
 )
 FEMALE_NAMES = words(
@@ -121,14 +122,14 @@ FEMALE_NAMES = words(
     """
 )
 
-SHORT_NAMES = dict(
-    pair.split("=")
-    for pair in """
+_SHORT = words(
+    """
     lizzy=elizabeth lizzie=elizabeth eliza=elizabeth beth=elizabeth bess=elizabeth kitty=catherine kate=catherine
     cathy=catherine bill=william billy=william will=william willie=william tom=thomas tommy=thomas dick=richard
     bob=robert rob=robert jim=james jimmy=james jack=john johnny=john joe=joseph ned=edward ted=edward teddy=edward
     harry=henry hal=henry frank=francis fred=frederick sam=samuel ben=benjamin dan=daniel mike=michael nick=nicholas
     tony=anthony charley=charles charlie=charles archie=archibald maggie=margaret madge=margaret nelly=ellen
     molly=mary polly=mary fanny=frances sally=sarah harriot=harriet jake=jacob
-    """.split()
+    """
 )
+SHORT_NAMES = {short: whole for short, _, whole in (each.partition("=") for each in _SHORT)}
