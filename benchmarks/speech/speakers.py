@@ -25,7 +25,7 @@ UNSEEN = (
     *("AHandfulOfDust", "DaisyMiller", "NightAndDay", "OliverTwist", "Persuasion", "TheInvisibleMan"),
     *("TheMysteriousAffairAtStyles", "TheSignOfTheFour", "TheSunAlsoRises", "WinnieThePooh"),
 )
-SURE = 0.89
+SURE = 0.88
 """As `rhapsode cast` has it."""
 
 Mark = tuple[str, str]

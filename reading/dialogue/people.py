@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 
 from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation
@@ -177,16 +176,16 @@ class People:
     def _guess_sexes(self, text: str) -> None:
         """Titles and first names first; else the pronouns that follow in narration."""
         votes: dict[int, Counter[str]] = defaultdict(Counter)
-        for mention, following in zip_longest(self.mentions, self.mentions[1:]):
+        for mention in self.mentions:
             if mention.in_quotation:
                 continue
-            after = text[mention.end : min(mention.end + 90, following.start if following else len(text))]
+            after = text[mention.end : mention.end + 90]
             if (word := _PRONOUN.search(after)) is not None:
                 votes[mention.person]["male" if word[0].lower() in _HE else "female"] += 1
         for index, person in enumerate(self.persons):
             if not person.sex and votes[index]:
                 male, female = votes[index]["male"], votes[index]["female"]
-                if max(male, female) >= 1.5 * min(male, female) + 1:
+                if max(male, female) >= 2 * min(male, female) + 1:
                     person.sex = "male" if male > female else "female"
 
 
@@ -236,10 +235,6 @@ def _form_of(match: re.Match[str], text: str, proper: set[str]) -> tuple[_Form |
     while words and len(words[-1]) == 2 and words[-1][1] == "." and not title and len(words) == 1:
         words.pop()
         kept.pop()
-    if words and not title and words[0].lower() in (TITLES if words[1:] else _RANKS):
-        title = words.pop(0).lower()
-        first, _ = kept.pop(0)
-        return _Form(title, tuple(words)), first, kept[-1][1] if kept else first + len(title)
     if words:
         if not title or kept[0][0] != spans[0][0]:
             start = kept[0][0]
@@ -380,31 +375,8 @@ def _grouped(forms: dict[_Form, _Evidence]) -> dict[_Form, _Group]:
         if len(form.words) == 1 and not form.title:
             place(form, _single_group(form, groups, alone))
         elif not form.words:
-            place(form, _rank_group(form, groups) if form.title in _RANKS else None)
+            place(form, None)
     return groups
-
-
-def _rank_group(form: _Form, groups: dict[_Form, _Group]) -> _Group | None:
-    """`The Colonel` is the only colonel, or the one of whom the text speaks most."""
-    counts: Counter[_Group] = Counter()
-    for other, group in groups.items():
-        if other.words and _whole(other.title) == _whole(form.title):
-            counts[group] += group.counts[other]
-    return _leading(counts, 2)
-
-
-def _leading(counts: Counter[_Group], times: int) -> _Group | None:
-    """The only one, or the one that counts more than so many times the next."""
-    ranked = counts.most_common(2)
-    return ranked[0][0] if len(ranked) == 1 or (ranked and ranked[0][1] > times * ranked[1][1]) else None
-
-
-_RANKS = words(
-    """
-    captain colonel major inspector lieutenant general admiral squire sergeant corporal constable bishop rabbi judge
-    commander duke king queen countess baroness duchess princess dr doctor prof professor
-    """
-)
 
 
 def _first(word: str) -> str:
@@ -460,18 +432,21 @@ def _titled_group(form: _Form, count: int, groups: dict[_Form, _Group], alone: C
                 fitting[group] = group.count + alone[other.words[0]]
         elif other.words == form.words and _same_title(form.title, other.title):
             fitting[group] = group.count
-    return _leading(fitting, 5)
+    ranked = fitting.most_common(2)
+    if len(ranked) == 1 or (ranked and ranked[0][1] > 5 * ranked[1][1]):
+        return ranked[0][0]
+    return None
 
 
 def _same_title(title: str, other: str) -> bool:
-    return {title, other} <= _OF_MEN or _whole(title) == _whole(other)
+    return {title, other} <= _OF_MEN or {title, other} <= {"dr", "doctor"} or {title, other} <= {"prof", "professor"}
 
 
-def _whole(title: str) -> str:
-    return {"dr": "doctor", "prof": "professor"}.get(title, title)
-
-
-_OF_MEN = words("mr sir captain colonel major inspector lieutenant general admiral squire")
+_OF_MEN = words(
+    """
+    mr sir captain colonel major inspector lieutenant general admiral squire
+    """
+)
 
 
 def _may_share_title(form: _Form, count: int, group: _Group, alone: Counter[str]) -> bool:
@@ -507,5 +482,8 @@ def _single_group(form: _Form, groups: dict[_Form, _Group], alone: Counter[str])
     for fitting in (first, last, short):
         if fitting:
             men = Counter({group: count for group, count in fitting.items() if group.sex == "male"})
-            return _leading(men if fitting is last and men else fitting, 2)
+            ranked = (men if fitting is last and men else fitting).most_common(2)
+            if len(ranked) == 1 or ranked[0][1] > 2 * ranked[1][1]:
+                return ranked[0][0]
+            return None
     return None

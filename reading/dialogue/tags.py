@@ -130,11 +130,11 @@ def before(found: Sequence[Token]) -> Hint | None:
         return None
     said = [at for at, token in enumerate(last) if token.kind == "v"]
     if said:
-        clause = last[: said[-1]]
-        joined = any(token.text == "and" for token in clause[-2:])
-        subject = (joined and _first_subject(clause)) or _last_subject(clause) or _subject(last, said[-1] + 1, 3)
-        if subject is not None:
-            return _tag(subject)
+        subject = _last_subject(last[: said[-1]]) or _subject(last, said[-1] + 1, 3)
+        first = _first_subject(last[: said[-1]])
+        chosen = first if first is not None and subject is not None and subject.pronoun == "it" else subject
+        if chosen is not None:
+            return _tag(chosen)
     subject = _first_subject(last)
     return None if subject is None else _action(subject)
 
@@ -195,7 +195,7 @@ def _subject(found: Sequence[Token], start: int, most: int) -> Hint | None:
     """The person at or soon behind `start`."""
     for at in range(start, min(len(found), start + most)):
         token = found[at]
-        if token.kind == "n" or (token.person >= 0 and any(each.text == "voice" for each in found[at + 1 : at + 4])):
+        if token.kind == "n":
             return Hint(HintKind.NONE, person=token.person)
         if token.kind == "p" and token.text not in {"it", "they", "we"}:
             return Hint(HintKind.NONE, pronoun=token.text, sex=_PRONOUNS[token.text])
@@ -215,7 +215,7 @@ def _noun(found: Sequence[Token], at: int) -> Hint | None:
     for token in found[at + 1 : at + 6]:
         if token.kind == "n":
             return Hint(HintKind.NONE, person=token.person)
-        if token.kind != "w" or token.text in _PREPOSITIONS:
+        if token.kind != "w":
             break
         words.append(token.text.lower())
         head = token.text.lower().removesuffix("'s").removesuffix("’s")
@@ -258,6 +258,4 @@ _PREPOSITIONS = words(
 
 
 def _is_object(found: Sequence[Token], at: int) -> bool:
-    while at > 0 and found[at - 1].kind == "d":
-        at -= 1
     return at > 0 and found[at - 1].kind == "w" and found[at - 1].text.lower() in _PREPOSITIONS

@@ -95,8 +95,7 @@ MALE_NAMES = words(
     samson samuel saul sebastian septimus seth sidney silas simon solomon stanley stephen steven sydney ted teddy
     terence theodore thomas tim timothy titus tobias toby tom tommy tony tristram valentine vernon victor vincent
     vivian wallace walter wilfred wilfrid will william willie willy jed ethan jean pierre jacques françois henri
-    ronald ronny ronnie freddy freddie eddie georgie bobby archy frankie danny kenny benny carlo
-    giovanni pedro juan manuel aziz
+    carlo giovanni pedro juan manuel aziz
     """
 )
 FEMALE_NAMES = words(
@@ -116,9 +115,7 @@ FEMALE_NAMES = words(
     nellie nelly nora norah olive olivia ophelia pamela patience patty paula pauline penelope phoebe phyllis polly
     priscilla prudence rachel rebecca rhoda rosa rosalie rosalind rosamond rose rosie ruby ruth sally sarah selina
     sheila sibyl sophia sophie stella susan susanna sybil sylvia tabitha teresa theresa ursula vera veronica
-    victoria viola violet virginia winifred zoe annette bridie carol cissie connie dolly elsa evie fannie flo flossie
-    gina hattie hetty ina jenifer josie lulu maisie marcia maudie meg minna mina mollie nan nina peggy rachael rosalyn
-    rosina sadie sissy sylvie tess tessie tilly vivien wendy winnie
+    victoria viola violet virginia winifred zoe
     """
 )
 

@@ -35,7 +35,7 @@ KNOTS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.985, 0.993,
 """Probabilities at which their worth is measured."""
 
 SURE = 0.94
-"""A probability of the chain. Its worth is 0.89, from which `rhapsode cast` is sure."""
+"""A probability of the chain. Its worth is 0.88, from which `rhapsode cast` is sure."""
 LEAST_LINES = 20
 """A level of the curve that fewer lines show is left out."""
 

@@ -131,28 +131,6 @@ def test_the_text_says_who_is_an_aunt_or_an_inspector() -> None:
     }
 
 
-def test_a_rank_alone_is_the_one_who_has_it() -> None:
-    text = '"Halt," said Colonel Ducroix.\n\n"Why?" asked Captain Lee.\n\nThe Colonel turned. "Halt," said the Colonel.'
-    people = People(text, quotations(text, paragraphs(plain_script(text))))
-
-    assert [each.names for each in people.persons] == [["Colonel", "Colonel Ducroix"], ["Captain Lee"]]
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "Rachael cast her eyes proudly towards Mr. Lee, and said",
-        "Rachael met Mr. Lee, and said",
-        "Looking from the Marquis to Mr. Lee, Rachael asked",
-        "Came Rachael's calm voice",
-    ],
-)
-def test_one_who_is_looked_at_does_not_speak(tag: str) -> None:
-    text = f'"Yes," said Rachael.\n\n"No," said Mr. Lee.\n\n"Oh!" cried the Marquis.\n\nIt rained.\n\n{tag}, "Good."'
-
-    assert spoken_by(propose_speakers(plain_script(text)))[-1] == "Rachael"
-
-
 def test_who_tells_the_story_is_i() -> None:
     text = "\n\n".join(f'"Number {number}," I said.\n\n"No," said Brett.' for number in range(4))
 
