@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
 import math
 import random
@@ -29,6 +28,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import httpx
+import numpy as np
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -64,14 +64,30 @@ Order = dict[str, object]
 
 @dataclass
 class Heard:
-    """Of all listeners together. dry: streams in which the buffer ran empty, longest_gap_s at most."""
+    """Of all listeners together.
+
+    dry: streams in which the buffer ran empty, longest_gap_s at most. wrong: not the bytes that the text had before.
+    largest_difference: between their samples, of 32,768; -1 for another length.
+    """
 
     streams: int = 0
     audio_s: float = 0.0
     dry: int = 0
     longest_gap_s: float = 0.0
     wrong: int = 0
+    largest_difference: int = 0
     broken: dict[str, int] = field(default_factory=dict[str, int])
+
+    def compare(self, data: bytes, before: bytes) -> None:
+        """data: whole 16-bit samples, after the head of a file or not."""
+        if data == before:
+            return
+        self.wrong += 1
+        if len(data) != len(before):
+            self.largest_difference = -1
+        elif self.largest_difference >= 0:
+            now, then = (np.frombuffer(each, "<i2").astype(np.int32) for each in (data, before))
+            self.largest_difference = max(self.largest_difference, int(np.abs(now - then).max()))
 
 
 @dataclass
@@ -165,15 +181,15 @@ def _workers(api: ServedApi, folder: Path, given: argparse.Namespace) -> Generat
 async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Namespace) -> None:
     model, voice = await _spoken_names(api, workers)
     orders = [_order(model, voice, text) for text in TEXTS]
-    digests = [await _digest(api, order) for order in orders]
+    streamed = [await _whole_stream(api, order) for order in orders]
     # One sentence each: a longer text wants a worker that plans it.
     jobs = [_job(model, voice, sentence) for sentence in SENTENCES] if given.jobs else []
-    job_digests = [hashlib.sha256(await _whole_job(api, job)).hexdigest() for job in jobs]
+    wavs = [await _whole_job(api, job) for job in jobs]
     kills = asyncio.create_task(_kill(api, workers, given))
-    spoken = asyncio.create_task(_have_jobs_spoken(api, jobs, job_digests, given))
+    jobs_heard = asyncio.create_task(_have_jobs_spoken(api, jobs, wavs, given))
     killed = f"while {'decoders' if given.decoders else 'workers'} are killed"
-    _tell(api, killed if given.kill_every else "alone", await _listen(api, orders, digests, given))
-    _tell(api, "jobs beside them", await spoken)
+    _tell(api, killed if given.kill_every else "alone", await _listen(api, orders, streamed, given))
+    _tell(api, "jobs beside them", await jobs_heard)
     print(json.dumps({"kills": await kills}), flush=True)
     if given.crowd:
         crowd, gate = Crowd(), asyncio.Semaphore(OPENING_AT_ONCE)
@@ -184,7 +200,7 @@ async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Na
         while crowd.settled < given.crowd:
             await asyncio.sleep(0.5)
         before = crowd.acknowledged
-        _tell(api, "beside a crowd", await _listen(api, orders, digests, given))
+        _tell(api, "beside a crowd", await _listen(api, orders, streamed, given))
         per_s = (crowd.acknowledged - before) / (60 * given.minutes)
         print(json.dumps({**asdict(crowd), "pieces_per_s": round(per_s)}), flush=True)
         for member in members:
@@ -239,7 +255,7 @@ def _killed_decoder(worker: Worker, number: int) -> bool:
 
 
 async def _have_jobs_spoken(
-    api: ServedApi, jobs: Sequence[Order], digests: Sequence[str], given: argparse.Namespace
+    api: ServedApi, jobs: Sequence[Order], spoken: Sequence[bytes], given: argparse.Namespace
 ) -> Heard:
     heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
 
@@ -249,14 +265,14 @@ async def _have_jobs_spoken(
             wav = await _whole_job(api, jobs[which])
             heard.streams += 1
             heard.audio_s += len(wav) / BYTES_PER_SAMPLE / RATE_HZ
-            heard.wrong += hashlib.sha256(wav).hexdigest() != digests[which]
+            heard.compare(wav, spoken[which])
             number += 1
 
     await asyncio.gather(*map(client, range(given.jobs)))
     return heard
 
 
-async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str], given: argparse.Namespace) -> Heard:
+async def _listen(api: ServedApi, orders: Sequence[Order], spoken: Sequence[bytes], given: argparse.Namespace) -> Heard:
     heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
 
     async def listener(number: int) -> None:
@@ -269,7 +285,7 @@ async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str
             heard.longest_gap_s = max(heard.longest_gap_s, playback.buffer_s - BUFFER_S)
             if isinstance(told, bytes):
                 heard.audio_s += playback.audio_s
-                heard.wrong += hashlib.sha256(told).hexdigest() != digests[which]
+                heard.compare(told, spoken[which])
             else:
                 heard.broken[told] = heard.broken.get(told, 0) + 1
                 await asyncio.sleep(0.5)
@@ -279,11 +295,12 @@ async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str
     return heard
 
 
-async def _digest(api: ServedApi, order: Order) -> str:
+async def _whole_stream(api: ServedApi, order: Order) -> bytes:
+    """Ends the program where it was not whole."""
     told = await _hear(api, order, None)
     if isinstance(told, str):
         sys.exit(told)
-    return hashlib.sha256(told).hexdigest()
+    return told
 
 
 def _order(model: str, voice: str, text: str) -> Order:
