@@ -34,10 +34,8 @@ from api.jobs.control import event_routes as events
 from api.jobs.control import named_routes as named_jobs
 from api.jobs.control import preview_routes as previews
 from api.jobs.control import routes as jobs
-from api.jobs.control import sharing_routes as sharing
 from api.jobs.segments import audio_routes as job_audio
 from api.jobs.segments import routes as segments
-from api.jobs.segments import sentence_routes as sentences
 from api.jobs.segments import waveform_routes as waveform
 from api.openai import batch_routes as speech_batches
 from api.openai import routes as speech
@@ -48,7 +46,6 @@ from api.openapi.description import router as openapi_router
 from api.operators import fleet_routes as admin_fleet
 from api.operators import key_routes as admin_keys
 from api.operators import metrics_routes as metrics_route
-from api.operators import quota_routes as quotas
 from api.operators import repair_routes as admin_repair
 from api.operators import usage_routes as usage
 from api.pronunciations import routes as pronunciation_dictionaries
@@ -60,7 +57,6 @@ from api.voices import routes as voices
 from api.voices.caches import routes as voice_caches
 from api.webhooks import delivery_routes as webhook_deliveries
 from api.webhooks import endpoint_routes as webhook_endpoints
-from api.webhooks import secret_routes as webhook_secret
 from storage.database.connections import open_artifacts
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
@@ -122,25 +118,12 @@ def create_app(settings: ApiSettings, limits: ApiLimits = LIMITS) -> FastAPI:
     modules = (
         *(jobs, artifacts),
         *((objects,) if settings.store.startswith("file:") else ()),
-        *(
-            named_jobs,
-            batches,
-            job_control,
-            job_audio,
-            segments,
-            sentences,
-            waveform,
-            sharing,
-            events,
-            uploads,
-            usage,
-            quotas,
-        ),
+        *(named_jobs, batches, job_control, job_audio, segments, waveform, events, uploads, usage),
         *(voices, previews, voice_caches, audio_voices, models),
         *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page, reference, error_pages),
-        *(webhook_endpoints, webhook_deliveries, webhook_secret),
+        *(webhook_endpoints, webhook_deliveries),
     )
     routers = [module.router for module in modules]
     for router in routers:

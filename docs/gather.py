@@ -27,8 +27,9 @@ Nav = Sequence[Mapping[str, "str | Nav"]]
 
 FENCE = re.compile(r"^( *)(```+)(\w*).*$")
 LINK = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)")
-SOUND = re.compile(r"\]\(([^)\s]+\.mp3)\)")
-PLAYER = '\n\n<audio controls preload="none" src="{}"></audio>'
+SOUND = re.compile(r"\[([^\]]+)\]\(([^)\s]+\.mp3)\)")
+PLAYER = '\n\n<p class="sound">{0[0]} <audio controls preload="none" src="{0[1]}"></audio></p>'
+NUMBERED = re.compile(r"\d+\. ")
 CODE_CELL = re.compile(r"^\| `([a-z_]+)` \|")
 
 
@@ -77,11 +78,17 @@ def _write(name: str, text: str) -> None:
 
 
 def _page(markdown: str, source: str, pages: set[str]) -> str:
-    """As a forge shows it: fences without the words for tests, no links to files that are no page, sound that plays."""
+    """As a forge shows it: fences without the words for tests, no links to files that are no page, sound that plays.
+
+    Numbered items hold blocks with 3 spaces; the site needs 4.
+    """
     of_errors = source == error_pages.MADE.as_posix()
     lines: list[str] = []
-    fence = ""
-    for line in markdown.splitlines():
+    fence, indent = "", ""
+    for written in markdown.splitlines():
+        if not fence and written and not written.startswith("   "):
+            indent = " " if NUMBERED.match(written) else ""
+        line = f"{indent}{written}" if written.startswith("   ") else written
         if found := FENCE.match(line):
             fence = "" if fence else found[2]
             lines.append(f"{found[1]}{found[2]}{found[3]}")

@@ -14,6 +14,7 @@ _HEAD = """# Metrics
 
 The API exports metrics at `/metrics`, which needs a key with `admin`; others at `RHAPSODE_METRICS_PORT` (images: 9101).
 For figures of the whole system, take `max` over APIs, not `sum`. Labels never contain tenants, jobs or texts.
+Two of them say when to [add GPU workers](../RUNBOOK.md#add-gpu-workers).
 """
 
 

@@ -76,6 +76,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "regenerate_segment": (*_STATE, *_ADMISSION, *_MODEL),
     "list_takes": _STATE,
     "get_waveform": _STATE,
+    "select_attempt": (*_STATE, *_DAMAGED),
     "select_take": (*_STATE, *_ADMISSION),
     "post_voice": (*_RECORDING, *_ADMISSION, *_MODEL),
     "put_sample": (*_RECORDING, *_ADMISSION, *_STATE),

@@ -51,7 +51,7 @@ def embedding_of(services: ApiServices, record: VoiceRecord, model: str | None) 
     caches = services.voices.caches(record.tenant, record.id)
     ready = [(cache, cache.artifact) for cache in caches if cache.artifact and model in (None, cache.target.model)]
     if not ready:
-        raise not_ready(f"{record.name} has no ready cache{f' for {model}' if model else ''}; ask for one first", 5.0)
+        raise not_ready(f"{record.name} has no ready cache{f' for {model}' if model else ''}; POST …/cache first", 5.0)
     return _read(services, record, *max(ready, key=lambda pair: pair[0].finished_at_ms or 0))
 
 

@@ -1,12 +1,14 @@
 """Listeners who hear live speech over HTTP as fast as it plays, alone, while workers are killed, or beside a crowd.
 
-    python -m benchmarks.live.listeners [--listeners 64] [--minutes 3] [--kill-every 30]
+    python -m benchmarks.live.listeners [--listeners 64] [--minutes 3] [--kill-every 30] [--decoders cuda:0] [--jobs 16]
     python -m benchmarks.live.listeners --listeners 8 --crowd 10000 [--every 10]
 
 An API and GPU workers are separate processes, on the engine without a model unless a checkpoint is given. Each listener
 asks for one text after the other with the same seed, and reads no faster than it plays, with half a second of buffer.
 `--kill-every`: one of two workers gets kill -9 in turn and starts again; a stream counts as wrong where its bytes are
-not those that the text had before. `--crowd`: so many WebSockets, each with a request under way that sends a piece of
+not those that the text had before. `--decoders cuda:0,cuda:0` has the codec in processes apart; then there is one
+worker, and a kill is of one of its decoders. `--jobs`: so many clients have one job after the other spoken meanwhile,
+held to the same bytes. `--crowd`: so many WebSockets, each with a request under way that sends a piece of
 text every so many seconds, which takes no place at an engine. Prints a line of JSON for each part.
 """
 
@@ -14,19 +16,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
 import math
 import random
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import httpx
+import numpy as np
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -47,6 +49,8 @@ START_S = 600.0
 APART_S = 0.1
 OPENING_AT_ONCE = 50
 TRY_LATER = 1013
+JOB_S = 120
+DECODER = "worker.engine.decoder.process"
 SENTENCES = (
     "The harbour was quiet, and nobody had lit the lamps along the wall.",
     "A boat came in with its sail half down, as if it had been told to wait.",
@@ -60,14 +64,30 @@ Order = dict[str, object]
 
 @dataclass
 class Heard:
-    """Of all listeners together. dry: streams in which the buffer ran empty, longest_gap_s at most."""
+    """Of all listeners together.
+
+    dry: streams in which the buffer ran empty, longest_gap_s at most. wrong: not the bytes that the text had before.
+    largest_difference: between their samples, of 32,768; -1 for another length.
+    """
 
     streams: int = 0
     audio_s: float = 0.0
     dry: int = 0
     longest_gap_s: float = 0.0
     wrong: int = 0
-    broken: Counter[str] = field(default_factory=Counter[str])
+    largest_difference: int = 0
+    broken: dict[str, int] = field(default_factory=dict[str, int])
+
+    def compare(self, data: bytes, before: bytes) -> None:
+        """data: whole 16-bit samples, after the head of a file or not."""
+        if data == before:
+            return
+        self.wrong += 1
+        if len(data) != len(before):
+            self.largest_difference = -1
+        elif self.largest_difference >= 0:
+            now, then = (np.frombuffer(each, "<i2").astype(np.int32) for each in (data, before))
+            self.largest_difference = max(self.largest_difference, int(np.abs(now - then).max()))
 
 
 @dataclass
@@ -103,6 +123,11 @@ class Worker:
             self._process.kill()
             self._process.wait()
 
+    def decoders(self) -> list[psutil.Process]:
+        """Processes of its engine that decode."""
+        below = psutil.Process(self.pid).children(recursive=True)
+        return [each for each in below if DECODER in each.cmdline()]
+
 
 def main() -> None:
     given = _arguments()
@@ -122,6 +147,8 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--minutes", type=float, default=3, help="of each part")
     options.add_argument("--apis", type=int, default=1, help="processes of the API; more for a crowd that needs them")
     options.add_argument("--kill-every", type=float, default=0, help="seconds between two kills")
+    options.add_argument("--decoders", default="", help="devices of decoder processes, with commas between")
+    options.add_argument("--jobs", type=int, default=0, help="clients of jobs beside the listeners")
     options.add_argument("--crowd", type=int, default=0, help="WebSockets")
     options.add_argument("--every", type=float, default=10, help="seconds between two pieces of text on each of them")
     options.add_argument("--step-ms", type=float, default=20, help="of the engine without a model: a frame of 80 ms")
@@ -134,13 +161,15 @@ def _arguments() -> argparse.Namespace:
 def _workers(api: ServedApi, folder: Path, given: argparse.Namespace) -> Generator[list[Worker]]:
     """Two where one is killed. Each has a place for every listener."""
     environment = fake_engine(given.step_ms / 1000) | as_environment(api.settings)
-    environment |= {"RHAPSODE_SLOTS": "1", "RHAPSODE_LIVE_HOST": "127.0.0.1"}
+    environment |= {"RHAPSODE_SLOTS": str(given.jobs or 1), "RHAPSODE_LIVE_HOST": "127.0.0.1"}
     environment |= {"RHAPSODE_LIVE_SLOTS": str(given.listeners), "RHAPSODE_DEVICE": given.device}
     if given.checkpoint is not None:
         del environment["RHAPSODE_ENGINE"]
         environment |= {"RHAPSODE_CHECKPOINT": str(given.checkpoint.resolve()), "RHAPSODE_ENGINE_PROFILE": "latency"}
         environment |= {"RHAPSODE_ENGINE_REPRODUCIBILITY": "strict"}
-    names = ("gpu-0", "gpu-1") if given.kill_every else ("gpu-0",)
+    if given.decoders:
+        environment |= {"RHAPSODE_DECODER_DEVICE": given.decoders}
+    names = ("gpu-0", "gpu-1") if given.kill_every and not given.decoders else ("gpu-0",)
     workers = [Worker(environment | {"RHAPSODE_WORKER_NAME": name}, folder / f"{name}.log") for name in names]
     with ExitStack() as stack:
         for worker in workers:
@@ -152,9 +181,15 @@ def _workers(api: ServedApi, folder: Path, given: argparse.Namespace) -> Generat
 async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Namespace) -> None:
     model, voice = await _spoken_names(api, workers)
     orders = [_order(model, voice, text) for text in TEXTS]
-    digests = [await _digest(api, order) for order in orders]
+    streamed = [await _whole_stream(api, order) for order in orders]
+    # One sentence each: a longer text wants a worker that plans it.
+    jobs = [_job(model, voice, sentence) for sentence in SENTENCES] if given.jobs else []
+    wavs = [await _whole_job(api, job) for job in jobs]
     kills = asyncio.create_task(_kill(api, workers, given))
-    _tell(api, "while workers are killed" if given.kill_every else "alone", await _listen(api, orders, digests, given))
+    jobs_heard = asyncio.create_task(_have_jobs_spoken(api, jobs, wavs, given))
+    killed = f"while {'decoders' if given.decoders else 'workers'} are killed"
+    _tell(api, killed if given.kill_every else "alone", await _listen(api, orders, streamed, given))
+    _tell(api, "jobs beside them", await jobs_heard)
     print(json.dumps({"kills": await kills}), flush=True)
     if given.crowd:
         crowd, gate = Crowd(), asyncio.Semaphore(OPENING_AT_ONCE)
@@ -165,7 +200,7 @@ async def _measure(api: ServedApi, workers: Sequence[Worker], given: argparse.Na
         while crowd.settled < given.crowd:
             await asyncio.sleep(0.5)
         before = crowd.acknowledged
-        _tell(api, "beside a crowd", await _listen(api, orders, digests, given))
+        _tell(api, "beside a crowd", await _listen(api, orders, streamed, given))
         per_s = (crowd.acknowledged - before) / (60 * given.minutes)
         print(json.dumps({**asdict(crowd), "pieces_per_s": round(per_s)}), flush=True)
         for member in members:
@@ -201,7 +236,9 @@ async def _kill(api: ServedApi, workers: Sequence[Worker], given: argparse.Names
     until_s, kills = time.monotonic() + 60 * given.minutes, 0
     while given.kill_every and time.monotonic() + given.kill_every < until_s:
         await asyncio.sleep(given.kill_every)
-        if _all_speak(api, workers):
+        if given.decoders:
+            kills += _killed_decoder(workers[0], kills)
+        elif _all_speak(api, workers):
             worker = workers[kills % len(workers)]
             worker.kill()
             worker.start()
@@ -209,7 +246,33 @@ async def _kill(api: ServedApi, workers: Sequence[Worker], given: argparse.Names
     return kills
 
 
-async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str], given: argparse.Namespace) -> Heard:
+def _killed_decoder(worker: Worker, number: int) -> bool:
+    """Of those that run, in turn."""
+    decoders = worker.decoders()
+    if decoders:
+        decoders[number % len(decoders)].kill()
+    return bool(decoders)
+
+
+async def _have_jobs_spoken(
+    api: ServedApi, jobs: Sequence[Order], spoken: Sequence[bytes], given: argparse.Namespace
+) -> Heard:
+    heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
+
+    async def client(number: int) -> None:
+        while time.monotonic() < until_s:
+            which = number % len(jobs)
+            wav = await _whole_job(api, jobs[which])
+            heard.streams += 1
+            heard.audio_s += len(wav) / BYTES_PER_SAMPLE / RATE_HZ
+            heard.compare(wav, spoken[which])
+            number += 1
+
+    await asyncio.gather(*map(client, range(given.jobs)))
+    return heard
+
+
+async def _listen(api: ServedApi, orders: Sequence[Order], spoken: Sequence[bytes], given: argparse.Namespace) -> Heard:
     heard, until_s = Heard(), time.monotonic() + 60 * given.minutes
 
     async def listener(number: int) -> None:
@@ -222,9 +285,9 @@ async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str
             heard.longest_gap_s = max(heard.longest_gap_s, playback.buffer_s - BUFFER_S)
             if isinstance(told, bytes):
                 heard.audio_s += playback.audio_s
-                heard.wrong += hashlib.sha256(told).hexdigest() != digests[which]
+                heard.compare(told, spoken[which])
             else:
-                heard.broken[told] += 1
+                heard.broken[told] = heard.broken.get(told, 0) + 1
                 await asyncio.sleep(0.5)
             number += 1
 
@@ -232,17 +295,35 @@ async def _listen(api: ServedApi, orders: Sequence[Order], digests: Sequence[str
     return heard
 
 
-async def _digest(api: ServedApi, order: Order) -> str:
+async def _whole_stream(api: ServedApi, order: Order) -> bytes:
+    """Ends the program where it was not whole."""
     told = await _hear(api, order, None)
     if isinstance(told, str):
         sys.exit(told)
-    return hashlib.sha256(told).hexdigest()
+    return told
 
 
 def _order(model: str, voice: str, text: str) -> Order:
     """A stream of 20 s at most: random weights never end by themselves."""
     fields = {"model": model, "voice": voice, "input": text, "seed": 7, "max_new_tokens": 250}
     return {**fields, "stream": True, "response_format": "pcm", "reproducibility": "strict"}
+
+
+def _job(model: str, voice: str, sentence: str) -> Order:
+    """Random weights pass no gate."""
+    fields = {"model": model, "voice": voice, "input": {"text": sentence}, "seed": 7, "quality": {"gate": "off"}}
+    return {**fields, "sampling": {"max_new_tokens": 60}, "reproducibility": "strict", "reuse": False}
+
+
+async def _whole_job(api: ServedApi, job: Order) -> bytes:
+    """Its WAV. Ends the program where the job fails."""
+    headers = {"Authorization": f"Bearer {api.key}", "Prefer": f"wait={JOB_S}"}
+    async with httpx.AsyncClient(base_url=api.url, headers=headers, timeout=2 * JOB_S) as http:
+        answer = (await http.post("/v1/jobs", json=job)).raise_for_status().json()
+        if answer["state"] != "succeeded":
+            sys.exit(f"a job is {answer['state']}: {answer['error']}")
+        link = next(made["url"] for made in answer["artifacts"] if made["name"] == "narration.wav")
+        return (await http.get(link)).raise_for_status().content
 
 
 async def _hear(api: ServedApi, order: Order, playback: SimulatedPlayback | None) -> bytes | str:

@@ -156,9 +156,11 @@ def _is_speech(text: str, start: int, first: int, last: int) -> bool:
 
 
 _LABEL = re.compile(
-    r"[_*]{0,2}(?P<name>[A-Z][\w’'-]{0,30}\.?(?:[ ][A-Z0-9][\w’'-]{0,30}){0,3})(?:[ ]?[\[(][^\])\n]{0,200}[\])])?"
-    r"(?:[.:][_*]{0,2}|[_*]{0,2}[.:])(?:[ \n]|$)(?:\([^)\n]{0,200}\))?"
+    r"[_*]{0,2}(?P<name>(?:(?i:mrs?|dr|st|rev|prof|capt|sgt|mme|mlle)\.[ ])?"
+    r"[A-Z][\w’'-]{0,30}(?:[ ][A-Z0-9][\w’'-]{0,30}){0,3})(?:[ ]?[\[(][^\])\n]{0,200}[\])])?"
+    r"(?:[.:][_*]{0,2}|[_*]{0,2}[.:]|(?<=[\])]))(?:[ \n]|$)(?:\([^)\n]{0,200}\))?"
 )
+_NEXT_SPEECH = re.compile(r"\n[ \t]{0,8}(?=[A-Z]{2}[A-Z0-9 .’'-]{0,60}(?:[ ]?[\[(][^\])\n]{0,200}[\])])?[.:][ \n])")
 _DIRECTION = re.compile(r"\[[^\]]{0,500}\]")
 _LEAST_SHARE = 0.4
 """Of the paragraphs: those of a play begin so."""
@@ -168,20 +170,29 @@ _LEAST_SPEECHES = 2
 
 def speeches(text: str, paragraphs: Sequence[Span]) -> tuple[list[Quotation], list[str]]:
     """What is spoken in a play, without its stage directions, and by whom; nothing for other texts."""
-    labels = [_LABEL.match(text, start, end) for start, end in paragraphs]
+    parts = [(number, *span) for number, each in enumerate(paragraphs) for span in _cut(text, *each)]
+    labels = [_LABEL.match(text, start, end) for _, start, end in parts]
     counts = Counter(label["name"] for label in labels if label)
     recurring = {name for name, count in counts.items() if count >= _LEAST_SPEECHES}
-    if len(recurring) < 2 or sum(counts[name] for name in recurring) < _LEAST_SHARE * len(paragraphs):
+    if len(recurring) < 2 or sum(counts[name] for name in recurring) < _LEAST_SHARE * len(parts):
         return [], []
     found: list[Quotation] = []
     names: list[str] = []
-    for index, (label, (_, end)) in enumerate(zip(labels, paragraphs, strict=True)):
+    for label, (index, _, end) in zip(labels, parts, strict=True):
         if label is None or not (label["name"] in recurring or label["name"].isupper()):
             continue
         for number, (first, last) in enumerate(_spoken(text, label.end(), end)):
             found.append(Quotation(first, last, index, number > 0))
             names.append(_written(label["name"]))
     return found, names
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[Span]:
+    """A paragraph, cut before each line that begins with a name in capitals."""
+    for match in _NEXT_SPEECH.finditer(text, start + 1, end):
+        yield start, match.start()
+        start = match.end()
+    yield start, end
 
 
 def _spoken(text: str, start: int, end: int) -> Iterator[Span]:

@@ -119,52 +119,14 @@ FEMALE_NAMES = words(
     """
 )
 
-SHORT_NAMES = {
-    "lizzy": "elizabeth",
-    "lizzie": "elizabeth",
-    "eliza": "elizabeth",
-    "beth": "elizabeth",
-    "bess": "elizabeth",
-    "kitty": "catherine",
-    "kate": "catherine",
-    "cathy": "catherine",
-    "bill": "william",
-    "billy": "william",
-    "will": "william",
-    "willie": "william",
-    "tom": "thomas",
-    "tommy": "thomas",
-    "dick": "richard",
-    "bob": "robert",
-    "rob": "robert",
-    "jim": "james",
-    "jimmy": "james",
-    "jack": "john",
-    "johnny": "john",
-    "joe": "joseph",
-    "ned": "edward",
-    "ted": "edward",
-    "teddy": "edward",
-    "harry": "henry",
-    "hal": "henry",
-    "frank": "francis",
-    "fred": "frederick",
-    "sam": "samuel",
-    "ben": "benjamin",
-    "dan": "daniel",
-    "mike": "michael",
-    "nick": "nicholas",
-    "tony": "anthony",
-    "charley": "charles",
-    "charlie": "charles",
-    "archie": "archibald",
-    "maggie": "margaret",
-    "madge": "margaret",
-    "nelly": "ellen",
-    "molly": "mary",
-    "polly": "mary",
-    "fanny": "frances",
-    "sally": "sarah",
-    "harriot": "harriet",
-    "jake": "jacob",
-}
+_SHORT = words(
+    """
+    lizzy=elizabeth lizzie=elizabeth eliza=elizabeth beth=elizabeth bess=elizabeth kitty=catherine kate=catherine
+    cathy=catherine bill=william billy=william will=william willie=william tom=thomas tommy=thomas dick=richard
+    bob=robert rob=robert jim=james jimmy=james jack=john johnny=john joe=joseph ned=edward ted=edward teddy=edward
+    harry=henry hal=henry frank=francis fred=frederick sam=samuel ben=benjamin dan=daniel mike=michael nick=nicholas
+    tony=anthony charley=charles charlie=charles archie=archibald maggie=margaret madge=margaret nelly=ellen
+    molly=mary polly=mary fanny=frances sally=sarah harriot=harriet jake=jacob
+    """
+)
+SHORT_NAMES = {short: whole for short, _, whole in (each.partition("=") for each in _SHORT)}

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Answer, Id, Name, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, MAX_SEGMENT_CHARS, Instructions
+from rhapsode.contract.pronunciations import Rule
 from rhapsode.contract.speakable_text import check_label, check_spoken_text
 
 MOST_CHANGED = 1_000
@@ -51,18 +52,21 @@ class SegmentChange(RequestBody):
 
 
 class SegmentsChange(RequestBody):
-    """Another voice for many segments, or an earlier take of each: give `voice` or `takes`."""
+    """Give one: another voice for many segments, an earlier take of each, or how words in them are said."""
 
     segments: list[Id] = Field(min_length=1, max_length=MOST_CHANGED, description="their ids")
     voice: Name | None = Field(default=None, description="a voice of the model, or one of yours by name or id")
     takes: list[TakeNumber] | None = Field(
         default=None, max_length=MOST_CHANGED, description="the take to put in place, of each of `segments`"
     )
+    pronunciations: list[Rule] | None = Field(
+        default=None, min_length=1, max_length=16, description="how words are said; the written text stays as it is"
+    )
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
-        if (self.voice is None) == (self.takes is None):
-            raise PydanticCustomError("not_allowed", "give `voice` or `takes`, one of the two")
+        if [self.voice, self.takes, self.pronunciations].count(None) != 2:
+            raise PydanticCustomError("not_allowed", "give one of `voice`, `takes` and `pronunciations`")
         if self.takes is not None and len(self.takes) != len(self.segments):
             raise PydanticCustomError("not_allowed", "`takes` has one number for each of `segments`")
         return self

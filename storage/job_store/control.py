@@ -34,6 +34,7 @@ from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.narration.spec import NarrationSpec
 from storage.segments.edits import MAX_TAKES, UNEDITED, SegmentEdit, decode_edit, encode_edit
+from storage.segments.results import SegmentReport, encode_report
 
 MOST_RACES = 20
 """Times a change is made again because another one came in between; more than that is no accident."""
@@ -137,6 +138,21 @@ class JobControl:
         def attempt() -> Reply:
             items = [str(index) for index in takes]
             return self._call("select_takes", tenant, job_id, items=items, takes=[*takes.values()], **self._bounds)
+
+        return self._settled(tenant, job_id, attempt, "changed")
+
+    def select_rejected(
+        self, tenant: TenantId, job_id: JobId, index: int, fence: int, kept: SegmentReport
+    ) -> Transitioned:
+        """Take a rejected attempt of a failed segment for its result. Raises as `edit` does.
+
+        fence: of the failure; the attempt lies under it as a segment. A job under way is refused.
+        """
+        line, rate_hz = f"D{fence}:{encode_report(kept)}", kept.sample_rate_hz
+
+        def attempt() -> Reply:
+            more: Arguments = {"item": str(index), "fence": str(fence), "line": line, "sample_rate_hz": rate_hz}
+            return self._call("select_rejected", tenant, job_id, **more)
 
         return self._settled(tenant, job_id, attempt, "changed")
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from reading.plan.plan import PlanSegment
+from reading.spelling.respelling import Lexicon
+from reading.spelling.spoken import SpokenText
 from storage.segments.edits import SegmentEdit
 
 Spell = Callable[[str], str]
@@ -22,11 +24,18 @@ def edited(planned: PlanSegment, edit: SegmentEdit, spell: Spell = as_written) -
 
     Its seed is the plan's: that of an edit is of one take.
     """
-    said = planned
+    said, instead, respell = planned, dict(edit.sentences or ()), Lexicon(edit.rules or ())
+    if edit.rules:
+        written = {number: each.written for number, each in enumerate(planned.sentences)}
+        instead = {number: text for number, text in written.items() if any(respell(text, 0, len(text)))} | instead
+
+    def say(text: str) -> str:
+        return spell(SpokenText(text, list(respell(text, 0, len(text)))).text)
+
     if edit.text is not None:
-        said = replace(planned, text=spell(edit.text), written_otherwise=edit.text, breaks=())
-    elif edit.sentences is not None:
-        said = planned.saying(dict(edit.sentences), spell)
+        said = replace(planned, text=say(edit.text), written_otherwise=edit.text, breaks=())
+    elif instead:
+        said = planned.saying(instead, say)
     named = {name: getattr(edit, name) for name in ("speaker", "language", "instructions")}
     changed = {name: value for name, value in named.items() if value is not None}
     return replace(said, **changed) if changed else said

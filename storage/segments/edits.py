@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from pydantic import TypeAdapter
 
+from reading.spelling.rules import PronunciationRule
 from storage.errors import SegmentNotFound
 
 FIRST_TAKE = 1
@@ -21,7 +22,7 @@ MAX_TAKES = 20
 @dataclass(frozen=True, slots=True)
 class SegmentEdit:
     """text: what is said instead. sentences: of some of the plan's sentences only, by their numbers from 0; one of the
-    two says nothing. speaker: a name of the job's cast, "" for the job's own voice.
+    two says nothing. speaker: a name of the job's cast, "" for the job's own voice. rules: of words in it.
 
     seed: of the take's first attempt, exactly as it is; None follows from job, text and take. drawn: the take is to
     sound otherwise than the one before although it says the same, which a checkpoint that decodes greedily must draw.
@@ -34,6 +35,7 @@ class SegmentEdit:
     instructions: str | None = None
     seed: int | None = None
     drawn: bool | None = None
+    rules: tuple[PronunciationRule, ...] | None = None
 
     @property
     def differs(self) -> bool:
@@ -50,6 +52,9 @@ class SegmentEdit:
         both = replace(earlier, **said)
         if own.text is not None:
             both = replace(both, sentences=None)
+        if own.rules and earlier.rules:
+            rules = {each.grapheme: each for each in (*earlier.rules, *own.rules)}
+            both = replace(both, rules=tuple(rules.values()))
         return both if both == earlier else replace(both, drawn=self.drawn)
 
     def _beside(self, earlier: SegmentEdit) -> SegmentEdit:

@@ -67,11 +67,11 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     takes = note.get_by_role("list", name="Takes").get_by_role("listitem")
     expect(takes).to_have_count(2)
     expect(takes.first).to_contain_text("Take 2")
-    expect(takes.first).to_contain_text("In place")
+    expect(takes.first.get_by_text("In place")).to_be_visible()
     takes.last.get_by_role("button", name="Hear take 1").click()
     expect(note.get_by_role("alert")).to_be_hidden()
     takes.last.get_by_role("button", name="Keep this one: take 1").click()
-    expect(takes.last).to_contain_text("In place")
+    expect(takes.last.get_by_text("In place")).to_be_visible()
     assert next(each for each in client.segments.list(job) if each.index == 2).take == 1
     page.keyboard.press("Escape")
     expect(note).to_be_hidden()
@@ -174,7 +174,7 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     field(page).press("Enter")
     expect(takes).to_have_count(2)
     undo.click()
-    expect(takes.last).to_contain_text("In place")
+    expect(takes.last.get_by_text("In place")).to_be_visible()
     expect(undo).to_be_hidden()
     assert sentences(client, job, 2) == was
 
@@ -183,7 +183,7 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     expect(takes).to_have_count(3)
     shoot(page, "undo")
     page.keyboard.press("Control+z")
-    expect(takes.last).to_contain_text("In place")
+    expect(takes.last.get_by_text("In place")).to_be_visible()
     expect(page.locator("#announcements")).to_have_text("The change of passage 3 is undone")
     assert sentences(client, job, 2) == was
 
@@ -394,7 +394,9 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     assert [each.voice for each in client.segments.list(job)] == [was, was, other, *[was] * 2]
 
 
-def test_why_a_passage_failed_is_read_and_heard(open_page: OpenPage, client: Rhapsode) -> None:
+def test_why_a_passage_failed_is_read_and_heard_and_it_is_kept(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
     hurried = f"The number of the safe is {' '.join(str(number) for number in range(1_000, 1_030))}."
     plain = [f"{number} barges are in the harbour and all the lamps are lit." for number in range(100, 118)]
     job = client.wait(
@@ -415,3 +417,11 @@ def test_why_a_passage_failed_is_read_and_heard(open_page: OpenPage, client: Rha
     expect(attempts.first).to_contain_text(re.compile(r"it takes \d+\.\d\d s"))
     attempts.first.get_by_role("button", name="Hear attempt 1").click()
     expect(note.get_by_role("alert")).to_be_hidden()
+    shoot(page, "attempts")
+    attempts.first.get_by_role("button", name="Keep it: attempt 1").click()
+    expect(note.get_by_text("Spoken, flagged")).to_be_visible()
+    expect(attempts).to_have_count(0)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".job-head .state")).to_have_text("Done")
+    kept = client.segments.get(job.id, len(plain))
+    assert (kept.takes, kept.flagged) == (2, True)

@@ -89,7 +89,7 @@ def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
 def _said(planned: PlanSegment, edit: SegmentEdit) -> PlanSegment:
     """Of a text that its user put in place of a whole segment, the sentences are found here."""
     said = edited(planned, edit)
-    if edit.text is None:
+    if edit.text is None or edit.rules is not None:
         return said
     found = list(sentences(said.written, 0, len(said.written)))
     breaks = tuple((said.end - said.start, each.start, each.start) for each in found[1:])

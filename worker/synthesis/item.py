@@ -262,7 +262,7 @@ class SegmentEnding(Protocol):
 def as_edited(item: ClaimedItem, planned: PlanSegment, held: HeldLease, artifacts: ArtifactStore) -> PlanSegment:
     """Raises `PermanentItemError` if the store has lost or damaged a dictionary of the job."""
     edit = item.edit
-    if edit.text is None and edit.sentences is None:
+    if edit.text is None and edit.sentences is None and edit.rules is None:
         return edited(planned, edit)
     # Rules of languages take memory. A GPU worker loads them only when a text is edited.
     from reading.spelling.job_spelling import DictionaryDamaged, spelled

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RETRIES = (
-    "After a 4xx, change the request. Exceptions are 408, 429 and a 409 with `Retry-After`: repeat those unchanged. "
-    "After 503, wait `Retry-After`, then repeat. Report a 500."
+    "After a 4xx, change the request. Repeat only 408, 429 and a 409 with `Retry-After` unchanged; "
+    "after `quota_exceeded`, first let jobs end. After 503, wait `Retry-After`, then repeat. After 504, send a job. "
+    "Report a 500."
 )
 """What a client does, by the class of the status."""
 

@@ -1,4 +1,4 @@
-"""What a job made: the list, and a link per name."""
+"""What a job made: the list, a link per name, and links that need no key."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ import time
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.dependencies import KnownAsked, KnownJobId, Links, Services, Tenant
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import KnownAsked, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S
+from api.http.parsing import parse_body
 from api.http.problems.problem import problem
-from api.jobs.answers.view import JobViewer, find_artifact
+from api.http.times import moment
+from api.jobs.answers.view import JobViewer, file_name, find_artifact
 from api.services.container import ApiServices
 from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.jobs.sharing import SharedLink, ShareOrder
 from storage.errors import ArtifactMissing
 from storage.jobs.chapter_files import CHAPTERS, ListedFile, as_artifact
 from storage.jobs.record import ArtifactRecord, JobRecord
 
-router = APIRouter(prefix="/v1/jobs/{job_id}/artifacts", tags=["artifacts"])
+router = APIRouter(prefix="/v1/jobs/{job_id}/artifacts", tags=["artifacts"], route_class=IdempotentRoute)
 
 _CURSOR = re.compile(r"file [0-9]{1,7}")
 MOST_NAMED = 20
@@ -102,3 +107,33 @@ def _names(record: JobRecord) -> str:
     names = ", ".join(artifact.name for artifact in record.artifacts[:MOST_NAMED])
     listed = sum(artifact.listed for artifact in record.artifacts)
     return f"{names}, and {listed} files of chapters" if listed else names
+
+
+@router.post("/{name}/share", response_model=SharedLink, openapi_extra=json_body(ShareOrder, required=False))
+def share_artifact(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    name: str,
+    body: OptionalJsonBytes,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> SharedLink:
+    """A link to the file that needs no credentials for up to a week.
+
+    Nothing is kept of it. It ends sooner if the job is deleted or its files are made again.
+    """
+    order = parse_body(ShareOrder, body) if body else ShareOrder()
+    record = services.jobs.store.get(tenant, job_id)
+    artifact = find_file(services, record, name)
+    now_s = int(time.time())
+    expires_s = now_s + order.expires_in_s
+    if record.expires_at_ms is not None:
+        expires_s = max(now_s + 1, min(expires_s, record.expires_at_ms // 1000))
+    viewer = JobViewer(services.artifacts, links, now_s)
+    return SharedLink(
+        name=artifact.name,
+        filename=file_name(record, artifact),
+        url=viewer.download_url(record, artifact, expires_s - now_s),
+        expires_at=moment(expires_s * 1000),
+    )

@@ -6,16 +6,18 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from api.dependencies import KnownJobId, Links, Services, Tenant
 from api.http.caller_presence import PresentCaller
-from api.http.event_stream import KEEP_ALIVE, EventStream
+from api.http.middleware.held_requests import hold
 from api.http.problems.problem import invalid_header
 from api.jobs.answers.waiting import LAST_EVENTS, SILENCE_S
 from api.jobs.control.event_messages import EventMessages, ProgressPace
@@ -32,6 +34,8 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 PROGRESS_INTERVAL_S = 0.5
 
 KEEP_ALIVE_S = 15.0
+KEEP_ALIVE = b": ping\n\n"
+"""A comment, which clients pass over; proxies see that the connection is in use."""
 
 _EVENT_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
 """Both halves have 64 bits; nineteen digits always fit, and are enough for the next hundred million years."""
@@ -72,6 +76,37 @@ async def _following(
     record = await run_sync(services.jobs.store.get, tenant, job_id)
     after = last_event_id or "0"
     return Following(record, after, await services.jobs.events.begins_behind(record.id, after))
+
+
+class EventStream(Response):
+    """Server-sent events until the client leaves. The next is made when a slow client has read the one before."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, source: JobStream) -> None:
+        # Nginx would buffer several messages.
+        super().__init__(headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        del self.headers["Content-Length"]
+        self._source = source
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        hold(scope, _Messages(self._source))
+
+
+class _Messages:
+    """The body of a stream."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: JobStream) -> None:
+        self._source = source
+
+    async def go_on(self, receive: Receive, send: Send) -> None:
+        async with aclosing(self._source.messages(PresentCaller(receive))) as messages:
+            async for message in messages:
+                await send({"type": "http.response.body", "body": message, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 @router.get("/{job_id}/events", response_class=Response, responses={200: {"content": _STREAMED}})

@@ -14,8 +14,11 @@ from api.services.container import ApiServices
 from api.voices.matching import find_own_voice
 from api.voices.speakers import listed, speaker_of
 from reading.estimates import speech_units
+from reading.spelling.respelling import Lexicon
+from reading.spelling.rules import PronunciationRule
 from rhapsode.contract.jobs.input import JobInput
 from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.pronunciations import Rule
 from rhapsode.contract.segments import SegmentChange, SegmentsChange, SentenceChange
 from storage.errors import SegmentNotFound, VoiceGone, VoiceNotFound
 from storage.ids import TenantId
@@ -57,6 +60,14 @@ def change_segments(
         takes = dict(zip(indexes, change.takes, strict=True))
         return services.jobs.control.select_takes(tenant, viewer.record.id, takes)
     card = _card(services, viewer.spec)
+    if change.pronunciations is not None:
+        respelt = _respellings(viewer, indexes, change.pronunciations)
+        for index, edit in respelt.items():
+            said = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
+            _text(said.text, card, viewer.spec, "/pronunciations")
+        if not respelt:
+            raise invalid_field("/pronunciations", "not_found", "none of these segments has one of the words")
+        return services.jobs.control.edit(tenant, viewer.record.id, respelt)
     speakers = {index: edited(viewer.segments[index], viewer.states.edit(index)).speaker for index in indexes}
     members = {
         now: _cast_member(services, tenant, change.voice, now, viewer.spec, card) for now in set(speakers.values())
@@ -80,27 +91,38 @@ def change_sentence(
     return services.jobs.control.edit(tenant, viewer.record.id, {index: edit})
 
 
+def _respellings(viewer: SegmentViewer, indexes: Sequence[int], rules: Sequence[Rule]) -> dict[int, SegmentEdit]:
+    """For each segment, the rules of words that it has."""
+    ready = [(rule, Lexicon([rule])) for rule in (PronunciationRule(**each.model_dump()) for each in rules)]
+    found: dict[int, SegmentEdit] = {}
+    for index in indexes:
+        text = edited(viewer.segments[index], viewer.states.edit(index)).written
+        if mine := tuple(rule for rule, applies in ready if any(applies(text, 0, len(text)))):
+            found[index] = SegmentEdit(rules=mine)
+    return found
+
+
 def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
     """None for a model without recent workers. A worker then refuses unsupported changes."""
     return next((card for card in services.models.list() if card.name == spec.model), None)
 
 
-def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
+def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec, place: str = "/text") -> str | None:
     limit = spec.bounds.max_bytes
     if text is not None and limit is not None and len(text.encode()) > limit:
-        raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
+        raise invalid_field(place, "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
     if text is not None and card is not None:
-        _refuse_long(text, card)
-        refuse_foreign_text(text, "/text", card)
+        _refuse_long(text, place, card)
+        refuse_foreign_text(text, place, card)
     return text
 
 
-def _refuse_long(text: str, card: ModelCard) -> None:
+def _refuse_long(text: str, place: str, card: ModelCard) -> None:
     """A plan cuts what is too long for the model; this text is one segment and stays one."""
     chars = speech_units(" ".join(text.split()))
     if chars > card.max_text_chars:
         detail = f"{card.name} speaks at most {card.max_text_chars} characters in a segment, not {chars}"
-        raise invalid_field("/text", "too_long", detail)
+        raise invalid_field(place, "too_long", detail)
 
 
 def _speaker(name: str | None, spec: NarrationSpec) -> str | None:

@@ -1,4 +1,4 @@
-"""The segments of a job: list, read, hear, change, speak again, choose among takes."""
+"""The segments of a job and their sentences: list, read, hear, change, speak again, choose among takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.idempotent_route import IdempotentRoute
@@ -18,8 +18,8 @@ from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.http.problems.problem import HttpProblem, invalid_field, problem, segment_damaged
-from api.jobs.answers.segment_ids import segment_id, segment_index
-from api.jobs.segments.changes import change_segment, change_segments
+from api.jobs.answers.segment_ids import segment_id, segment_index, sentence_place
+from api.jobs.segments.changes import change_segment, change_segments, change_sentence
 from api.jobs.segments.planned_job import SegmentIndex, read_segment, read_segments
 from api.jobs.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
@@ -30,6 +30,7 @@ from rhapsode.contract.segments import (
     SegmentList,
     SegmentsChange,
     SegmentState,
+    SentenceChange,
     TakeList,
     TakeNumber,
     TakeOrder,
@@ -41,11 +42,12 @@ from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.objects.stored_segments import read_segment_file, read_verified
 from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
-from storage.segments.results import SegmentResult
+from storage.segments.results import SegmentReport, SegmentResult
+from storage.segments.tried import RejectedTake, Rejection
 
 logger = logging.getLogger(__name__)
 
-router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"], route_class=IdempotentRoute)
+router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["segments"], route_class=IdempotentRoute)
 
 _CURSOR = re.compile(r"segment [0-9]{1,7}")
 
@@ -61,7 +63,7 @@ class SegmentListQuery(BaseModel):
     cursor: str | None = Field(default=None, max_length=100)
 
 
-@router.get("", response_model=SegmentList)
+@router.get("/segments", response_model=SegmentList)
 def list_segments(
     tenant: Tenant,
     services: Services,
@@ -81,11 +83,12 @@ def list_segments(
     return SegmentList(data=tuple(data), next_cursor=cursor, has_more=has_more)
 
 
-@router.patch("", response_model=SegmentList, openapi_extra=json_body(SegmentsChange))
+@router.patch("/segments", response_model=SegmentList, openapi_extra=json_body(SegmentsChange))
 def edit_segments(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> SegmentList:
-    """Another voice for many segments, or earlier takes of them. One that is refused leaves all as they are.
+    """Another voice for many segments, earlier takes, or how words are said. One that is refused leaves all.
 
-    Otherwise as an edit of each, or as the selection of its take. The answer has the segments that were named.
+    Otherwise as an edit of each, or as the selection of its take. Segments without the words stay. The answer has all
+    that were named.
     """
     change = parse_body(SegmentsChange, body)
     indexes = [_named(segment, place) for place, segment in enumerate(change.segments)]
@@ -104,13 +107,13 @@ def _named(segment: str, place: int) -> int:
     return index
 
 
-@router.get("/{segment}", response_model=Segment)
+@router.get("/segments/{segment}", response_model=Segment)
 def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> Segment:
     """One segment by its id, `seg_000331`, or its index, with all that was measured of it."""
     return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 
-@router.patch("/{segment}", response_model=Segment, openapi_extra=json_body(SegmentChange))
+@router.patch("/segments/{segment}", response_model=Segment, openapi_extra=json_body(SegmentChange))
 def edit_segment(
     tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, body: JsonBytes
 ) -> Segment:
@@ -126,8 +129,37 @@ def edit_segment(
     return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 
+async def _sentence_place(sentence: str) -> tuple[int, int]:
+    """`seg_000331.2`, as the segment's `sentences` name it."""
+    place = sentence_place(sentence)
+    if place is None:
+        raise problem("not_found", f"there is no sentence {sentence[:64]!r}; ids look like seg_000331.2")
+    return place
+
+
+SentencePlace = Annotated[tuple[int, int], Depends(_sentence_place)]
+
+
+@router.patch("/sentences/{sentence}", response_model=Segment, openapi_extra=json_body(SentenceChange))
+def edit_sentence(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, place: SentencePlace, body: JsonBytes
+) -> Segment:
+    """Say something else in place of one sentence; the answer is its segment. Otherwise as a change of a segment.
+
+    `text` is read as the job's text was: with its dictionaries, figures and signs as words. Repeating it is no error.
+    """
+    change = parse_body(SentenceChange, body)
+    index, _ = place
+    viewer = read_segment(services, tenant, job_id, index, links)
+    services.tickets.send(change_sentence(services, tenant, viewer, place, change).tickets)
+    return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
+
+
 @router.post(
-    "/{segment}/regenerate", status_code=202, response_model=Segment, openapi_extra=json_body(TakeOrder, required=False)
+    "/segments/{segment}/regenerate",
+    status_code=202,
+    response_model=Segment,
+    openapi_extra=json_body(TakeOrder, required=False),
 )
 def regenerate_segment(
     tenant: Tenant,
@@ -153,14 +185,14 @@ def regenerate_segment(
     return shown
 
 
-@router.get("/{segment}/takes", response_model=TakeList)
+@router.get("/segments/{segment}/takes", response_model=TakeList)
 def list_takes(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> TakeList:
     """The finished ones, the oldest first."""
     viewer = read_segment(services, tenant, job_id, index, links)
     return TakeList(data=tuple(viewer.take(index, take) for take in services.jobs.segments.takes(job_id, index)))
 
 
-@router.post("/{segment}/takes/{take}/select", response_model=Segment)
+@router.post("/segments/{segment}/takes/{take}/select", response_model=Segment)
 def select_take(
     tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, take: TakeNumber
 ) -> Segment:
@@ -172,7 +204,36 @@ def select_take(
     return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 
-@router.get("/{segment}/audio", response_class=Response)
+@router.post("/segments/{segment}/attempts/{attempt}/select", response_model=Segment)
+def select_attempt(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, attempt: TakeNumber
+) -> Segment:
+    """Keep a rejected attempt of a segment that failed: it becomes the segment's take, with its findings.
+
+    Nothing is spoken. The job is assembled once it is retried. Repeating it is no error.
+    """
+    viewer = read_segment(services, tenant, job_id, index, links)
+    rejection = viewer.states.rejections.get(index)
+    take = rejection.take(attempt) if rejection else None
+    if rejection and take and take.sha256:
+        stored = _rejected(services, viewer, index, rejection, take)
+        services.artifacts.copy(
+            keys.rejected_take(tenant, job_id, index, rejection.fence, attempt),
+            keys.segment(tenant, job_id, index, rejection.fence),
+        )
+        about, chars = stored.header, viewer.segments[index].end - viewer.segments[index].start
+        report = SegmentReport(
+            take.num_samples, about.sample_rate_hz, chars, take.sha256, about.finish_reason, 0, about.seed,
+            len(rejection.takes), take=about.take, loudness_lufs=about.loudness_lufs, flags=take.tried.findings,
+        )  # fmt: skip
+        services.jobs.control.select_rejected(tenant, job_id, index, rejection.fence, report)
+        viewer = read_segment(services, tenant, job_id, index, links)
+    elif index not in viewer.states.results:
+        raise _no_attempt(index, attempt)
+    return measured_segment(services, viewer, index)
+
+
+@router.get("/segments/{segment}/audio", response_class=Response)
 def get_segment_audio(
     tenant: Tenant,
     services: Services,
@@ -205,13 +266,20 @@ def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, at
     rejection = viewer.states.rejections.get(index)
     take = rejection.take(attempt) if rejection else None
     if rejection is None or take is None or not take.sha256:
-        raise problem("not_found", f"segment {index} has no audio of a rejected attempt {attempt}")
+        raise _no_attempt(index, attempt)
+    return _as_wav(_rejected(services, viewer, index, rejection, take), take.sha256, viewer.speed(index))
+
+
+def _no_attempt(index: int, attempt: int) -> HttpProblem:
+    return problem("not_found", f"segment {index} has no audio of a rejected attempt {attempt}")
+
+
+def _rejected(
+    services: ApiServices, viewer: SegmentViewer, index: int, rejection: Rejection, take: RejectedTake
+) -> StoredSegment:
     record = viewer.record
-    key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
-    stored = _decoded(
-        services, record, index, take.sha256, partial(read_verified, services.artifacts, key, take.sha256)
-    )
-    return _as_wav(stored, take.sha256, viewer.speed(index))
+    key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, take.tried.number)
+    return _decoded(services, record, index, take.sha256, partial(read_verified, services.artifacts, key, take.sha256))
 
 
 def _as_wav(segment: StoredSegment, sha256: str, speed: float) -> Response:

@@ -62,15 +62,14 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-const LATER = ["job", "cast", "voices", "live", "fleet"];
 let styles = null;
 
-/** The style sheets that the first view does without, once they have come: all of them, in one order. */
+/** The styles that the first view does without, once they have come. */
 export function laterStyles() {
-  styles ??= Promise.all(LATER.map((name) => new Promise((resolve, reject) => {
-    const href = new URL(`../style/${name}.css`, import.meta.url);
+  styles ??= new Promise((resolve, reject) => {
+    const href = new URL("../style/later.css", import.meta.url);
     document.head.append(h("link", { rel: "stylesheet", href, on: { load: resolve, error: reject } }));
-  })));
+  });
   return styles;
 }
 

@@ -88,7 +88,7 @@ def watch(common: CommonOptions, job: JobArgument) -> None:
 
 @app.command()
 def cancel(common: CommonOptions, jobs: JobsArgument) -> None:
-    """Cancel jobs within one codec frame."""
+    """Cancel jobs at once. What was spoken is kept for `retry`."""
     for_each(common, jobs, lambda client, job: became(client.cancel(job)))
 
 

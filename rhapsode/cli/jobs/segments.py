@@ -130,16 +130,22 @@ def take_segment(
     segment: SegmentArgument,
     new: Annotated[bool, typer.Option("--new", help="Generate another take: another seed, or Kokoro's speed.")] = False,
     select: Annotated[int | None, typer.Option(metavar="TAKE", min=1, help="Use this take in the narration.")] = None,
+    keep: Annotated[
+        int | None, typer.Option(metavar="ATTEMPT", min=1, help="Keep this attempt of a failed segment.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="With --new: the take's seed.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save all takes as WAV in this folder.")] = None,
     wait: WaitOption = False,
 ) -> None:
-    """List, add, choose or save a segment's takes. For a failed segment it lists the attempts and their faults."""
+    """List, add, choose or save a segment's takes. For a failed segment it lists the attempts and their faults.
+
+    After --keep, `rhapsode jobs retry` joins the files.
+    """
     from rhapsode.cli.failures import Misuse
     from rhapsode.cli.jobs.segment_files import save_take
 
-    if new and select is not None:
-        raise Misuse("--new and --select exclude each other: a new take is selected when it is finished")
+    if new + (select is not None) + (keep is not None) > 1:
+        raise Misuse("--new, --select and --keep exclude each other: a new take is selected when it is finished")
     if seed is not None and not new:
         raise Misuse("--seed is for --new")
     if wait and not new and select is None:
@@ -149,12 +155,13 @@ def take_segment(
     stem = "" if save is None else plain_id(f"{job}-{segment}")
     with connected(common) as client:
         segments = client.segments
-        if new or select is not None:
-            made = (
-                segments.regenerate(job, segment, seed=seed)
-                if select is None
-                else segments.select(job, segment, select)
-            )
+        if new or select is not None or keep is not None:
+            if keep is not None:
+                made = segments.keep(job, segment, keep)
+            elif select is not None:
+                made = segments.select(job, segment, select)
+            else:
+                made = segments.regenerate(job, segment, seed=seed)
             _print_final(common, client, job, made, is_awaited=wait)
             return
         takes = segments.takes(job, segment)

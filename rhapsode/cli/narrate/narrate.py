@@ -15,11 +15,10 @@ from rhapsode.cli.cover_file import readable_cover
 from rhapsode.cli.failures import HungUp, status_of, terminated_like_interrupted
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.cast_file import read_cast
-from rhapsode.cli.narrate.fetching import fetch
+from rhapsode.cli.narrate.fetching import fetch, summarise
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
 from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeechOptions, OrderOptions, SystemOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
-from rhapsode.cli.narrate.summary import summarise
 from rhapsode.cli.narrate.targets import choose_targets
 from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_devices, read_settings
 from rhapsode.cli.visible import echo

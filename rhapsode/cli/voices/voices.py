@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +18,7 @@ from rhapsode.cli.for_each import delete_each
 from rhapsode.cli.live.say import PlayOption, SaveOption, say
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import ForceOption, NoteOption
+from rhapsode.cli.tables import print_rows
 from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
@@ -272,22 +274,12 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _print_table(voices: list[Voice]) -> None:
-    from rich import box
-    from rich.table import Column, Table
-
-    from rhapsode.cli.consoles import VisibleConsole
-
-    console = VisibleConsole()
-    if not console.is_terminal:
+    if not sys.stdout.isatty():
         for voice in voices:
             echo("\t".join((voice.id or "-", voice.kind, voice.name, ",".join(voice.models))))
         return
-    # Show the whole id, so that it can be copied.
-    width = max(len(voice.id or "") for voice in voices)
-    table = Table(Column("voice", no_wrap=True, min_width=width), "name", "from", "models", box=box.SIMPLE)
-    for voice in voices:
-        table.add_row(voice.id or "", voice.name, _origin(voice), ", ".join(voice.models))
-    console.print(table)
+    rows = [(voice.name, _origin(voice), ", ".join(voice.models), voice.id or "-") for voice in voices]
+    print_rows(("name", "from", "models", "id"), rows)
 
 
 def _origin(voice: Voice) -> str:

@@ -6,7 +6,7 @@ await client.wait(job)
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Unpack
 from urllib.parse import quote
 
@@ -64,12 +64,15 @@ class AsyncSegments:
         *,
         voice: str | None = None,
         takes: Sequence[int] | None = None,
+        pronunciations: Mapping[str, str] | None = None,
     ) -> tuple[Segment, ...]:
-        """Give up to 1,000 segments another voice, or put an earlier take of each in place. All change, or none.
+        """Give up to 1,000 segments another voice, earlier takes, or ways to say words. All change, or none.
 
-        Raises `Conflict` while a worker speaks one of them.
+        pronunciations: words and how they are said. Raises `Conflict` while a worker speaks one of them.
         """
-        body = json_object({"segments": [_id(each) for each in segments], "voice": voice, "takes": takes})
+        rules = [{"grapheme": word, "alias": said} for word, said in (pronunciations or {}).items()] or None
+        named = [_id(each) for each in segments]
+        body = json_object({"segments": named, "voice": voice, "takes": takes, "pronunciations": rules})
         return await self._send(ApiCall("PATCH", f"{_job(job)}/segments", entries(resource(SegmentList)), body=body))
 
     async def edit_sentence(self, job: JobLike, sentence: Sentence | str, text: str) -> Segment:
@@ -93,6 +96,10 @@ class AsyncSegments:
     async def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
         """Put this take into the narration; nothing is spoken, the job is assembled again."""
         return await self._send(ApiCall("POST", f"{_path(job, segment)}/takes/{take}/select", resource(Segment)))
+
+    async def keep(self, job: JobLike, segment: SegmentLike, attempt: int) -> Segment:
+        """Take a rejected attempt of a failed segment (`Segment.tried`); retry the job for its files."""
+        return await self._send(ApiCall("POST", f"{_path(job, segment)}/attempts/{attempt}/select", resource(Segment)))
 
     async def audio(
         self, job: JobLike, segment: SegmentLike, take: int | None = None, *, attempt: int | None = None

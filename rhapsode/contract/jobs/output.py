@@ -162,7 +162,7 @@ def _is_empty(tag: str) -> bool:
 class Tags(RequestBody):
     """Tags of the files; absent ones come from the document. WAV has none."""
 
-    title: Tag = Field(default="", exclude_if=_is_empty, description="title")
+    title: Tag = Field(default="", exclude_if=_is_empty, description="title; absent: the document's")
     author: Tag = Field(default="", exclude_if=_is_empty, description="author")
     narrator: Tag = Field(default="", exclude_if=_is_empty, description="narrator")
     album: Tag = Field(default="", exclude_if=_is_empty, description="album; absent: the title")
@@ -215,7 +215,7 @@ class Output(RequestBody):
 
     preset: Choice[OutputPreset] | None = Field(
         default=None,
-        description="a publisher's values for the absent fields below",
+        description="a publisher's format, rate, loudness and silence, where you set none",
     )
     formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
     sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's")
@@ -235,7 +235,7 @@ class Output(RequestBody):
     )
     chapters: Choice[ChapterMarks] = Field(
         default=ChapterMarks.AUTO,
-        description="chapter marks from the document",
+        description="chapter marks from the document, in m4b, mp3, flac and opus",
     )
     timestamps: Choice[Timestamps] = Field(
         default=Timestamps.OFF,

@@ -91,3 +91,22 @@ register('select_takes', function(call)
   end
   return answer_record(job.id)
 end)
+
+-- call: job, tenant, item, fence (of its failure), line (of its result), sample_rate_hz
+-- -> ok + record; conflict + state; unknown; gone; missing
+-- A rejected attempt of a failed segment is its result. The job goes on once it is retried.
+register('select_rejected', function(call)
+  local id, item, line = call.job, call.item, call.line
+  local job, settled = job_of(call)
+  if settled then return settled end
+  local present = redis.call('HGET', K.results .. id, item)
+  if present == line then return answer_record(id) end
+  if present ~= 'X' .. call.fence then return answer('unknown') end
+  if not is_terminal(job) then return answer('conflict', {state = job.state}) end
+
+  forget_failure(job, item)
+  redis.call('HDEL', K.tries .. id, item, 'rejected:' .. item)
+  save(job, {sample_rate_hz = call.sample_rate_hz})
+  put_result(job, item, line, take_of(id, item))
+  return answer_record(id)
+end)

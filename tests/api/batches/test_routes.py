@@ -11,7 +11,7 @@ import pytest
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobAborted
 from storage.ids import JobId, TenantId
-from storage.job_store.sweeps import RECALL_STEP
+from storage.job_store.store import RECALL_STEP
 from storage.jobs.batch_lines import decode_shard
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.work_items import PlanResult

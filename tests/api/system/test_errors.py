@@ -29,7 +29,7 @@ def test_every_code_has_a_page_and_the_list_leads_to_each(api: ServedApi) -> Non
     listed = api.http.get("/errors")
 
     assert re.findall(r'href="errors/([a-z_]+)"', listed.text) == [each.code for each in CODES]
-    assert "<p>After a 4xx, change the request. Exceptions are 408, 429 and a 409 with <code>" in listed.text
+    assert "<p>After a 4xx, change the request. Repeat only 408, 429 and a 409 with <code>" in listed.text
     assert "Report a 500.</p>" in listed.text
     for each in CODES:
         assert f"<h1><code>{each.code}</code></h1>" in api.http.get(f"/errors/{each.code}").text

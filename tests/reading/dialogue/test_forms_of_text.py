@@ -94,6 +94,24 @@ def test_a_play_is_spoken_by_its_characters_without_directions() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HAMLET. To be,\nor not to be.\n\nOPHELIA. My lord?\n\nHAMLET. No.\n\nOPHELIA. Good.",
+        "HAMLET. To be,\nor not to be.\nOPHELIA. My lord?\nHAMLET. No.\nOPHELIA. Good.",
+        "HAMLET: To be,\nor not to be.\nOPHELIA: My lord?\nHAMLET: No.\nOPHELIA: Good.",
+        "HAMLET [rising] To be,\nor not to be.\n\nOPHELIA. My lord?\n\nHAMLET. No.\n\nOPHELIA (aside) Good.",
+    ],
+)
+def test_short_speeches_and_speeches_without_blank_lines_have_their_speakers(text: str) -> None:
+    assert [(line.speaker, text[line.start : line.end]) for line in proposed(text).lines] == [
+        ("Hamlet", "To be,\nor not to be."),
+        ("Ophelia", "My lord?"),
+        ("Hamlet", "No."),
+        ("Ophelia", "Good."),
+    ]
+
+
 def test_prose_whose_paragraphs_begin_alike_is_no_play() -> None:
     assert spoken_by('Well. It rained.\n\nWell. It snowed.\n\n"Well," said Tom Lee.\n\nIt rained. It snowed.') == [
         "Tom Lee"

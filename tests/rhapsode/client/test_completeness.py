@@ -155,6 +155,7 @@ def cases(folder: Path) -> dict[str, Case]:
         "regenerate_segment": Case(lambda c: c.segments.regenerate("job_1", "seg_000000", seed=8)),
         "get_waveform": Case(lambda c: c.segments.waveform("job_1")),
         "list_takes": Case(lambda c: c.segments.takes("job_1", "seg_000000")),
+        "select_attempt": Case(lambda c: c.segments.keep("job_1", "seg_000000", 1)),
         "select_take": Case(lambda c: c.segments.select("job_1", "seg_000000", 1)),
         "get_segment_audio": Case(lambda c: c.segments.audio("job_1", "seg_000000"), AUDIO, "audio/wav"),
         "post_batch": Case(lambda c: c.batches.submit(folder / "ada.wav")),

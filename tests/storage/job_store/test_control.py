@@ -23,12 +23,13 @@ from storage.errors import (
 from storage.job_store.control import JobControl, JobUpdate
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
-from storage.jobs.record import JobRecord
+from storage.jobs.record import JobError, JobRecord
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.segments.edits import MAX_TAKES, UNEDITED, SegmentEdit
+from storage.segments.results import SegmentReport
 from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,
@@ -46,6 +47,7 @@ from tests.storage.job_store.job_driver import (
 )
 from tests.threads import BoundedExecutor
 
+REPORT = SegmentReport(2_400, 24_000, 13, "0" * 64, "eos", 0, flags=("noise",))
 OTHERWISE = SegmentEdit(text="Otherwise.")
 
 
@@ -251,6 +253,28 @@ def test_takes_are_selected_together(store: JobStore, control: JobControl, reade
     assert store.audit_counters().differences == ()
 
 
+def test_a_rejected_attempt_is_the_result_of_the_failure_it_belongs_to(
+    store: JobStore, control: JobControl, reader: SegmentReader
+) -> None:
+    job = start_job(store, 2)
+    speak(store)
+    lease = claim(store, GPU_QUEUE).lease
+    with pytest.raises(SegmentNotFound):
+        control.select_rejected(ALICE, job.id, 1, lease.fence, REPORT)
+    store.fail(lease, JobError("segment_quality", "a noise", 1, 2))
+    with pytest.raises(SegmentNotFound):
+        control.select_rejected(ALICE, job.id, 1, lease.fence + 1, REPORT)
+
+    kept = control.select_rejected(ALICE, job.id, 1, lease.fence, REPORT)
+    again = control.select_rejected(ALICE, job.id, 1, lease.fence, REPORT)
+
+    assert kept.job == again.job
+    assert (kept.job.state, kept.job.segments.done, kept.job.segments.failed) == (JobState.FAILED, 2, 0)
+    assert reader.states(job.id).results[1].flags == ("noise",)
+    assert control.retry(ALICE, job.id).job.phase is JobPhase.ASSEMBLING
+    assert store.audit_counters().differences == ()
+
+
 def test_one_refused_segment_leaves_the_others_as_they_are(
     store: JobStore, control: JobControl, redis_client: redis.Redis
 ) -> None:
@@ -278,6 +302,7 @@ def test_what_another_tenant_has_is_not_found(store: JobStore, control: JobContr
         lambda: control.edit(BOB, job.id, {0: SegmentEdit(text="x")}),
         lambda: control.regenerate(BOB, job.id, 0, None, None),
         lambda: control.select_takes(BOB, job.id, {0: 1}),
+        lambda: control.select_rejected(BOB, job.id, 0, 7, REPORT),
         lambda: control.assemble(BOB, job.id, lambda spec: spec, None),
         lambda: control.patch(BOB, job.id, JobUpdate(Priority.HIGH)),
     ):
@@ -295,6 +320,7 @@ def test_a_job_whose_retention_is_over_does_not_come_back(store: JobStore, contr
         lambda: control.edit(ALICE, job.id, {0: SegmentEdit(text="x")}),
         lambda: control.regenerate(ALICE, job.id, 0, None, None),
         lambda: control.select_takes(ALICE, job.id, {0: 1}),
+        lambda: control.select_rejected(ALICE, job.id, 0, 7, REPORT),
         lambda: control.assemble(ALICE, job.id, lambda spec: spec, None),
     ):
         with pytest.raises(JobGone):

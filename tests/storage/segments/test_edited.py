@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reading.plan.plan import PlanSegment
+from reading.spelling.rules import PronunciationRule
 from storage.errors import SegmentNotFound
 from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit, decode_edit, encode_edit
@@ -76,3 +77,27 @@ def test_every_sentence_is_found_again(texts: list[str], new: dict[int, str]) ->
     said = edited(planned, SegmentEdit(sentences=tuple(sorted((n, t) for n, t in new.items() if n < len(texts)))))
 
     assert [each.written for each in said.sentences] == [each.spoken for each in said.sentences] == wanted
+
+
+RULE = PronunciationRule("Skye", "sky")
+
+
+def test_a_word_is_said_otherwise_and_stays_as_it_is_written() -> None:
+    planned = PlanSegment(0, 0, 28, "It rained. We saw Skye at 9.", 0.3, breaks=(11,))
+
+    said = edited(planned, SegmentEdit(rules=(RULE,)), lambda text: text.replace("9", "nine"))
+
+    assert said.spoken_text == "It rained. We saw sky at nine."
+    assert said.written == planned.text
+    assert [each.written for each in said.sentences] == ["It rained.", "We saw Skye at 9."]
+    assert edited(planned, SegmentEdit(rules=(PronunciationRule("Sky", "x"),))).text == planned.text
+
+
+def test_the_latest_way_to_say_a_word_counts_and_goes_with_every_text() -> None:
+    other, later = PronunciationRule("Mull", "mall"), PronunciationRule("Skye", "skee")
+    both = SegmentEdit(rules=(later,)).over(SegmentEdit(rules=(RULE, other)))
+
+    assert both.rules == (later, other)
+    assert decode_edit(encode_edit(both)) == both
+    assert edited(PLANNED, SegmentEdit(text="Skye it is.").over(both)).spoken_text == "skee it is."
+    assert edited(PLANNED, SegmentEdit(sentences=((0, "To Mull!"),)).over(both)).text.startswith("To mall!")

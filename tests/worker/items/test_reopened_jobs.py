@@ -8,6 +8,7 @@ import logging
 import pytest
 import redis
 
+from reading.spelling.rules import PronunciationRule
 from rhapsode.contract.jobs.input import Normalization
 from rhapsode.contract.jobs.output import Output, SubtitleFormat
 from rhapsode.contract.jobs.states import JobState
@@ -99,6 +100,22 @@ def test_a_sentence_that_is_edited_is_read_as_the_job_s_text_was(studio: Studio,
     assert texts_spoken(studio, job) == texts_spoken(studio, fresh)
     srt = next(each for each in studio.record(job).artifacts if each.type == "srt")
     assert b"It was 9 pm." in studio.artifacts.get(srt.key)
+
+
+def test_a_word_is_said_otherwise_and_shown_as_before(studio: Studio, control: JobControl) -> None:
+    spec = SPEC.asking(
+        language="english", normalization=Normalization.BASIC, output=Output(subtitles=(SubtitleFormat.SRT,))
+    )
+    job = studio.submit("The FBI came to Skye at 7.\n\nNobody slept.", spec)
+    fresh = studio.submit("The FBI came to sky at 7.\n\nNobody slept.", spec)
+    studio.drain()
+
+    control.edit(TENANT, job.id, {0: SegmentEdit(rules=(PronunciationRule("Skye", "sky"),))})
+    studio.drain()
+
+    assert texts_spoken(studio, job) == texts_spoken(studio, fresh)
+    srt = next(each for each in studio.record(job).artifacts if each.type == "srt")
+    assert b"The FBI came to Skye at 7." in studio.artifacts.get(srt.key)
 
 
 def test_selecting_the_take_of_before_gives_the_bytes_of_before(studio: Studio, control: JobControl) -> None:

@@ -15,7 +15,7 @@ from rhapsode.contract.jobs.output import Destination, Output
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import JobId, TenantId, new_job_id
-from storage.job_store.sweeps import RECALL_STEP
+from storage.job_store.store import RECALL_STEP
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import LeaseStatus, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE

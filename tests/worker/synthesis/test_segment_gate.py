@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import redis
 
-from reading.segmenting.halves import halves
 from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
@@ -33,7 +32,7 @@ from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, Recognisers
 from worker.speech.quality.verdict import measured_verdict
-from worker.synthesis.manners import REROLL_TEMPERATURE
+from worker.synthesis.manners import REROLL_TEMPERATURE, halves
 
 WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905
 SHORT = SPEC.asking(segmentation=SegmentLengths(target_chars=20, max_chars=80))

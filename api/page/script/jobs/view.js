@@ -1,7 +1,7 @@
 // One job: progress, actions, text and files.
 
 import { getJson } from "../api.js";
-import { announce, h, icon, replace, setHidden, setText } from "../dom.js";
+import { announce, button, h, icon, replace, setHidden, setText } from "../dom.js";
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
@@ -22,6 +22,7 @@ import { waveform } from "./waveform/waveform.js";
 
 const LIVE_S = 2.5;
 const OVER_S = 10;
+const narrow = matchMedia("(max-width: 640px)");
 
 export function jobView(id, list) {
   const abort = new AbortController();
@@ -39,12 +40,17 @@ export function jobView(id, list) {
   const facts = jobFacts();
   const notes = jobWarnings((index) => parts?.review(index));
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
+  const names = h("details", { class: "names", hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names"));
+  const toFiles = button("Files", () => files.element.scrollIntoView(), { kind: "quiet" });
+  const asides = h("div", { class: "asides" }, facts.element, names, notes.element);
   const element = h("article", { class: "job", "data-loading": true },
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
     failure.element, progress.element,
-    h("div", { class: "job-actions" }, listen, actions.element, more.element), refusal,
-    files.element, h("div", { class: "asides" }, facts.element, notes.element), text);
+    h("div", { class: "job-actions" }, listen, actions.element, toFiles, more.element), refusal,
+    files.element, asides, text);
+  narrow.addEventListener("change", arrange, { signal: abort.signal });
+  arrange();
 
   let job = null;
   let parts = null;
@@ -58,6 +64,23 @@ export function jobView(id, list) {
   player.addEventListener("change", showListening, { signal: abort.signal });
   player.addEventListener("move", showHeard, { signal: abort.signal });
   player.addEventListener("trouble", ({ detail }) => detail.jobId === id && tellTrouble(detail), { signal: abort.signal });
+
+  /** On a phone the text comes first. */
+  function arrange() {
+    if (narrow.matches) text.after(files.element, asides);
+    else text.before(files.element, asides);
+    setHidden(toFiles, !narrow.matches);
+  }
+
+  /** Read each time it is opened. The text may have changed. */
+  async function showNames() {
+    if (!names.open) return;
+    const { nameList } = await import("./inspector/spelling.js");
+    replace(names, names.firstChild, nameList(segments, (name, index) => {
+      parts.review(index);
+      parts.note.openWords(name);
+    }));
+  }
 
   async function readOrTell(signal) {
     try {
@@ -142,7 +165,7 @@ export function jobView(id, list) {
       choose(index);
     };
     parts = { paper, wave, note, rail, review };
-    segments.addEventListener("change", () => setHidden(text, segments.length === 0));
+    segments.addEventListener("change", () => [text, names].forEach((each) => setHidden(each, segments.length === 0)));
     loadSegments();
   }
 

@@ -124,9 +124,10 @@ function setVolume(value) {
 function look() {
   if (!now) return;
   const { deck, segments, name } = now;
-  const [at, whole] = [deck.position, segments.spokenS];
+  const [at, known] = [deck.position, segments.wholeS];
+  const whole = known ?? segments.spokenS;
   const passage = deck.isWaiting && !segments.isDone(deck.index) ? "Waiting for the next passage …" : segments.textOf(deck.index);
-  bar.show({ at, whole, passage, isPaused: deck.isPaused, isWhole: segments.isWhole });
+  bar.show({ at, whole, passage, isPaused: deck.isPaused, isWhole: known !== null });
   showOnKeys({ title: name, line: passage, isPaused: deck.isPaused, position: at, duration: whole, rate: sound.rate });
   tell("move");
 }

@@ -60,6 +60,17 @@ local function count_reopened(job, count)
   save(job, {out_ms = job.out_ms - count * job.cost_ms})
 end
 
+-- A result that was there before, as take `number`, is in place.
+local function put_result(job, item, line, number)
+  redis.call('HSET', K.results .. job.id, item, line)
+  local result = read_result(line)
+  count_result(job, result, 1)
+  if result.is_flagged then
+    warn(job, {code = 'segment_quality', detail = 'the selected take did not pass', segment = tonumber(item)})
+  end
+  event(job, 'job.segment.selected', {segment = tonumber(item), take = number})
+end
+
 -- Puts a take in place with its edit. other: item, number; what the item has now: current, highest, was_done; and the
 -- line of the take's result.
 local function select_take(job, other)
@@ -71,17 +82,11 @@ local function select_take(job, other)
   elseif not is_terminal(job) then
     withdraw(job, item)
   end
-  redis.call('HSET', K.results .. id, item, other.line)
   redis.call('HSET', K.takes .. id, item, other.number .. ':' .. other.highest)
   redis.call('HDEL', K.takes .. id, kept)
   set_or_clear(K.edits .. id, item, redis.call('HGET', K.edits .. id, kept))
   redis.call('HDEL', K.edits .. id, kept)
-  local result = read_result(other.line)
-  count_result(job, result, 1)
-  if result.is_flagged then
-    warn(job, {code = 'segment_quality', detail = 'the selected take did not pass', segment = tonumber(item)})
-  end
-  event(job, 'job.segment.selected', {segment = tonumber(item), take = other.number})
+  put_result(job, item, other.line, other.number)
   if not other.was_done and not is_terminal(job) then count_reopened(job, -1) end
 end
 

@@ -179,6 +179,54 @@ def test_a_segment_that_failed_names_what_was_tried_and_lets_it_be_heard(api: Se
     assert missing.status_code == 404
 
 
+def test_a_rejected_attempt_is_kept_and_the_job_goes_on(api: ServedApi) -> None:
+    job = planned(api)
+    speak(api)
+    item = claim(api, GPU_QUEUE)
+    lease, index = item.lease, int(item.lease.item)
+    header = SegmentHeader(lease.job, index, lease.fence, "", 7, "eos", "small", "r1", RATE_HZ, flags=("noise",))
+    data = encode_segment(StoredSegment(header, b"\1\0" * 2_400, b"\0\0" * 16, 16))
+    api.objects.put(rejected_take(lease.tenant, lease.job, index, lease.fence, 3), data)
+    heard = RejectedTake(StoredAttempt(3, 7, 0.0, 1, ("noise",)), 2_400, hashlib.sha256(data).hexdigest())
+    silent = RejectedTake(StoredAttempt(4, 8, 0.6, 2, ("not_finite",)))
+    rejection = Rejection(lease.fence, (heard, silent), least_bad=3)
+    api.jobs.fail(lease, JobError("segment_quality", "a noise", index, 2, rejection))
+
+    missing = [api.http.post(at(job, index, f"/attempts/{number}/select")).status_code for number in (4, 5)]
+    kept = api.http.post(at(job, index, "/attempts/3/select")).json()
+    again = api.http.post(at(job, index, "/attempts/3/select")).json()
+    record = api.http.get(job["links"]["self"]).json()
+    wav = api.http.get(kept["links"]["audio"])
+
+    assert missing == [404, 404]
+    assert kept == again
+    assert (kept["state"], kept["take"], kept["attempts"], kept["findings"]) == ("done", 1, 2, ["noise"])
+    assert [each["code"] for each in record["warnings"]] == ["segment_quality"]
+    assert record["progress"]["segments"] | {"total": 3, "done": 2, "failed": 0} == record["progress"]["segments"]
+    with wave.open(io.BytesIO(wav.content)) as sound:
+        assert sound.getnframes() == 2_400
+    api.http.post(f"{job['links']['self']}/retry").raise_for_status()
+    speak(api)
+    assemble(api)
+    assert api.http.get(job["links"]["self"]).json()["state"] == "succeeded"
+    assert api.jobs.audit_counters().differences == ()
+
+
+def test_words_are_said_otherwise_where_segments_have_them(api: ServedApi) -> None:
+    job = finished(api)
+    named = [each["id"] for each in listed(api, job)]
+    say = {"segments": named, "pronunciations": [{"grapheme": "You", "alias": "yoo", "case_sensitive": False}]}
+
+    first = api.http.patch(job["links"]["segments"], json=say).json()["data"]
+    again = api.http.patch(job["links"]["segments"], json=say).json()["data"]
+    none = api.http.patch(job["links"]["segments"], json=say | {"segments": named[:1]})
+
+    assert [each["state"] for each in first] == ["done", "pending", "done"]
+    assert (first[1]["written"], first[1]["sentences"][0]["spoken"]) == ("_How are you?_", "_How are yoo?_")
+    assert [each["takes"] for each in again] == [1, 2, 1]
+    assert (none.status_code, none.json()["errors"][0]["pointer"]) == (422, "/pronunciations")
+
+
 def test_a_segment_is_heard_as_wav(api: ServedApi) -> None:
     job = planned(api)
     speak(api, num_samples=4_800)

@@ -40,3 +40,16 @@ def test_the_attempts_at_a_segment_that_failed_are_listed_and_saved(
     ]
     assert (tmp_path / "job_1-2-rejected-1.wav").read_bytes() == WAV
     assert script.received[-1].path.endswith("/segments/2/audio?attempt=1")
+
+
+def test_a_rejected_attempt_is_kept(run_cli: RunCli, script: ScriptedServer) -> None:
+    script.answer(200, {"status": "ok"})
+    script.answer(200, answers.answer("get_segment", index=2, state="done", findings=["silent"]))
+
+    outcome = run_cli("jobs", "takes", "job_1", "2", "--keep", "1", "--server", script.url)
+    both = run_cli("jobs", "takes", "job_1", "2", "--keep", "1", "--new", "--server", script.url)
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert "\tsilent\t" in outcome.stdout
+    assert script.received[-1].path.endswith("/segments/2/attempts/1/select")
+    assert (both.returncode, "exclude each other" in both.stderr) == (2, True)

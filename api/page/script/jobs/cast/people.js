@@ -1,10 +1,9 @@
 // A row for each character: its lines, its voice, and whether it is another character.
 
-import { button, h } from "../../dom.js";
+import { button, h, replace } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { counted } from "../../wording.js";
 import { calledName } from "./casting.js";
-import { lateMenu } from "./menus.js";
 
 const MOST_HEARD = 300;
 
@@ -58,4 +57,28 @@ export function personRows(casting, { voices, language, onChange, onLines, onTro
   }
 
   return { narratorRow, personRow };
+}
+
+/**
+ * A menu of many choices, filled when a pointer or the focus comes near: hundreds of full ones would slow the page.
+ * `now`: `[value, name]`. `choices()`: all of them, as such pairs. `label`: for screen readers, if `id` has no label.
+ */
+export function lateMenu({ label, id = null, now, choices, onChoose }) {
+  const select = h("select", { id, "aria-label": label, on: { change: () => onChoose(select.value), focus: fill, pointerenter: fill } });
+  let isFilled = false;
+  replace(select, option(now));
+
+  function fill() {
+    if (isFilled) return;
+    isFilled = true;
+    const kept = select.value;
+    replace(select, choices().map(option));
+    select.value = kept;
+  }
+
+  return select;
+}
+
+function option([value, name]) {
+  return h("option", { value, dir: "auto" }, name);
 }

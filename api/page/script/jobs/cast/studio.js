@@ -1,14 +1,12 @@
 // Who speaks in a new narration: its characters with their voices, and its lines, for a person to check.
 
-import { button, h, replace, setText } from "../../dom.js";
+import { button, h, replace, setHidden, setText } from "../../dom.js";
 import { stopSample } from "../../voices/sample.js";
-import { counted, percent, voiceLabel } from "../../wording.js";
+import { count, counted, percent, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { Casting, calledName } from "./casting.js";
 import { contextIn } from "./context.js";
-import { lateMenu } from "./menus.js";
-import { pager } from "./pager.js";
-import { personRows } from "./people.js";
+import { lateMenu, personRows } from "./people.js";
 
 const PEOPLE_SHOWN = 6;
 const LINES_SHOWN = 12;
@@ -130,4 +128,40 @@ function summaryOf(casting, numPeople) {
   const number = casting.numUncertain;
   const found = `${counted(casting.numLines, "line")} of ${counted(numPeople, "character")}.`;
   return number ? `${found} Check ${counted(number, "uncertain line")}.` : found;
+}
+
+/** A long list, a few rows at a time. `rowOf(entry)` makes a row's element. `name`: of the list, for screen readers. */
+function pager(name, size, rowOf) {
+  const list = h("ul", { class: "cast-rows", "aria-label": name });
+  const place = h("span", { class: "hint" });
+  const previous = button("Previous", () => turn(-size), { kind: "quiet", "aria-label": `Previous ${name.toLowerCase()}` });
+  const next = button("Next", () => turn(size), { kind: "quiet", "aria-label": `Next ${name.toLowerCase()}` });
+  const foot = h("div", { class: "row" }, previous, place, next);
+  let entries = [];
+  let first = 0;
+
+  function turn(by) {
+    first += by;
+    draw();
+    list.scrollIntoView({ block: "start" });
+  }
+
+  function draw() {
+    first = Math.max(0, Math.min(first, Math.floor((entries.length - 1) / size) * size));
+    const shown = entries.slice(first, first + size);
+    replace(list, shown.map(rowOf));
+    setText(place, `${count(first + 1)} to ${count(first + shown.length)} of ${count(entries.length)}`);
+    previous.disabled = first === 0;
+    next.disabled = first + size >= entries.length;
+    setHidden(foot, entries.length <= size);
+  }
+
+  return {
+    element: h("div", { class: "stack" }, list, foot),
+    show(all, isFromStart = false) {
+      entries = all;
+      if (isFromStart) first = 0;
+      draw();
+    },
+  };
 }

@@ -1,14 +1,15 @@
-// The files of a job. Links are valid for 15 minutes. A later use renews them.
+// The files of a job, whole and by chapters. Links are valid for 15 minutes. A later use renews them.
 
-import { getJson } from "../../api.js";
-import { button, h, setHidden, setText } from "../../dom.js";
+import { getJson, pages } from "../../api.js";
+import { button, h, icon, replace, setHidden, setText } from "../../dom.js";
 import { keyed } from "../../keyed.js";
-import { isOver } from "../../wording.js";
+import { bytes, counted, isOver, span } from "../../wording.js";
 import { formatWords } from "../compose/delivery.js";
-import { chapterArtifacts, chapterFiles } from "./chapter_files.js";
-import { LATER, fileRow } from "./file_row.js";
 
 const SPARE_MS = 10_000;
+const A_PAGE = 500;
+const MOST_OPEN = 30;
+const LATER = "when everything is spoken";
 const LISTING = /^chapters-[a-z0-9]+\.json$/;
 const FOR_MACHINES = /\.(json|safetensors)$/;
 
@@ -72,3 +73,75 @@ export function downloads(id, { onJob, onTrouble }) {
 const awaited = ({ formats }) => formats.map((format) => ({ name: awaitedName(format), url: null }));
 
 const awaitedName = (format) => (format.files === "chapters" ? formatWords(format) : `narration.${format.type}`);
+
+/** The chapter files of a format, loaded on demand: a book may have a thousand. `show(listing)`: of an artifact of type `chapters`. */
+function chapterFiles(id, { onUse, onTrouble }) {
+  const name = h("span", { class: "file-name" });
+  const facts = h("span", { class: "file-facts" });
+  const list = h("ul");
+  const details = h("details", { on: { toggle: () => details.open && read() } }, h("summary", {}, name, facts), list);
+  const showFiles = keyed(list, () => fileRow(onUse));
+  let listing = null;
+  let shown = null;
+
+  async function read() {
+    const wanted = listing;
+    if (wanted.sha256 === shown) return;
+    try {
+      const files = await chapterArtifacts(id, formOf(wanted));
+      if (wanted !== listing) return;
+      showFiles(files.map((artifact) => [artifact.name, artifact]));
+      shown = wanted.sha256;
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      onTrouble(error);
+    }
+  }
+
+  return {
+    element: h("li", {}, details),
+    show(next) {
+      const isNew = next.sha256 !== listing?.sha256;
+      listing = next;
+      setText(name, `${formOf(next).toUpperCase()}, a file for each chapter`);
+      setText(facts, `${counted(next.files, "file")} · ${bytes(next.files_bytes)}`);
+      if (!isNew) return;
+      replace(list);
+      if (!details.open) details.open = next.files <= MOST_OPEN;
+      else read();
+    },
+  };
+}
+
+const formOf = ({ name }) => name.replace(/^chapters-|\.json$/g, "");
+
+/** All files of a format, with valid links. */
+async function chapterArtifacts(id, form) {
+  const found = [];
+  for await (const page of pages(`v1/jobs/${id}/artifacts`, { limit: A_PAGE })) found.push(...page);
+  return found.filter(({ chapter, type }) => chapter !== null && type === form);
+}
+
+/** `onUse(event, artifact)`: the link was used. */
+function fileRow(onUse) {
+  let artifact = null;
+  const name = h("span", { class: "file-name", dir: "auto" });
+  const facts = h("span", { class: "file-facts" });
+  const link = h("a", { on: { click: (event) => artifact.url && onUse(event, artifact) } }, icon("download"), name, facts);
+  return {
+    element: h("li", {}, link),
+    show(next) {
+      artifact = next;
+      setText(name, next.name);
+      setText(facts, next.url ? factsOf(next) : LATER);
+      link.classList.toggle("awaited", !next.url);
+      if (!next.url) return;
+      link.href = next.url;
+      link.download = next.name;
+    },
+  };
+}
+
+function factsOf({ duration_s: duration, bytes: size }) {
+  return duration === null ? bytes(size) : `${span(duration)} · ${bytes(size)}`;
+}

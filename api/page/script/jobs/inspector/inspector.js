@@ -28,22 +28,25 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   const spoken = h("p", { class: "hint", dir: "auto" });
   const voices = voicesOf(model);
   const recast = (indexes, voice) => changed(indexes, () => segments.change(indexes, { voice }));
+  const ofPassage = voiceMenu("passage-voice", voices, recast);
   const ofParagraph = voiceMenu("paragraph-voice", voices, recast);
   const ofSpeaker = voiceMenu("speaker-voice", voices, recast);
   const trouble = h("div", { class: "notices", role: "alert" });
   const list = takeList({ onSelect: select, onTrouble: tell });
-  const attempts = attemptList({ onTrouble: tell });
+  const attempts = attemptList({ onKeep: keep, onTrouble: tell });
+  const words = h("details", { class: "words", on: { toggle: () => words.open && showWords() } }, h("summary", {}, "How a word is said"));
   const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } },
     h("div", { class: "inspector-head" }, title, state,
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
     facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
-    h("div", { class: "row" }, ofParagraph.element, ofSpeaker.element));
+    h("div", { class: "row" }, ofPassage.element, ofParagraph.element, ofSpeaker.element), words);
   const undoing = new Undo(jobId, segments);
   let index = null;
   let takes = null;
   let paragraph = [];
   let tried = [];
   let numReadings = 0;
+  let spelling = null;
 
   segments.addEventListener("change", ({ detail }) => {
     if (index === null || !(detail.indexes === null || detail.indexes.includes(index))) return;
@@ -75,6 +78,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
+      ofPassage.show("Voice of this passage", paragraph.length > 1 ? [index] : [], segment.voice);
       ofParagraph.show("Voice of the whole paragraph", paragraph, segment.voice);
       ofSpeaker.show(menuOfSpeaker(segment), saidBy(saying(segment)), segment.voice);
     });
@@ -163,6 +167,26 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     }
   }
 
+  /** The job goes on with it once it is tried again. */
+  function keep(number) {
+    return pressed(async () => {
+      segments.put(await sendJson("POST", `${path()}/attempts/${number}/select`));
+      replace(trouble, h("p", { class: "notice" }, "The attempt is kept. Press “Try again” to make the files."));
+      onChanged();
+    });
+  }
+
+  /** `word`: null for one of this passage. */
+  async function showWords(word = null) {
+    spelling ??= import("./spelling.js").then(({ spellingFields }) => {
+      const made = spellingFields(segments, { model, onTrouble: (problem) => (problem ? tell(problem) : replace(trouble)),
+        onApply: (indexes, pronunciations) => changed(indexes, () => segments.change(indexes, { pronunciations })) });
+      words.append(made.element);
+      return made;
+    });
+    (await spelling).show(index, word);
+  }
+
   function closeIt() {
     const was = index;
     index = null;
@@ -185,6 +209,11 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
         setHidden(writing, !isWriting);
       });
     },
+    /** How this word of the passage is said. */
+    openWords(word) {
+      words.open = true;
+      showWords(word);
+    },
     /** Take the last change back, if there is one. */
     undo: () => undoing.isPossible && takeBack(),
     /** `inParagraph`: the passages of its paragraph. */
@@ -195,6 +224,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       }
       index = wanted;
       paragraph = inParagraph;
+      if (words.open) showWords();
       setHidden(element, false);
       draw();
       if (segments.items[index].state === "failed") attempt(readAttempts);

@@ -22,6 +22,7 @@ export class Segments extends EventTarget {
   #clock = 0;
   #told = [];
   #speed = 1;
+  #lengths = [];
   items = [];
   /** Whether an open view keeps them up to date. */
   isFollowed = false;
@@ -34,6 +35,7 @@ export class Segments extends EventTarget {
   /** The factor from speech time to narration time. */
   setSpeed(speed) {
     if (speed === this.#speed) return;
+    this.#lengths = [];
     this.#speed = speed;
     this.#starts = [0];
   }
@@ -102,12 +104,12 @@ export class Segments extends EventTarget {
     this.#tell(fresh.map(({ index }) => index));
   }
 
-  /** Gives all of these another `voice`, or puts the earlier `takes` of them in place. */
-  async change(indexes, { voice, takes }) {
+  /** Gives all of these another `voice`, puts the earlier `takes` of them in place, or has words said as `pronunciations`. */
+  async change(indexes, { voice, takes, pronunciations }) {
     for (let first = 0; first < indexes.length; first += MOST_CHANGED) {
       const part = (list) => list?.slice(first, first + MOST_CHANGED);
       const segments = part(indexes).map((index) => this.items[index].id);
-      const { data } = await sendJson("PATCH", `v1/jobs/${this.#jobId}/segments`, { segments, voice, takes: part(takes) });
+      const { data } = await sendJson("PATCH", `v1/jobs/${this.#jobId}/segments`, { segments, voice, takes: part(takes), pronunciations });
       this.put(...data);
     }
   }
@@ -143,6 +145,14 @@ export class Segments extends EventTarget {
   /** Seconds of the narration that are spoken without a gap, from its beginning. */
   get spokenS() {
     return this.startOf(this.length);
+  }
+
+  /** Seconds of the whole narration, with the earlier length of what is spoken again; null before all was spoken once. */
+  get wholeS() {
+    this.items.forEach(({ state, duration_s: length }, index) => {
+      if (state === "done") this.#lengths[index] = length;
+    });
+    return this.items.reduce((sum, _, index) => (sum === null || !this.#lengths[index] ? null : sum + this.#lengths[index] + this.gapAfter(index)), 0);
   }
 
   /** Whether everything is spoken. */

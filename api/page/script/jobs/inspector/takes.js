@@ -87,10 +87,10 @@ function differing(text, other) {
   return [mine.slice(0, before).map((word) => `${word} `).join(""), h("mark", {}, changed), rest && ` ${rest}`];
 }
 
-/** Rejected attempts: why each was rejected, and its audio. */
-export function attemptList({ onTrouble }) {
+/** Rejected attempts: why each was rejected, and its audio. `onKeep(number)`: keep it nevertheless. */
+export function attemptList({ onKeep, onTrouble }) {
   const list = h("ul", { class: "takes", "aria-label": "Rejected attempts", hidden: true });
-  const show = keyed(list, () => attemptRow(onTrouble));
+  const show = keyed(list, () => attemptRow(onKeep, onTrouble));
   return {
     element: list,
     show(tried) {
@@ -100,11 +100,12 @@ export function attemptList({ onTrouble }) {
   };
 }
 
-function attemptRow(onTrouble) {
+function attemptRow(onKeep, onTrouble) {
   const facts = h("span", { class: "take-facts" });
   const reasons = h("span", { class: "take-words" });
   const hear = button("Hear", () => play(element, attempt.audio, onTrouble), { iconName: "play", kind: "quiet" });
-  const element = h("li", {}, h("div", {}, facts, reasons), hear);
+  const keep = button("Keep it", () => onKeep(attempt.attempt), { kind: "quiet" });
+  const element = h("li", {}, h("div", {}, facts, reasons), h("div", { class: "row" }, hear, keep));
   let attempt = null;
   return {
     element,
@@ -113,7 +114,8 @@ function attemptRow(onTrouble) {
       setText(facts, `Attempt ${count(attempt.attempt)}`);
       setText(reasons, attempt.reasons.join("; "));
       hear.setAttribute("aria-label", `Hear attempt ${count(attempt.attempt)}`);
-      setHidden(hear, !attempt.audio);
+      keep.setAttribute("aria-label", `Keep it: attempt ${count(attempt.attempt)}`);
+      setHidden(hear.parentElement, !attempt.audio);
     },
   };
 }

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading.segmenting.halves import LEAST_UNITS, halves
+from worker.synthesis.manners import LEAST_UNITS, halves
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+// How a word is said. The user types it, hears it and applies it to every passage with the word.
+
+import { button, h, replace, setText } from "../../dom.js";
+import { sampleButton } from "../../voices/sample.js";
+import { counted } from "../../wording.js";
+
+const NAME = /(?<=[\p{Ll},;:] )\p{Lu}\p{L}[\p{L}\p{M}'’-]*(?: \p{Lu}\p{L}[\p{L}\p{M}'’-]*)*/gu;
+const WORD = /\p{L}[\p{L}\p{M}'’-]*/gu;
+const NO_SPACES = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]/u;
+const MOST_NAMES = 40;
+
+/** Finds the word as a whole, in the same case. */
+function finder(word) {
+  const pattern = word.trim().replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/\s+/g, "\\s+");
+  return new RegExp(NO_SPACES.test(word) ? pattern : `(?<![\\p{L}\\p{M}\\p{N}])${pattern}(?![\\p{L}\\p{M}\\p{N}])`, "gu");
+}
+
+function placesOf(word, { items }) {
+  const wanted = finder(word);
+  return word.trim() ? items.filter(({ written }) => written.search(wanted) >= 0).map(({ index }) => index) : [];
+}
+
+/** `onApply(indexes, pronunciations)`: say it so in these passages: whether that is accepted. */
+export function spellingFields(segments, { model, onApply, onTrouble }) {
+  const known = h("datalist", { id: "words" });
+  const word = h("input", { type: "text", id: "word", list: "words", maxlength: 200, dir: "auto", autocomplete: "off", on: { input: draw } });
+  const said = h("input", { type: "text", id: "said", maxlength: 1000, dir: "auto", autocomplete: "off", on: { input: draw, keydown } });
+  const hear = sampleButton("Hear it", order, onTrouble);
+  const apply = button("", send, { kind: "primary" });
+  const element = h("div", { class: "words-fields" }, known,
+    h("div", { class: "field" }, h("label", { for: "word" }, "Word"), word),
+    h("div", { class: "field" }, h("label", { for: "said" }, "Said as"), said),
+    h("div", { class: "row" }, hear, apply));
+  let index = 0;
+  let places = [];
+
+  /** A sentence with the word, as it would be said. */
+  function order() {
+    const { sentences, voice, language } = segments.items[places.includes(index) ? index : places[0]];
+    const wanted = finder(word.value);
+    const { text } = sentences.find((sentence) => sentence.text.search(wanted) >= 0) ?? sentences[0];
+    return { model, voice, language, text: text.replace(wanted, () => said.value.trim()) };
+  }
+
+  function draw() {
+    places = placesOf(word.value, segments);
+    hear.disabled = apply.disabled = !places.length || !said.value.trim();
+    setText(apply.firstChild, `Say it so in ${counted(places.length, "passage")}`);
+  }
+
+  function send() {
+    return onApply(places, [{ grapheme: word.value.trim(), alias: said.value.trim() }]);
+  }
+
+  function keydown(event) {
+    if (event.key === "Enter" && !hear.disabled && !event.isComposing) hear.click();
+  }
+
+  return {
+    element,
+    show(wanted, name) {
+      index = wanted;
+      replace(known, [...new Set(segments.textOf(index).match(WORD))].map((value) => h("option", { value })));
+      if (name !== null) [word.value, said.value] = [name, ""];
+      draw();
+      if (name === null) return;
+      said.focus({ preventScroll: true });
+      element.scrollIntoView({ block: "center" });
+    },
+  };
+}
+
+/** The names in the text, as buttons: the most frequent first. `onName(name, index)`: of its first passage. */
+export function nameList(segments, onName) {
+  const found = new Map();
+  for (const { written, index } of segments.items) {
+    for (const [name] of written.matchAll(NAME)) {
+      const { times = 0, first = index } = found.get(name) ?? {};
+      found.set(name, { times: times + 1, first });
+    }
+  }
+  const most = [...found].sort(([, one], [, other]) => other.times - one.times).slice(0, MOST_NAMES);
+  return most.length ? h("div", { class: "choices" }, most.map(([name, { times, first }]) =>
+    button(`${name} · ${times}`, () => onName(name, first), { dir: "auto", "aria-label": `How ${name} is said` })))
+    : h("p", { class: "hint" }, "No names were found. Open a passage for other words.");
+}

@@ -1,0 +1,143 @@
+"""How words are said: chosen in the text or among its names, typed, heard, said so everywhere, taken back."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from rhapsode import Job, Rhapsode
+from tests.page.conftest import OpenPage
+from tests.page.test_accessibility import faults
+from tests.page.test_cast import LOOKS
+from tests.page.test_passages import Shoot, inspect, sentences
+from tests.page.texts import story
+
+
+def voyage(client: Rhapsode) -> Job:
+    """Three passages, of which two have the name."""
+    told = "At last we saw Skye in the rain.\n\nSkyeline, said somebody.\n\nThe boats of Skye are green."
+    return client.wait(client.submit_job(f"{told}\n\n{story(1)}"))
+
+
+def words_of(note: Locator) -> Locator:
+    note.get_by_text("How a word is said").click()
+    return note.locator(".words-fields")
+
+
+def spoken(client: Rhapsode, job: Job) -> list[str]:
+    return [" ".join(each.spoken for each in found.sentences) for found in client.segments.list(job)]
+
+
+def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, client: Rhapsode) -> None:
+    job = voyage(client)
+    before = spoken(client, job)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 0)
+    fields = words_of(note)
+    apply = fields.get_by_role("button", name=re.compile("Say it so in"))
+
+    fields.get_by_label("Word").fill("Sky")
+    expect(apply).to_have_text("Say it so in 0 passages")
+    expect(apply).to_be_disabled()
+    fields.get_by_label("Word").fill("Skye")
+    fields.get_by_label("Said as").fill("sky")
+    expect(apply).to_have_text("Say it so in 2 passages")
+    with page.expect_request("**/v1/audio/speech") as asked:
+        fields.get_by_role("button", name="Hear it").click()
+    assert json.loads(asked.value.post_data or "")["input"] == "At last we saw sky in the rain."
+    expect(fields.get_by_role("button", name="Hear it")).to_be_visible()
+    apply.click()
+
+    expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
+    expect(page.locator(".segment").first).to_contain_text("At last we saw Skye in the rain.")
+    client.wait(job)
+    assert spoken(client, job) == [
+        before[0].replace("Skye", "sky"),
+        before[1],
+        before[2].replace("Skye", "sky"),
+        *before[3:],
+    ]
+    note.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
+    client.wait(job)
+    assert spoken(client, job) == before
+
+
+def test_a_name_is_picked_from_the_list_of_the_text(open_page: OpenPage, client: Rhapsode) -> None:
+    page = open_page(f"jobs/{voyage(client).id}")
+    page.locator("summary", has_text="Names").click()
+
+    page.get_by_role("button", name="How Skye is said").click()
+
+    expect(page.get_by_label("Word")).to_have_value("Skye")
+    expect(page.get_by_label("Said as")).to_be_focused()
+
+
+def test_a_passage_alone_gets_another_voice(open_page: OpenPage, client: Rhapsode) -> None:
+    script = "ANNA: The ferry is late. ANNA: We wait.\n\nTOM: It always is."
+    sentence = "The harbour office is open until the last of the boats is in and all the lamps are lit."
+    job = client.wait(client.submit_job(f"{' '.join([sentence] * 12)} {script}"))
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 1)
+    was = client.segments.get(job.id, 1).voice
+    other = {"ada": "tom", "tom": "ada"}[was]
+
+    menu = note.get_by_label("Voice of this passage")
+    menu.focus()
+    menu.select_option(label=other)
+
+    expect(note.locator(".inspector-facts")).to_contain_text(other)
+    assert [each.index for each in client.segments.list(job) if each.voice == other] == [1]
+
+
+def test_the_total_time_stays_while_a_passage_is_spoken_again(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job(story(4)))
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 0)
+    note.get_by_role("button", name="Play from here").click()
+    total = page.locator(".player-total")
+    expect(total).not_to_have_text("0:00")
+    length = total.text_content()
+    page.evaluate("""() => {
+      window.totals = new Set();
+      const total = document.querySelector(".player-total");
+      new MutationObserver(() => window.totals.add(total.textContent)).observe(total, { childList: true });
+    }""")
+
+    inspect(page, 3).get_by_role("button", name="Speak it again").click()
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+
+    assert length is not None
+    assert not [each for each in page.evaluate("[...window.totals]") if "so far" in each]
+
+
+def order(page: Page) -> list[str]:
+    return page.evaluate(
+        "[...document.querySelectorAll('.job > .text, .job > .downloads')].map((each) => each.className)"
+    )
+
+
+def test_on_a_phone_the_text_comes_before_the_files(open_page: OpenPage, client: Rhapsode) -> None:
+    job = voyage(client)
+    page = open_page(f"jobs/{job.id}", viewport={"width": 390, "height": 844})
+    expect(page.locator(".segment").first).to_be_visible()
+    assert order(page) == ["text", "downloads"]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator(".downloads + .asides + .text")).to_be_visible()
+    assert sentences(client, job, 0) == ["At last we saw Skye in the rain."]
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_pictures(open_page: OpenPage, client: Rhapsode, shoot: Shoot, width: int, scheme: str) -> None:
+    page = open_page(f"jobs/{voyage(client).id}", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.locator("summary", has_text="Names").click()
+    expect(page.get_by_role("button", name="How Skye is said")).to_be_visible()
+    shoot(page, f"names-{width}-{scheme}")
+    page.get_by_role("button", name="How Skye is said").click()
+    page.get_by_label("Said as").fill("sky")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert faults(page) == []
+    shoot(page, f"spelling-{width}-{scheme}")
