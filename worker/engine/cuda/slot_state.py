@@ -31,10 +31,10 @@ class SlotSampling:
     @classmethod
     def allocate(cls, num_rows: int, vocab_size: int, device: torch.device) -> SlotSampling:
         return cls(
-            inverse_temperature=torch.ones(num_rows, device=device),
-            noise_scale=torch.zeros(num_rows, device=device),
+            inverse_temperature=torch.ones(num_rows, dtype=torch.float32, device=device),
+            noise_scale=torch.zeros(num_rows, dtype=torch.float32, device=device),
             top_k=torch.full((num_rows,), vocab_size, dtype=torch.int32, device=device),
-            top_p=torch.ones(num_rows, device=device),
+            top_p=torch.ones(num_rows, dtype=torch.float32, device=device),
         )
 
 
@@ -82,7 +82,7 @@ class SlotState:
             trailing_length=_integers(rows, device),
             seed=torch.zeros(rows, dtype=torch.int64, device=device),
             present=torch.zeros(rows, codebook_size + 1, dtype=torch.int8, device=device),
-            penalty=torch.ones(rows, device=device),
+            penalty=torch.ones(rows, dtype=torch.float32, device=device),
             talker=SlotSampling.allocate(rows, codebook_size + 1, device),
             predictor=SlotSampling.allocate(rows, codebook_size, device),
             next_input=torch.zeros(rows, hidden_size, dtype=dtype, device=device),

@@ -29,7 +29,7 @@ class FrameRows:
         self.seed = torch.zeros_like(self.frame)
         self.trailing_length = torch.zeros_like(self.frame)
         self.present = torch.zeros(num_rows, codebook_size + 1, dtype=torch.bool, device=device)
-        self.penalty = torch.ones(num_rows, 1, device=device)
+        self.penalty = torch.ones(num_rows, 1, dtype=torch.float32, device=device)
         self.codes = torch.zeros(num_rows, capacity, num_codebooks, dtype=torch.int16, device=device)
         self.trailing = torch.zeros(num_rows, capacity, hidden_size, dtype=dtype, device=device)
         self.talker_sampling = RowSampling(num_rows, codebook_size + 1, device)

@@ -70,10 +70,10 @@ class RowSampling:
     """
 
     def __init__(self, num_rows: int, vocab_size: int, device: torch.device) -> None:
-        self.inverse_temperature = torch.ones(num_rows, device=device)
-        self.noise_scale = torch.zeros(num_rows, device=device)
+        self.inverse_temperature = torch.ones(num_rows, dtype=torch.float32, device=device)
+        self.noise_scale = torch.zeros(num_rows, dtype=torch.float32, device=device)
         self.top_k = torch.full((num_rows,), vocab_size, dtype=torch.int64, device=device)
-        self.top_p = torch.ones(num_rows, device=device)
+        self.top_p = torch.ones(num_rows, dtype=torch.float32, device=device)
         self._vocab_size = vocab_size
 
     def set(self, row: int, sampling: TokenSampling) -> None:

@@ -115,8 +115,9 @@ class SlotFrames:
         self._pad_id = pad_id
         # Slot 0 has ended from the start, as the scratch slot, which is not used, has.
         self._state = SlotState.allocate(num_slots, capacity, weights.codebook_size, hidden_size, weights.dtype, device)
-        no_memory = KvMemory(torch.empty(0, device=device), torch.empty(0, device=device))
-        self._step = FrameStep(weights.talker, weights.predictor, weights.tables, self._state, no_memory, num_slots)
+        nothing = torch.empty(0, dtype=weights.dtype, device=device)
+        memory = KvMemory(nothing, nothing)
+        self._step = FrameStep(weights.talker, weights.predictor, weights.tables, self._state, memory, num_slots)
         self._pass = PromptPass(weights.codec_table, weights.tables, self._state)
         self._codes = torch.zeros((num_slots + 1) * capacity, weights.num_codebooks, dtype=torch.int16, device=device)
 

@@ -30,12 +30,14 @@ _MODEL = "worker.engine.vllm.talker_model:VllmTalker"
 
 # One process with us, so that the model can be reached; no binding of threads to cores, because the codec
 # runs beside the talker; nothing is reported. Model runner V1 is the one that calls the talker as it is written.
+# The logits have one possible outcome, so vLLM need not import flashinfer to draw from them.
 _ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_LOGGING_LEVEL": "WARNING",
     "VLLM_USE_V2_MODEL_RUNNER": "0",
+    "VLLM_USE_FLASHINFER_SAMPLER": "0",
 }
 
 

@@ -65,7 +65,7 @@ class VllmTalker(nn.Module):
             if is_layer[name] or name == _NORM
         ]
         # No input is looked up by its token, but the layers have a table for that.
-        unused = torch.zeros(self._vocab_size, self._config.talker.transformer.hidden_size)
+        unused = torch.zeros(self._vocab_size, self._config.talker.transformer.hidden_size, dtype=self._dtype)
         return load_into(self, [*layers, ("model.embed_tokens.weight", unused)])
 
     def embed_input_ids(self, input_ids: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ class VllmTalker(nn.Module):
     def compute_logits(self, hidden_states: Tensor) -> Tensor:
         """Of each request's last row, as `forward` gave it -> (B, vocabulary), all but one at -inf."""
         tokens = self.arena.speak(*self.arena.unlabelled(hidden_states))
-        logits = torch.full((len(tokens), self._vocab_size), -torch.inf, device=hidden_states.device)
+        logits = torch.full((len(tokens), self._vocab_size), -torch.inf, dtype=torch.float32, device=tokens.device)
         return logits.scatter_(1, tokens.unsqueeze(1), 0.0)
 
     def _build_arena(self, tensors: dict[str, Tensor], source: str) -> Arena:

@@ -108,7 +108,7 @@ class _Desk:
     def __init__(self, passes: DevicePasses, input_size: int, sample_count: int) -> None:
         self._passes = passes
         self._inputs = torch.zeros(input_size, dtype=torch.int32).pin_memory()
-        self._samples = torch.zeros(sample_count).pin_memory()
+        self._samples = torch.zeros(sample_count, dtype=torch.float32).pin_memory()
         self._fetched = torch.cuda.Event()
         self._shape = PassShape(0, 0)
         self._rows: tuple[PassRow, ...] = ()
