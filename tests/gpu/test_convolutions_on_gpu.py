@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from tests.worker.engine.cuda.codec.decoder_layers import Call, Layer, decoder_layers
-from worker.engine.cuda.codec.hopper_convolution import conv_shape
 from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs, causal_conv
-from worker.engine.cuda.codec.kernels.hopper_conv import hopper_conv
+from worker.engine.cuda.codec.kernels.hopper_conv import conv_shape, hopper_conv
 from worker.engine.cuda.codec.kernels.hopper_tiles import cut, tile_for
 
 # Streams and rows of each: a tile per stream and less; ends inside tiles; streams that do not fill a tile of several.

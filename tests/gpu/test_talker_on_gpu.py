@@ -19,8 +19,7 @@ from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import TritonOperations
 from worker.engine.cuda.talker.frame_executor import GraphedFrames
-from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
-from worker.engine.cuda.talker.prefill.layers import PromptLayers
+from worker.engine.cuda.talker.prefill.layers import CapturedPromptLayers, PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.start import CACHE_DTYPES, operations_by_rows, slot_lane
 from worker.engine.cuda.talker.talker import SlotTalker

@@ -25,7 +25,6 @@ from worker.engine.random_checkpoint.shapes import (
     StackShape,
     shape_of,
 )
-from worker.engine.random_checkpoint.text_tokenizer import write_text_tokenizer
 from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, Weights
 
 Tensors = Mapping[str, torch.Tensor]
@@ -115,3 +114,37 @@ def speaker_encoder_weights(w: Weights, speaker: SpeakerShape, outputs: int) -> 
     w.affine("speaker_encoder.asp.tdnn.conv", speaker.attention_channels, 3 * pooled, 1)
     w.affine("speaker_encoder.asp.conv", pooled, speaker.attention_channels, 1)
     w.affine("speaker_encoder.fc", outputs, 2 * pooled, 1, gain=0.5)
+
+
+# Words that the prompt templates need as one token each.
+ROLE_WORDS = ("assistant", "user", "system")
+
+
+def byte_symbols() -> list[str]:
+    """The printable stand-in of each byte in byte-level BPE, in vocabulary order."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    unprintable = [byte for byte in range(256) if byte not in printable]
+    return [chr(byte) for byte in printable] + [chr(256 + n) for n in range(len(unprintable))]
+
+
+def write_text_tokenizer(out: Path, last_byte_pair: int | None) -> dict[str, int]:
+    """Write vocab.json, merges.txt and tokenizer_config.json; gives the ids of the special tokens and "assistant"."""
+    spelled = [f"{word[:i]} {word[i]}" for word in ROLE_WORDS for i in range(1, len(word))]
+    merges = list(dict.fromkeys([*spelled, *PUBLISHED["merges"]]))
+    vocab = {symbol: n for n, symbol in enumerate(byte_symbols())}
+    for merge in merges:
+        vocab.setdefault(merge.replace(" ", ""), len(vocab))
+    end = last_byte_pair or len(vocab)
+    for n in range(len(vocab), end):  # no text reaches a filler: they hold the published ids in place
+        vocab[f"<filler_{n}>"] = n
+
+    specials = {token: end + offset for token, offset in PUBLISHED["text_specials"].items()}
+    names = {n: token for token, n in specials.items()}
+    added = {
+        str(n): {**PUBLISHED["added_token"], "content": names.get(n, f"<|reserved_{n}|>")}
+        for n in range(end, max(specials.values()) + 1)
+    }
+    write_json(out / "vocab.json", vocab)
+    (out / "merges.txt").write_text("#version: 0.2\n" + "\n".join(merges) + "\n", encoding="utf-8")
+    write_json(out / "tokenizer_config.json", {**PUBLISHED["text_tokenizer"], "added_tokens_decoder": added})
+    return {**specials, "assistant": vocab["assistant"]}

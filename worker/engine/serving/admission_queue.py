@@ -19,9 +19,6 @@ from worker.engine.profiles import AdmissionPolicy
 MOST_OVERTAKINGS = 4
 """The same as in the job queue, which gives every fifth claim to bulk."""
 
-# For every so many that run, one arrival is waited for before a pass over prompts holds them all up.
-_RUNNING_PER_ARRIVAL = 16
-
 T = TypeVar("T")
 
 
@@ -225,8 +222,10 @@ class AdmissionQueue(Generic[T]):
 class AdmissionPace:
     """When requests join those that run: together, where a pass over prompts holds all others up."""
 
-    def __init__(self, policy: AdmissionPolicy) -> None:
+    def __init__(self, policy: AdmissionPolicy, running_per_arrival: int = 16) -> None:
+        """running_per_arrival: for every so many that run, one arrival is waited for."""
         self._policy = policy
+        self._running_per_arrival = running_per_arrival
         self._steps_waited = 0
 
     def is_time(self, possible: int, num_running: int, *, is_awaited: bool) -> bool:
@@ -236,7 +235,7 @@ class AdmissionPace:
             self._steps_waited = 0
             return False
         self._steps_waited += 1
-        company = min(self._policy.least_together, num_running // _RUNNING_PER_ARRIVAL)
+        company = min(self._policy.least_together, num_running // self._running_per_arrival)
         if is_awaited or possible >= company or self._steps_waited > self._policy.patience_steps:
             self._steps_waited = 0
             return True

@@ -35,6 +35,8 @@ _OWN_BLOCKS = 2
 # Of the memory that is free at start. If that is too little for all slots at their longest, vLLM takes a request's
 # memory away and recomputes it later.
 _MEMORY_SHARE = 0.7
+# A step with a prompt is not captured and lasts several times as long as one without, so more wait for company.
+_RUNNING_PER_ARRIVAL = 4
 
 
 class VllmEngine(LaneEngine):
@@ -70,7 +72,7 @@ def _start_talker(
     chunks = chunks_on_cpu(settings.profile)
     # On a CPU a step with a prompt costs what its rows cost, so nobody waits for company.
     policy = PROFILES[settings.profile].admission
-    pace = AdmissionPace(policy if device.type == "cuda" else replace(policy, least_together=1))
+    pace = AdmissionPace(policy if device.type == "cuda" else replace(policy, least_together=1), _RUNNING_PER_ARRIVAL)
     slots = SlotQueue(settings.slots, num_spare, settings.live_slots)
     lane = VllmTalkerLane(engine, model.arena, slots, num_slots, chunks, pace)
     return StartedTalker(lane, settings.slots, settings.live_slots, capacity, takes_open_text=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -24,40 +23,11 @@ from worker.engine.stages.frame import FrameDraws, FrameStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
 
 
-class FrameMaker(Protocol):
-    """The state of all slots; slot 0 is of no request. Single-threaded; waits for nothing on a GPU.
+class PlainFrames:
+    """The state of all slots; slot 0 is of no request. Single-threaded.
 
     frame: the one that each slot stands at; status: its `RowEnd`; integers (S,).
     """
-
-    @property
-    def frame(self) -> Tensor: ...
-
-    @property
-    def status(self) -> Tensor: ...
-
-    def admit(self, admissions: Sequence[SlotAdmission], prompts: Tensor) -> None:
-        """The requests take their slots. All that is known of their inputs goes into `prompts`, (S, capacity,
-        hidden)."""
-        ...
-
-    def draw_for(self, requests: Iterable[SamplingParams]) -> None:
-        """How all that have a slot are drawn from now on."""
-        ...
-
-    def make(self, hidden: Tensor, slots: Tensor) -> Tensor:
-        """hidden (B, hidden), slots int64 (B,) -> int (B, Q + 1): the frame that each slot stands at, and its status.
-
-        The slots move on. Nothing is read back to the host."""
-        ...
-
-    def inputs(self, slots: Tensor, frames: Tensor) -> Tensor:
-        """The talker's inputs that frames made before become: int64 (N,) both -> (N, hidden)."""
-        ...
-
-
-class PlainFrames:
-    """`FrameMaker` in torch."""
 
     def __init__(
         self, config: ModelConfig, ends: TalkerEnds, predictor: CodePredictorStage, num_slots: int, capacity: int
@@ -74,6 +44,7 @@ class PlainFrames:
         return self._rows.frame
 
     def admit(self, admissions: Sequence[SlotAdmission], prompts: Tensor) -> None:
+        """The requests take their slots. What is known of their inputs goes into `prompts`, (S, capacity, hidden)."""
         for slot, request in ((one.slot, one.request) for one in admissions):
             trailing = self._ends.trailing_rows(request.prompt)
             self._rows.set(slot, request, trailing)
@@ -81,9 +52,13 @@ class PlainFrames:
             self.status[slot] = int(RowEnd.RUNNING)
 
     def draw_for(self, requests: Iterable[SamplingParams]) -> None:
+        """How all that have a slot are drawn from now on."""
         self._draws = FrameDraws.of(requests, self._codebook_size)
 
     def make(self, hidden: Tensor, slots: Tensor) -> Tensor:
+        """hidden (B, hidden), slots int64 (B,) -> int (B, Q + 1): the frame that each slot stands at, and its status.
+
+        The slots move on. Nothing is read back to the host."""
         counts = torch.ones_like(slots, dtype=torch.bool)
         made = self._stage.make(hidden, slots, self._draws, counts, slots.shape[0])
         self.status[slots] = made.status
@@ -92,11 +67,12 @@ class PlainFrames:
         return torch.cat((made.codes, made.status.unsqueeze(1)), dim=1)
 
     def inputs(self, slots: Tensor, frames: Tensor) -> Tensor:
+        """The talker's inputs that frames made before become: int64 (N,) both -> (N, hidden)."""
         return self._ends.frame_rows(self._rows.codes_of(slots, frames)) + self._rows.text_rows(slots, frames)
 
 
 class SlotFrames:
-    """`FrameMaker` over the native engine's slots. How a slot is drawn stands in its state."""
+    """As `PlainFrames`, over the native engine's slots, where it also stands how each is drawn. Waits for nothing."""
 
     def __init__(
         self,
@@ -157,6 +133,9 @@ class SlotFrames:
         state, tables = self._state, self._weights.tables
         ids = state.trailing_ids[slots, torch.minimum(frames, state.trailing_length[slots])]
         return (frame_rows(codes, tables) + tables.text[ids].float()).to(tables.text.dtype)
+
+
+FrameMaker = PlainFrames | SlotFrames
 
 
 class _Kept:

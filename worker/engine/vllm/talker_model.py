@@ -17,8 +17,7 @@ from worker.engine.model.speech_modules import modules_from, require_talker
 from worker.engine.model.talker import Talker
 from worker.engine.stages.code_predictor import CodePredictorStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
-from worker.engine.vllm.arena import NO_SLOT, Arena, padded
-from worker.engine.vllm.frame_reports import FrameReports
+from worker.engine.vllm.arena import NO_SLOT, Arena, FrameReports, padded
 from worker.engine.vllm.frames import FrameMaker, PlainFrames, SlotFrames
 from worker.engine.vllm.internals import load_into, talker_layers
 

@@ -24,7 +24,7 @@ from storage.runtime.observability.metrics import REGISTRY
 from storage.runtime.observability.tracing import configure_tracing
 from storage.voices.store import VoiceStore
 from worker.engine.heap import PauseMeter, freeze
-from worker.engine.process.line import EngineLine
+from worker.engine.process.front import EngineLine
 from worker.lifecycle.live.protocol import (
     RELEASE,
     EndLive,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from worker.engine.cpu.warm_references import WarmReferences
+from worker.engine.cpu.codec_lane import WarmReferences
 from worker.engine.interface import CodecFrames
 from worker.engine.stages.codec import CodecStage
 

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from worker.engine.cuda.float8 import Float8Rows, stored_as
 from worker.engine.cuda.slot_state import FrameTables, SlotSampling, SlotState
-from worker.engine.cuda.talker.decode.operations import run_many_rows
-from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.talker.decode.operations import Attend, TransformerStream, run_many_rows
 from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TalkerTransformerWeights
 from worker.engine.cuda.talker.prefill.prefill import frame_rows
 from worker.engine.requests.request_state import RowEnd

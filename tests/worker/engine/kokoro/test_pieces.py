@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from worker.engine.interface import Pcm
-from worker.engine.kokoro.pieces import FIRST, in_pieces
+from worker.engine.kokoro.speaking import FIRST, in_pieces
 
 SAMPLES = 600
 QUIET = range(9, 1_000, 10)

@@ -43,7 +43,7 @@ from worker.engine.interface import (
     Urgency,
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
-from worker.engine.process.line import EngineLine
+from worker.engine.process.front import EngineLine
 from worker.engine.process.protocol import RELEASE, CallFailed
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 from worker.process.children.channel import Channel

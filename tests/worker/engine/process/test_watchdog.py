@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worker.engine.interface import EngineStats
-from worker.engine.process.watchdog import Watchdog
+from worker.engine.process.host_process import Watchdog
 
 
 def _stats(steps: int, active: int = 1, waiting: int = 0) -> EngineStats:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.property_tests import examples
 from worker.engine.errors import RequestRejected
 from worker.engine.model.config import read_model_config
-from worker.engine.requests.open_text import OpenText
+from worker.engine.requests.prompt import OpenText
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.settings import SMALL_VOICE
 

@@ -38,7 +38,7 @@ def convolution_for(device: torch.device, dtype: torch.dtype) -> CausalConvoluti
     if major != _HOPPER or dtype is not torch.float16:
         logger.info("codec: convolutions by the kernels for any device (capability %d.%d, %s)", major, minor, dtype)
         return causal_conv
-    from worker.engine.cuda.codec.hopper_convolution import HopperConvolution  # needs a driver
+    from worker.engine.cuda.codec.kernels.hopper_conv import HopperConvolution  # needs a driver
 
     logger.info("codec: convolutions by Hopper's kernels (capability %d.%d)", major, minor)
     return HopperConvolution(torch.cuda.get_device_properties(device).multi_processor_count)

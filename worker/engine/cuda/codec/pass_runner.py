@@ -95,7 +95,9 @@ class DevicePasses:
         self._inputs = torch.zeros(
             max(self.input_size(shape) for shape in plan.shapes), dtype=torch.int32, device=self.device
         )
-        self._samples = torch.zeros(plan.largest.size * self._samples_per_frame, dtype=torch.float32, device=self.device)
+        self._samples = torch.zeros(
+            plan.largest.size * self._samples_per_frame, dtype=torch.float32, device=self.device
+        )
 
     @property
     def stream_slots(self) -> range:

@@ -5,9 +5,6 @@ KV head) to finish merges the shares without a second launch. The order is fixed
 one is last. How the history is cut depends on its length and the number of splits alone, never on the batch.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import torch
@@ -15,8 +12,17 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from worker.engine.cuda.kernels.cache_dtype import PRODUCT_TYPES
 from worker.engine.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
+
+PRODUCT_TYPES = {
+    torch.float32: tl.float32,
+    torch.float16: tl.float16,
+    torch.bfloat16: tl.bfloat16,
+    # Every number of eight bits is one of these, and the GPU converts two at once; to bfloat16 the way is longer.
+    torch.float8_e4m3fn: tl.float16,
+}
+"""By the numbers of the cache. Queries and weights are rounded to them, sums are fp32."""
+
 
 _LOG2_E = 1.4426950408889634
 # Fewer query rows than this do not fill the matrix unit's tile; the rest of the tile is zeros.

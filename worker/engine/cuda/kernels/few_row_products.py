@@ -7,9 +7,6 @@ outputs, so that a sum ends inside the warp. The sums are fp32; how they are cut
 the rows.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 from typing import Any

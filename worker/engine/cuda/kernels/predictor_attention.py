@@ -5,9 +5,6 @@ and values that it sees. It is one warp, and what its lanes exchange stays in re
 cache will return it, in the cache's precision; the first query head of a group stores it.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import triton

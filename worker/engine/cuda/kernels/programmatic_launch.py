@@ -5,9 +5,6 @@ What comes before that point may touch nothing but weights. Every kernel of such
 the next one may then be brought in while this one still works, and wait at its own `wait_for_inputs`.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import functools

@@ -4,9 +4,6 @@ The tokens of all prompts lie behind one another; their keys and values are in t
 new tile, and the query heads of a KV head share one. So a prompt's result does not depend on its neighbours.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import torch
@@ -14,7 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from worker.engine.cuda.kernels.cache_dtype import PRODUCT_TYPES
+from worker.engine.cuda.kernels.decode_attention import PRODUCT_TYPES
 
 _LOG2_E = 1.4426950408889634
 # Rows of a tile are (position, query head of the KV head).

@@ -3,9 +3,6 @@
 Cached layers are (slots, kv_heads, capacity, head_dim): the history of one head is one stream of memory.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import triton

@@ -5,9 +5,6 @@ the order of the floats. So a threshold is built from its highest bits down, by 
 nucleus is found likewise: an entry belongs to it while the mass of all larger entries is below p.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import triton

@@ -5,9 +5,6 @@ matrix units. Where the strips alone would leave multiprocessors idle, the input
 reader of the product adds up in their order. Strips and parts depend on the widths alone, never on the rows.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
 import torch

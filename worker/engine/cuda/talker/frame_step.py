@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.operations import Operations
-from worker.engine.cuda.talker.decode.stream import TransformerStream
+from worker.engine.cuda.talker.decode.operations import Operations, TransformerStream
 from worker.engine.cuda.talker.decode.weights import TalkerTransformerWeights
 
 

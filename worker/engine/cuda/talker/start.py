@@ -19,8 +19,7 @@ from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import operations_kind
 from worker.engine.cuda.talker.frame_executor import GraphedFrames
 from worker.engine.cuda.talker.lane import LaneShape, OpeningFrames, SlotTalkerLane
-from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
-from worker.engine.cuda.talker.prefill.layers import PromptLayers
+from worker.engine.cuda.talker.prefill.layers import CapturedPromptLayers, PromptLayers
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.scheduler import SlotScheduler
 from worker.engine.cuda.talker.talker import SlotTalker

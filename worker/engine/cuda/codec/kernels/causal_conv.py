@@ -6,11 +6,6 @@ side. A residual unit reads its activated input once. It writes its sum and the 
 activation is computed while its argument is in registers, without an extra pass.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
-# pyright: reportIndexIssue=false
-
 from __future__ import annotations
 
 import enum

@@ -1,10 +1,5 @@
 """The ConvNeXt's beginning in one pass: a causal convolution within each channel, then LayerNorm over the channels."""
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
-# pyright: reportIndexIssue=false
-
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -9,10 +9,7 @@ Sums go over taps and inputs in one order, whatever shares the pass. Gluon has n
 kernel's twin, which tests hold it to on a device. Import this module only where there is a Hopper GPU.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
-# pyright: reportIndexIssue=false, reportAssignmentType=false, reportMissingTypeStubs=false, reportPossiblyUnboundVariable=false
+# pyright: reportAssignmentType=false, reportMissingTypeStubs=false, reportPossiblyUnboundVariable=false
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
@@ -32,8 +29,8 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs
-from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, TileCut
+from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs, causal_conv
+from worker.engine.cuda.codec.kernels.hopper_tiles import GROUPS, ConvShape, TileCut, cut_for
 from worker.engine.cuda.codec.kernels.snake import snake
 
 _LARGEST_FLOAT16 = gl.constexpr(65504.0)
@@ -459,4 +456,42 @@ def _hopper_conv(
         ],
         [4, 1],
         [_GROUP_REGISTERS, _LOADER_REGISTERS],
+    )
+
+
+class HopperConvolution:
+    """Which kernel a layer gets depends on its widths and on the pass's shape alone, so a pass always gets the same."""
+
+    def __init__(self, multiprocessors: int) -> None:
+        self._multiprocessors = multiprocessors
+
+    def __call__(
+        self,
+        inputs: Tensor,
+        weights: ConvWeights,
+        outputs: Outputs,
+        *,
+        residual: Tensor | None = None,
+        activation: Activation = Activation.NONE,
+    ) -> None:
+        cut = cut_for(conv_shape(inputs, weights, outputs, residual, activation), self._multiprocessors)
+        if cut is None:
+            causal_conv(inputs, weights, outputs, residual=residual, activation=activation)
+        else:
+            hopper_conv(inputs, weights, outputs, cut, residual=residual, activation=activation)
+
+
+def conv_shape(
+    inputs: Tensor, weights: ConvWeights, outputs: Outputs, residual: Tensor | None, activation: Activation
+) -> ConvShape:
+    num_taps, num_inputs, num_outputs = weights.taps.shape
+    return ConvShape(
+        num_streams=inputs.shape[0],
+        rows=inputs.shape[1] - weights.rows_back,
+        num_taps=num_taps,
+        num_inputs=num_inputs,
+        num_outputs=num_outputs,
+        num_stores=(outputs.plain is not None) + (outputs.active is not None),
+        has_residual=residual is not None,
+        has_gelu=activation is Activation.GELU,
     )

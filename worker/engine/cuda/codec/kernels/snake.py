@@ -5,11 +5,6 @@ polynomial of degree nine gives the sine to 6e-8. That is below the error of a f
 Against the special-function unit it costs little and its result is the same on every device.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
-# pyright: reportIndexIssue=false
-
 from __future__ import annotations
 
 import math

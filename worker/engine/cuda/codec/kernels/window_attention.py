@@ -4,11 +4,6 @@ Sums, norms, rotation and softmax are float32, and so is the residual stream: a 
 a 16-bit float's last bits.
 """
 
-# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
-# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
-# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
-# pyright: reportIndexIssue=false
-
 from __future__ import annotations
 
 import triton

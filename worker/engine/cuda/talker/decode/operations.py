@@ -9,6 +9,8 @@ V entries of each. Keys and values of one talker layer are (S, KV, capacity, d),
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -16,8 +18,24 @@ from torch import Tensor
 
 from worker.engine.cuda.float8 import Float8Rows
 from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
 from worker.engine.cuda.talker.decode.weights import Heads, LayerWeights, RotaryFactors, TalkerTransformerWeights
+
+Attend = Callable[[int, Tensor], Tensor]
+"""(layer, qkv of all tokens) -> attended values (N, H · d); keeps keys and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerStream:
+    """The residual stream behind the last layer, (N, hidden), and what is still to be added to it: the next norm can.
+
+    An update may be in parts, (parts, N, hidden). None: there is nothing to add.
+    """
+
+    residual: Tensor
+    update: Tensor | None
+
+    def rows_from(self, first: int) -> TransformerStream:
+        return TransformerStream(self.residual[first:], None if self.update is None else self.update[..., first:, :])
 
 
 class RowOperations(Protocol):

@@ -18,9 +18,8 @@ from worker.engine.cuda.kernels.rotary_heads import rotate_and_store
 from worker.engine.cuda.kernels.sampler import draw_first, draw_residual
 from worker.engine.cuda.kernels.skinny_products import MAX_TOKENS, skinny_gate_up, skinny_linear, skinny_parts
 from worker.engine.cuda.kernels.swiglu import silu_multiply, silu_multiply_float8
-from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.operations import run_many_rows
-from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.slot_state import SlotState
+from worker.engine.cuda.talker.decode.operations import Attend, TransformerStream, run_many_rows
 from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TalkerTransformerWeights
 from worker.engine.requests.sampling import MIN_FRAMES
 
@@ -38,22 +37,25 @@ class TritonOperations:
     else of the batch.
     """
 
+    begin_rows = staticmethod(begin_rows)
+    add_rms_norm = staticmethod(add_rms_norm)
+    silu_multiply = staticmethod(silu_multiply)
+    add_rms_norm_float8 = staticmethod(add_rms_norm_float8)
+    silu_multiply_float8 = staticmethod(silu_multiply_float8)
+    prompt_attention = staticmethod(prompt_attention)
+    gather_codes = staticmethod(gather_codes)
+    finish_frame = staticmethod(finish_frame)
+
     def __init__(self, num_splits: int, arrivals: Tensor) -> None:
         """arrivals: int32 zeros, one per row and KV head."""
         self._num_splits = num_splits
         self._arrivals = arrivals
-
-    def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
-        return begin_rows(slots, state)
 
     def run_transformer(self, weights: TalkerTransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         return run_many_rows(weights, inputs, attend, self)
 
     def norm_logits(self, stream: TransformerStream, weights: TalkerTransformerWeights, head: Tensor) -> Tensor:
         return self.logits(self.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps), head)
-
-    def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
-        return add_rms_norm(update, residual, weight, eps)
 
     def linear(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.linear(x, weight)
@@ -62,15 +64,6 @@ class TritonOperations:
         if weight.dtype is torch.float32:
             return F.linear(x, weight)
         return torch.mm(x, weight.t(), out_dtype=torch.float32)
-
-    def silu_multiply(self, gate_up: Tensor) -> Tensor:
-        return silu_multiply(gate_up)
-
-    def add_rms_norm_float8(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Float8Rows:
-        return add_rms_norm_float8(update, residual, weight, eps)
-
-    def silu_multiply_float8(self, gate_up: Tensor) -> Float8Rows:
-        return silu_multiply_float8(gate_up)
 
     def linear_float8(self, x: Float8Rows, weight: Float8Rows, dtype: torch.dtype) -> Tensor:
         by_row = F.ScalingType.RowWise
@@ -102,11 +95,6 @@ class TritonOperations:
         queries = self.rotate_and_store(qkv, heads, rotary, slots, positions, keys, values)
         return decode_attention(queries, keys, values, slots, positions, self._num_splits, self._arrivals)
 
-    def prompt_attention(
-        self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, starts: Tensor, max_length: int
-    ) -> Tensor:
-        return prompt_attention(queries, keys, values, slots, starts, max_length)
-
     def attend_first_pair(
         self, qkv: Tensor, heads: Heads, rotary: RotaryFactors, keys: Tensor, values: Tensor
     ) -> Tensor:
@@ -119,9 +107,6 @@ class TritonOperations:
         norms = (heads.query_norm, heads.key_norm, heads.eps)
         return attend_position(qkv, *norms, rotary.cos, rotary.sin, keys, values, position)
 
-    def gather_codes(self, codes: Tensor, codebook: int, table: Tensor) -> Tensor:
-        return gather_codes(codes, codebook, table)
-
     def draw_first(self, logits: Tensor, slots: Tensor, state: SlotState, codes: Tensor, finite: Tensor) -> None:
         draw_first(logits, slots, state, MIN_FRAMES, codes, finite)
 
@@ -129,11 +114,6 @@ class TritonOperations:
         self, logits: Tensor, codebook: int, slots: Tensor, state: SlotState, codes: Tensor, finite: Tensor
     ) -> None:
         draw_residual(logits, codebook, slots, state, codes, finite)
-
-    def finish_frame(
-        self, codes: Tensor, finite: Tensor, slots: Tensor, state: SlotState, tables: FrameTables
-    ) -> Tensor:
-        return finish_frame(codes, finite, slots, state, tables)
 
 
 class FewRowOperations(TritonOperations):
