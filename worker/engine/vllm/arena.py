@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -132,17 +131,6 @@ def padded(num_rows: int) -> int:
 _SLOT, _STATUS = 0, -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """rows: int (B, Q + 2) on the host once `copied` has happened."""
-
-    rows: Tensor
-    copied: torch.cuda.Event | None
-
-    def is_there(self) -> bool:
-        return self.copied is None or self.copied.query()
-
-
 class FrameReports:
     """Single-threaded. Slot 0 is of no request."""
 
@@ -151,7 +139,8 @@ class FrameReports:
         self._num_frames = np.zeros(num_slots + 1, dtype=np.int64)
         self._ends = [RowEnd.EOS] * (num_slots + 1)
         self._first_report = np.zeros(num_slots + 1, dtype=np.int64)
-        self._reports: deque[_Report] = deque()
+        # Rows int (B, Q + 2), on the host once the event has happened.
+        self._reports: deque[tuple[Tensor, torch.cuda.Event | None]] = deque()
         self._num_read = 0
 
     def take(self, slot: int, request: RequestState) -> None:
@@ -166,19 +155,19 @@ class FrameReports:
         """Of a step that was just launched, int (B, Q + 2): the slot whose frame it made or 0, its codes, its
         `RowEnd`."""
         if rows.device.type == "cpu":
-            self._reports.append(_Report(rows, None))
+            self._reports.append((rows, None))
             return
         host = torch.empty(rows.shape, dtype=rows.dtype, pin_memory=True)
         host.copy_(rows, non_blocking=True)
         copied = torch.cuda.Event()
         copied.record()
-        self._reports.append(_Report(host, copied))
+        self._reports.append((host, copied))
 
     def collect(self) -> int:
         """Reads the reports that are there; the number of new frames."""
         num_frames = 0
-        while self._reports and self._reports[0].is_there():
-            rows = self._reports.popleft().rows.numpy()
+        while self._reports and ((copied := self._reports[0][1]) is None or copied.query()):
+            rows = self._reports.popleft()[0].numpy()
             slots = rows[:, _SLOT]
             rows = rows[(slots != 0) & (self._first_report[slots] <= self._num_read)]
             self._num_read += 1

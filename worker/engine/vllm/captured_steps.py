@@ -50,10 +50,9 @@ class CapturedSteps:
         return said[:num_rows]
 
     def _graph(self, num_rows: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
-        known = self._graphs.get(num_rows)
-        if known is None:
-            known = self._graphs[num_rows] = self._captured(num_rows)
-        return known
+        if num_rows not in self._graphs:
+            self._graphs[num_rows] = self._captured(num_rows)
+        return self._graphs[num_rows]
 
     def _captured(self, num_rows: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
         """All rows are of no request meanwhile, so the run before the capture, in which libraries choose their kernels,

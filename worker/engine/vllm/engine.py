@@ -62,7 +62,8 @@ def _start_talker(
     num_spare = num_spare_slots(settings.slots)
     num_slots = settings.slots + num_spare + settings.live_slots
     kv_bytes = _kv_bytes(config.talker.transformer, num_slots, capacity, dtype, device)
-    limits = TalkerLimits(num_slots, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
+    kv_share = kv_bytes / torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else None
+    limits = TalkerLimits(num_slots, capacity, settings.max_step_tokens, kv_bytes, kv_share)
     engine = StockEngine(VllmTalker, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
@@ -93,11 +94,6 @@ def _kv_bytes(
             f"keys and values of one slot take {least >> 20} MiB; {room >> 20} MiB may be used of what is free"
         )
     return min(most, room)
-
-
-def _memory_share(num_bytes: int, device: torch.device) -> float | None:
-    """What part of the GPU that is; None on a CPU."""
-    return num_bytes / torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else None
 
 
 def _free_bytes(device: torch.device) -> int:

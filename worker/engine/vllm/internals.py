@@ -159,7 +159,7 @@ class StockEngine:
 
     @property
     def model(self) -> nn.Module:
-        return self._engine.apply_model(_itself)[0]
+        return self._engine.apply_model(lambda model: model)[0]
 
     def add(self, name: str, token_ids: list[int], max_tokens: int, end_id: int) -> None:
         from vllm import SamplingParams
@@ -218,7 +218,3 @@ def load_into(module: nn.Module, weights: Iterable[tuple[str, Tensor]]) -> set[s
     from vllm.model_executor.models.utils import AutoWeightsLoader
 
     return AutoWeightsLoader(module).load_weights(weights)
-
-
-def _itself(model: nn.Module) -> nn.Module:
-    return model

@@ -84,7 +84,8 @@ class VllmTalkerLane:
         for one in self._running.values():
             one.request.frames = spoken.count(one.slot)
         ended = tuple(self._end(self._running[name]) for name in over)
-        return LaneStep(admitted, self._parts(), ended, num_frames)
+        parts = tuple(self._part(one) for one in self._running.values() if is_part_due(one.request, self._chunks))
+        return LaneStep(admitted, parts, ended, num_frames)
 
     def _end(self, one: _Running) -> EndedSpeech:
         end = self._arena.spoken.end(one.slot)
@@ -120,9 +121,6 @@ class VllmTalkerLane:
 
     def _choose_draws(self) -> None:
         self._arena.draw_for(one.request.sampling for one in self._running.values())
-
-    def _parts(self) -> tuple[SpeechPart, ...]:
-        return tuple(self._part(one) for one in self._running.values() if is_part_due(one.request, self._chunks))
 
     def _part(self, one: _Running) -> SpeechPart:
         frames = self._arena.spoken.frames(one.slot, one.request.handed_on)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from worker.engine.build import build_engine
 from worker.engine.errors import EngineNotInstalled
 from worker.engine.settings import VllmEngineSettings
 from worker.engine.vllm.supported_versions import TESTED, complaint, installed
+
+ROOT = Path(__file__).parents[4]
 
 
 def install(folder: Path, name: str, version: str) -> None:
@@ -57,3 +61,12 @@ def test_companions_built_for_another_torch_are_named(monkeypatch: pytest.Monkey
     (tmp_path / "torch-2.13.0+cpu.dist-info" / "METADATA").unlink()
     (tmp_path / "torch-2.13.0+cpu.dist-info").rmdir()
     assert complaint() is None
+
+
+def test_the_page_and_the_extras_name_the_tested_versions() -> None:
+    rows = re.findall(r"^\| (\d+\.\d+\.\d+) \|", (ROOT / "worker/engine/README.md").read_text(), re.MULTILINE)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+    assert set(rows) == {version for versions in TESTED.values() for version in versions}
+    for name, versions in TESTED.items():
+        assert extras[name][-1].removeprefix(f"{name}==") in versions
