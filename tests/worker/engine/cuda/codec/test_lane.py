@@ -185,13 +185,13 @@ def test_a_stream_is_heard_part_by_part_and_is_its_utterance(
 
 @pytest.mark.parametrize("is_streamed", [True, False])
 @pytest.mark.parametrize(("num_prefix", "part_ends"), [(6, (1, 3)), (11, ())])
-def test_what_goes_on_behind_a_prefix_has_the_samples_of_the_rest(  # noqa: PLR0917
+def test_what_goes_on_behind_a_prefix_has_the_samples_of_the_rest(
     lane: BatchedCodecLane,
     listener: Listener,
     small_decoder: CodecDecoder,
     num_prefix: int,
     part_ends: tuple[int, ...],
-    is_streamed: bool,  # noqa: FBT001
+    is_streamed: bool,
 ) -> None:
     """As after the death of a decoder, also where all was delivered before it. part_ends: of the frames behind it."""
     frames = random_frames(num_prefix + (part_ends[-1] if part_ends else 0), seed=num_prefix)
