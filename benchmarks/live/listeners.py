@@ -66,26 +66,27 @@ Order = dict[str, object]
 class Heard:
     """Of all listeners together.
 
-    dry: streams in which the buffer ran empty, longest_gap_s at most. wrong: not the bytes that the text had before.
-    largest_difference: between their samples, of 32,768; -1 for another length.
+    dry: streams in which the buffer ran empty, longest_gap_s at most. wrong: not the bytes that the text had before, by
+    text. other_length: of them. largest_difference: between the samples of the others, of 32,768.
     """
 
     streams: int = 0
     audio_s: float = 0.0
     dry: int = 0
     longest_gap_s: float = 0.0
-    wrong: int = 0
+    wrong: dict[int, int] = field(default_factory=dict[int, int])
+    other_length: int = 0
     largest_difference: int = 0
     broken: dict[str, int] = field(default_factory=dict[str, int])
 
-    def compare(self, data: bytes, before: bytes) -> None:
+    def compare(self, text: int, data: bytes, before: bytes) -> None:
         """data: whole 16-bit samples, after the head of a file or not."""
         if data == before:
             return
-        self.wrong += 1
+        self.wrong[text] = self.wrong.get(text, 0) + 1
         if len(data) != len(before):
-            self.largest_difference = -1
-        elif self.largest_difference >= 0:
+            self.other_length += 1
+        else:
             now, then = (np.frombuffer(each, "<i2").astype(np.int32) for each in (data, before))
             self.largest_difference = max(self.largest_difference, int(np.abs(now - then).max()))
 
@@ -265,7 +266,7 @@ async def _have_jobs_spoken(
             wav = await _whole_job(api, jobs[which])
             heard.streams += 1
             heard.audio_s += len(wav) / BYTES_PER_SAMPLE / RATE_HZ
-            heard.compare(wav, spoken[which])
+            heard.compare(which, wav, spoken[which])
             number += 1
 
     await asyncio.gather(*map(client, range(given.jobs)))
@@ -285,7 +286,7 @@ async def _listen(api: ServedApi, orders: Sequence[Order], spoken: Sequence[byte
             heard.longest_gap_s = max(heard.longest_gap_s, playback.buffer_s - BUFFER_S)
             if isinstance(told, bytes):
                 heard.audio_s += playback.audio_s
-                heard.compare(told, spoken[which])
+                heard.compare(which, told, spoken[which])
             else:
                 heard.broken[told] = heard.broken.get(told, 0) + 1
                 await asyncio.sleep(0.5)

@@ -153,6 +153,16 @@ class TicketChannel(redis_transport.Channel):
 
     QoS = TicketQoS
     refused = RefusalCount()
+    _last_client: redis.Redis | None = None
+
+    def _create_client(self, asynchronous: bool = False) -> redis.Redis:  # noqa: FBT001, FBT002 - the base's
+        """One for each pool. The base makes one for each call, which takes longer than the call."""
+        if asynchronous:
+            return super()._create_client(asynchronous=True)
+        client = self._last_client
+        if client is None or client.connection_pool is not self.pool:
+            client = self._last_client = super()._create_client()
+        return client
 
     def _brpop_read(self, **options: object) -> Literal[True]:
         """As the base's. What came is gone from the list by then."""

@@ -295,6 +295,18 @@ def test_a_broker_that_says_nothing_is_given_up_by_the_caller(tmp_path: Path) ->
             assert queue.unsent == 4
 
 
+def test_calls_of_a_channel_share_a_client_until_it_connects_anew(storage_settings: StorageSettings) -> None:
+    app = create_celery(storage_settings, "test", consumed=(CPU_QUEUE,))
+    with app.connection_for_read() as connection:
+        channel = connection.default_channel
+        with channel.conn_or_acquire() as first, channel.conn_or_acquire() as second:
+            assert first is second
+        channel._disconnect_pools()
+        with channel.conn_or_acquire() as third:
+            assert third is not first
+            assert third.ping()
+
+
 def test_threads_share_one_queue(queue: TicketQueue) -> None:
     with BoundedExecutor(24) as threads:
         list(threads.map(queue.send, repeat(Tickets({GPU_QUEUE: 1}), 300)))

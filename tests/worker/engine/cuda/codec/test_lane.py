@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -180,6 +181,33 @@ def test_a_stream_is_heard_part_by_part_and_is_its_utterance(
     assert np.abs(listener.heard["stream"] - expected).max() <= 1e-5
     np.testing.assert_array_equal(np.concatenate(listener.parts["stream"]), listener.heard["stream"])
     assert set(listener.heard) == {"stream"}
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize(("num_prefix", "part_ends"), [(6, (1, 3)), (11, ())])
+def test_what_goes_on_behind_a_prefix_has_the_samples_of_the_rest(
+    lane: BatchedCodecLane,
+    listener: Listener,
+    small_decoder: CodecDecoder,
+    num_prefix: int,
+    part_ends: tuple[int, ...],
+    is_streamed: bool,
+) -> None:
+    """As after the death of a decoder, also where all was delivered before it. part_ends: of the frames behind it."""
+    frames = random_frames(num_prefix + (part_ends[-1] if part_ends else 0), seed=num_prefix)
+    ended = utterance("again", frames[num_prefix:])
+    ended.request.prefix, ended.request.is_streamed = frames[:num_prefix], is_streamed
+
+    lane.start(listener)
+    for begin, end in pairwise((0, *part_ends[:-1])) if is_streamed else ():
+        lane.put_part(SpeechPart(ended.request, ended.frames[begin:end]))
+    lane.put(ended)
+    listener.wait_for(1)
+
+    expected = plain_samples(small_decoder, frames)[num_prefix * SAMPLES_PER_FRAME :]
+    assert listener.heard["again"].shape == expected.shape
+    assert np.abs(listener.heard["again"] - expected).max(initial=0) <= 1e-5
+    assert sum(map(len, listener.frames.get("again", ()))) == (len(ended.frames) if is_streamed else 0)
 
 
 def test_an_utterance_without_frames_has_no_samples(lane: BatchedCodecLane, listener: Listener) -> None:
