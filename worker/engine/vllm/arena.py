@@ -44,17 +44,13 @@ class Arena:
         num_slots, self._capacity, device = prompts.shape[0] - 1, prompts.shape[1], prompts.device
         self._num_slots = num_slots
         self._frames = frames
-        self._spoken = spoken
+        self.spoken = spoken
         self._prompts = prompts
         # Positions of the prompt, and of all that is known from the start, a prefix's frames among it.
         self._prompt_length = torch.ones(num_slots + 1, dtype=torch.int64, device=device)
         self._known_length = torch.ones_like(self._prompt_length)
         on_gpu = device.type == "cuda"
         self._captured = CapturedSteps(self._step, num_slots, prompts, NO_SLOT) if on_gpu else None
-
-    @property
-    def spoken(self) -> FrameReports:
-        return self._spoken
 
     def prepare(self) -> None:
         """On a GPU: the graphs."""
@@ -65,7 +61,7 @@ class Arena:
         """The requests take their slots."""
         self._frames.admit(admissions, self._prompts)
         for slot, request in ((one.slot, one.request) for one in admissions):
-            self._spoken.take(slot, request)
+            self.spoken.take(slot, request)
             self._prompt_length[slot] = request.prompt.num_rows
             self._known_length[slot] = request.num_input_rows
 
@@ -96,7 +92,7 @@ class Arena:
             said = self._step(
                 *(F.pad(one, (0, 0) * (one.dim() - 1) + (0, padding)) for one in (hidden, ids, positions))
             )[:num_rows]
-        self._spoken.report(said[:, 1:])
+        self.spoken.report(said[:, 1:])
         return said[:, 0].long()
 
     def _step(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
