@@ -159,7 +159,7 @@ class StockEngine:
 
     @property
     def model(self) -> nn.Module:
-        return self._engine.apply_model(lambda model: model)[0]
+        return self._engine.apply_model(lambda model: model)[0]  # pyright: ignore[reportUnknownLambdaType]
 
     def add(self, name: str, token_ids: list[int], max_tokens: int, end_id: int) -> None:
         from vllm import SamplingParams
