@@ -175,6 +175,14 @@ def test_a_pool_and_its_decoders_have_what_makes_them_agree(monkeypatch: pytest.
     assert "DECODER" not in str(list(rendered(FULL | {"speechWorkers": [GPU_POOL]})))
 
 
+def test_decoders_want_a_token_of_the_secret_that_the_chart_makes() -> None:
+    secrets = FULL["secrets"]
+    for token in ({}, {"decoder_token": "short"}):
+        create = {name: value for name, value in secrets["create"].items() if name != "decoder_token"} | token
+        with pytest.raises(helm.HelmError, match=r"secrets\.create\.decoder_token must have 32 letters"):
+            list(rendered(FULL | {"secrets": {**secrets, "create": create}}))
+
+
 def settings_of(container: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch) -> WorkerSettings:
     """Of a worker in this container, as Kubernetes puts variables into others."""
     token = {"name": "DECODER_TOKEN", "valueFrom": {"secretKeyRef": {"name": "demo-rhapsode", "key": "decoder_token"}}}
@@ -231,6 +239,7 @@ def test_notes_say_how_it_is_reached() -> None:
     assert "RHAPSODE_SERVER_URL=https://speech.example.org" in with_ingress
     assert "port-forward service/demo-rhapsode-api 8765:80" in without
     assert "publicUrl is not set" in without
+    assert "0 to 8 replicas; 2 decoders on cpu\n" in with_ingress
 
 
 def test_the_chart_is_packed_as_registries_take_it(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
     yield MachineFinding("ok", "CUDA", f"Qwen3-TTS on {gpu.name}: {', '.join(said)}")
     if gpu.memory_bytes < SMALL_GPU:
         carried = "4, 8 or 16 CPU cores then carry 6.4, 7.9 or 9.1 times real time"
-        yield MachineFinding("note", "decoder", f"RHAPSODE_DECODER_DEVICE=cpu leaves it to the CPU: {carried}")
+        yield MachineFinding("ok", "CUDA", f"RHAPSODE_DECODER_DEVICE=cpu leaves it to the CPU: {carried}")
 
 
 def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFinding]:
