@@ -31,6 +31,7 @@ def draw(folder: Path) -> list[Path]:
     secret_key = _kept(folder / "s3_secret_key", secrets.token_urlsafe(30), made)
     _kept(folder / "s3_credentials", _boto_profile(access_key, secret_key), made)
     _kept(folder / "s3_server.json", _server_identity(access_key, secret_key), made)
+    _kept(folder / "decoder", f"ws://:{secrets.token_urlsafe(32)}@decoder-worker:7777/cpu", made)
     _kept(folder / "grafana_password", secrets.token_urlsafe(18), made)
     return made
 

@@ -16,8 +16,11 @@ import yaml
 
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.models import PUBLISHED
+from storage.runtime.config.settings import load_settings
 from storage.runtime.observability.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
+from worker.engine.settings import DecoderAddress
+from worker.settings import DecoderSettings, WorkerSettings
 
 CHART = DOCKER / "helm" / "rhapsode"
 KUBERNETES = "1.33"
@@ -39,6 +42,7 @@ GPU_POOL = {
     "nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H200"},
     "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
 }
+DECODERS = {"variant": "cpu", "device": "cpu", "threads": 8, "replicas": 2, "resources": {"limits": {"cpu": "8"}}}
 FULL: dict[str, Any] = {
     "store": {
         "url": "s3://audio",
@@ -48,13 +52,14 @@ FULL: dict[str, Any] = {
     },
     "publicUrl": "https://speech.example.org",
     "secrets": {
-        "create": {"redis_url": "redis://:p@redis:6379/0", "api_keys": "{}", "webhook_key": "k" * 32},
+        "create": {"redis_url": "redis://:p@redis:6379/0", "api_keys": "{}", "webhook_key": "k" * 32}
+        | {"decoder_token": "d" * 32},
         "hasS3Credentials": False,
     },
     "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/rhapsode"}},
     "env": {"RHAPSODE_LOG_LEVEL": "info", "RHAPSODE_LEASE_S": 30},
     "api": {"ingress": {"enabled": True, "host": "speech.example.org", "tlsSecret": "tls", "className": "nginx"}},
-    "speechWorkers": [GPU_POOL],
+    "speechWorkers": [GPU_POOL | {"decoders": DECODERS}],
     "autoscaling": {"keda": True},
     "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
     "networkPolicies": {"apiFrom": [{"podSelector": {}}]},
@@ -107,8 +112,7 @@ def test_every_container_becomes_a_process_that_exists_and_may_do_nothing(values
         assert container["livenessProbe"]
         volumes = {volume["name"] for volume in pod["volumes"]}
         assert {mount["name"] for mount in container["volumeMounts"]} == volumes
-    # A decoder worker needs a host beside the talker's: the chart starts none.
-    assert seen == set(ProcessKind) - {ProcessKind.DECODER_WORKER}
+    assert seen == set(ProcessKind) - (set() if values is FULL else {ProcessKind.DECODER_WORKER})
 
 
 def test_the_api_alone_reaches_live_speech() -> None:
@@ -134,6 +138,60 @@ def test_the_api_alone_reaches_live_speech() -> None:
     assert policies["demo-rhapsode-live-api"]["podSelector"] == caller["podSelector"]
     assert rule["ports"] == way["ports"] == [{"port": "live", "protocol": "TCP"}]
     assert not [each for each in of_kind(iter(objects), "Service") if "live" in str(each["spec"]["ports"])]
+
+
+def test_a_pool_and_its_decoders_have_what_makes_them_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = list(rendered(FULL))
+    speaking, decoding = (
+        next(
+            deployment["spec"]["template"]["spec"]["containers"][0]
+            for deployment in of_kind(iter(objects), "Deployment")
+            if deployment["metadata"]["name"] == f"demo-rhapsode-{kind}-qwen3-17b"
+        )
+        for kind in ("speech", "decoder")
+    )
+    speech, decoder = (settings_of(container, monkeypatch) for container in (speaking, decoding))
+    (service,) = (each for each in of_kind(iter(objects), "Service") if "decoder" in each["metadata"]["name"])
+    policy = next(
+        each["spec"]
+        for each in of_kind(iter(objects), "NetworkPolicy")
+        if each["metadata"]["name"] == service["metadata"]["name"]
+    )
+
+    (own,) = decoder.decoders
+    assert isinstance(own, DecoderAddress)
+    assert [str(each) for each in speech.decoders] == [f"ws://{service['metadata']['name']}:7777/cpu"] * 2
+    assert all(isinstance(each, DecoderAddress) and each.token == own.token == "d" * 32 for each in speech.decoders)
+    for name in ("engine_profile", "engine_threads", "checkpoint"):
+        assert getattr(speech, name) == getattr(decoder, name), name
+    assert (speech.device, decoder.device) == ("cuda:0", "cpu")
+    assert {"name": "decoder", "containerPort": own.port} in decoding["ports"]
+    assert (own.host, decoding["startupProbe"]["tcpSocket"]["port"]) == ("0.0.0.0", "decoder")
+    assert "secrets" not in {mount["name"] for mount in decoding["volumeMounts"]}
+    (into,), (out,) = policy["ingress"], policy["egress"]
+    assert into["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "speech-qwen3-17b"
+    assert out["to"][0]["podSelector"]["matchLabels"] == service["spec"]["selector"]
+    assert into["ports"] == out["ports"] == [{"port": "decoder", "protocol": "TCP"}]
+    assert "DECODER" not in str(list(rendered(FULL | {"speechWorkers": [GPU_POOL]})))
+
+
+def test_decoders_want_a_token_of_the_secret_that_the_chart_makes() -> None:
+    secrets = FULL["secrets"]
+    for token in ({}, {"decoder_token": "short"}):
+        create = {name: value for name, value in secrets["create"].items() if name != "decoder_token"} | token
+        with pytest.raises(helm.HelmError, match=r"secrets\.create\.decoder_token must have 32 letters"):
+            list(rendered(FULL | {"secrets": {**secrets, "create": create}}))
+
+
+def settings_of(container: Mapping[str, Any], monkeypatch: pytest.MonkeyPatch) -> WorkerSettings:
+    """Of a worker in this container, as Kubernetes puts variables into others."""
+    token = {"name": "DECODER_TOKEN", "valueFrom": {"secretKeyRef": {"name": "demo-rhapsode", "key": "decoder_token"}}}
+    assert container["env"].index(token) < [each["name"] for each in container["env"]].index("RHAPSODE_DECODER_DEVICE")
+    with monkeypatch.context() as patch:
+        for each in container["env"]:
+            if each["name"].startswith("RHAPSODE_") and not each["name"].endswith("_FILE") and "value" in each:
+                patch.setenv(each["name"], each["value"].replace("$(DECODER_TOKEN)", "d" * 32))
+        return load_settings(DecoderSettings if container["args"] == ["decoder-worker"] else WorkerSettings)
 
 
 def test_a_checkpoint_is_fetched_and_verified_before_a_worker_starts() -> None:
@@ -181,6 +239,7 @@ def test_notes_say_how_it_is_reached() -> None:
     assert "RHAPSODE_SERVER_URL=https://speech.example.org" in with_ingress
     assert "port-forward service/demo-rhapsode-api 8765:80" in without
     assert "publicUrl is not set" in without
+    assert "0 to 8 replicas; 2 decoders on cpu\n" in with_ingress
 
 
 def test_the_chart_is_packed_as_registries_take_it(tmp_path: Path) -> None:
@@ -269,6 +328,7 @@ def test_a_new_secret_of_the_charts_own_starts_the_pods_anew() -> None:
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": {"model": "gpt-2"}}}]}, "model"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"fetch": FETCHED | {"revision": "ab"}}}]}, "revision"),
         (MINIMAL | {"speechWorkers": [GPU_POOL | {"checkpoint": {"claim": "a", "fetch": FETCHED}}]}, "checkpoint"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"decoders": DECODERS | {"replicas": 0}}]}, "replicas"),
         (MINIMAL | {"router": {}}, "router"),
     ],
 )

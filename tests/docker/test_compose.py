@@ -16,13 +16,15 @@ from compose_spec import PyCompose
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.processes import cpu_worker, gpu_worker, hooks_worker, janitor
+from storage.runtime.config.settings import load_settings
 from tests.docker import compose_file
 from tests.docker.conftest import DOCKER
 from tests.storage.objects.embedded_s3 import find_weed
-from worker.settings import WorkerSettings
+from worker.settings import DecoderSettings, WorkerSettings
 
 GPU_FILE = DOCKER / "compose.gpu.yaml"
 GPUS_FILE = DOCKER / "compose.gpus.yaml"
+DECODER_FILE = DOCKER / "compose.decoder.yaml"
 TLS_FILE = DOCKER / "compose.tls.yaml"
 GPU_VARIABLES = {"CHECKPOINT": "/models/Qwen3-TTS-12Hz-1.7B-CustomVoice"}
 OURS = {kind.value: kind for kind in ProcessKind} | {"speech-worker": ProcessKind.GPU_WORKER}
@@ -142,6 +144,39 @@ def test_with_a_gpu_the_same_worker_has_another_image_device_and_checkpoint(comp
         compose_file.load(GPU_FILE, {})
 
 
+def test_a_decoder_apart_is_confined_and_agrees_with_its_speech_worker(
+    compose: dict[str, Any], drawn_secrets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = compose_file.load(DECODER_FILE, GPU_VARIABLES)
+    gpu = compose_file.overlaid(compose, compose_file.load(GPU_FILE, GPU_VARIABLES))
+    everything = compose_file.overlaid(gpu, over)
+    speaking, decoding = (everything["services"][name] for name in ("speech-worker", "decoder-worker"))
+
+    PyCompose.from_json(json.dumps(over))
+    like = everything["services"]["cpu-worker"]
+    for key in ("image", "build", "restart", "init", "read_only", "tmpfs", "cap_drop", "security_opt", "networks"):
+        assert decoding[key] == like[key], key
+    assert decoding["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
+    assert set(speaking["secrets"]) == {*gpu["services"]["cpu-worker"]["secrets"], *decoding["secrets"]}
+    assert {volume.split(":")[0] for volume in decoding["volumes"][:-1]} <= everything["volumes"].keys()
+    assert decoding["volumes"][-1] in speaking["volumes"]
+    address = Path(everything["secrets"]["decoder"]["file"])
+    monkeypatch.setenv("RHAPSODE_DECODER_DEVICE_FILE", str(drawn_secrets / address.name))
+    loaded = list[WorkerSettings]()
+    for service, settings_class in ((speaking, WorkerSettings), (decoding, DecoderSettings)):
+        assert service["environment"]["RHAPSODE_DECODER_DEVICE_FILE"] == "/run/secrets/decoder"
+        with monkeypatch.context() as patch:
+            for name, value in service["environment"].items():
+                if name.startswith("RHAPSODE_") and not name.endswith("_FILE") and value is not None:
+                    patch.setenv(name, str(value))
+            loaded.append(load_settings(settings_class))
+    speech, decoder = loaded
+    for name in ("decoders", "engine_profile", "engine_threads", "checkpoint"):
+        assert getattr(speech, name) == getattr(decoder, name), name
+    assert (speech.device, decoder.device, decoder.engine_threads) == ("cuda:0", "cpu", 8)
+    assert [str(each) for each in decoder.decoders] == ["ws://decoder-worker:7777/cpu"]
+
+
 def test_the_object_server_knows_every_option_that_it_is_given(compose: dict[str, Any]) -> None:
     command, *options = compose["services"]["s3"]["command"]
 
@@ -158,7 +193,7 @@ def test_secrets_are_drawn_once_and_the_folder_is_its_owners_alone(tmp_path: Pat
     kept = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     second = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert first.endswith(f"11 secrets drawn; the operator's key is in {tmp_path}/secrets/operator_key\n")
+    assert first.endswith(f"12 secrets drawn; the operator's key is in {tmp_path}/secrets/operator_key\n")
     assert second.startswith("0 secrets drawn")
     assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == kept
     assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700

@@ -22,6 +22,7 @@ import redis
 
 from rhapsode import Rhapsode
 from storage.database.embedded_valkey import find_server_binary
+from tests.docker import compose_file
 from tests.docker.compose_file import image_environment
 from tests.docker.conftest import DOCKER
 from tests.process_tree import end_everything_below
@@ -29,6 +30,7 @@ from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 
 CLI = Path(sys.executable).parent / "rhapsode"
 WAIT_S = 120.0
+SPEAKING = ("decoder-worker", "speech-worker")
 
 CONFINED = """
 mount --make-rprivate / && mount --bind "$0" "$0" && mount -o remount,bind,ro / &&
@@ -53,7 +55,7 @@ class Containers:
     """Starts services in one folder, which is all that they may write."""
 
     def __init__(self, compose: Mapping[str, Any], folder: Path, prefix: Sequence[str], own: Mapping[str, str]) -> None:
-        self._services = compose["services"]
+        self.services = compose["services"]
         self._folder = folder
         self._prefix = prefix
         self._own = own
@@ -61,7 +63,7 @@ class Containers:
 
     def start(self, name: str, *arguments: str, **more: str) -> None:
         """The service's command with `arguments` for its own, and `more` settings."""
-        service = self._services[name]
+        service = self.services[name]
         dockerfile = DOCKER.parent / service["build"]["dockerfile"]
         settings = image_environment(dockerfile) | service["environment"] | dict(self._own) | more
         paths = {"PATH": os.environ["PATH"], "HOME": str(self._folder), "TMPDIR": str(self._folder)}
@@ -167,6 +169,37 @@ def test_the_services_narrate_and_end_in_time_with_no_right_and_a_read_only_tree
         # uvicorn ends itself by the signal that asked it to, once it is done.
         assert status in ((0, -signal.SIGTERM) if name == "api" else (0,)), containers.said(name)
         assert took_s < int(compose["services"][name]["stop_grace_period"].removesuffix("s"))
+
+
+@pytest.mark.timeout(600)
+def test_a_decoder_apart_decodes_for_its_speech_worker_and_ends_in_time(
+    containers: Containers, compose: dict[str, Any], drawn_secrets: Path, data_dir: Path
+) -> None:
+    over = compose_file.load(DOCKER / "compose.decoder.yaml", {"CHECKPOINT": "/models/x", "DECODER_CPUS": "1"})
+    containers.services = compose_file.overlaid(compose, over)["services"]
+    api_port, decoder_port, ports = free_port(), free_port(), {name: free_port() for name in SPEAKING}
+    address = f"http://127.0.0.1:{api_port}"
+    drawn = (drawn_secrets / "decoder").read_text()
+    (data_dir / "decoder").write_text(drawn.replace("decoder-worker:7777", f"127.0.0.1:{decoder_port}"))
+    keys = {"RHAPSODE_API_KEYS_FILE": str(drawn_secrets / "api_keys.json"), "RHAPSODE_PUBLIC_URL": address}
+    containers.start("api", "--host", "127.0.0.1", "--port", str(api_port), **keys)
+    containers.start("cpu-worker", RHAPSODE_METRICS_PORT=str(free_port()))
+    for name, port in ports.items():
+        # Another checkpoint and another address; threads, profile and the token are the files'.
+        own = {"RHAPSODE_DECODER_DEVICE_FILE": str(data_dir / "decoder"), "RHAPSODE_CHECKPOINT": "small_voice"}
+        containers.start(name, RHAPSODE_METRICS_PORT=str(port), **own)
+
+    with Rhapsode(address, api_key=(drawn_secrets / "operator_key").read_text()) as client:
+        wait(lambda: is_served(f"{address}/readyz"), lambda: everything(containers))
+        wait(lambda: "small_voice" in str(client.models()), lambda: everything(containers))
+        job = client.wait(client.submit_job("A decoder decodes apart.", model="small_voice"))
+
+    assert job.state == "succeeded", everything(containers)
+    assert f"the decoder on ws://127.0.0.1:{decoder_port}/cpu is ready: connected" in containers.said("speech-worker")
+    assert drawn.split("@")[0].removeprefix("ws://:") not in everything(containers)
+    status, took_s = containers.ended("decoder-worker")
+    grace = containers.services["decoder-worker"]["stop_grace_period"]
+    assert (status, took_s < int(grace.removesuffix("s"))) == (0, True), containers.said("decoder-worker")
 
 
 def is_served(url: str) -> bool:

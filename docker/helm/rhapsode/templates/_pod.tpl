@@ -40,6 +40,10 @@ securityContext:
 {{- if .Values.secrets.hasS3Credentials }}
 - {name: AWS_SHARED_CREDENTIALS_FILE, value: /run/rhapsode/s3_credentials}
 {{- end }}
+{{- include "rhapsode.given-env" . }}
+{{- end }}
+
+{{- define "rhapsode.given-env" -}}
 {{- range $name, $value := .Values.env }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
 {{- end }}
@@ -81,6 +85,10 @@ startupProbe:
   httpGet: {path: /metrics, port: metrics}
   periodSeconds: 5
   failureThreshold: 120
+{{ include "rhapsode.worker-liveness" . }}
+{{- end }}
+
+{{- define "rhapsode.worker-liveness" -}}
 livenessProbe:
   httpGet: {path: /metrics, port: metrics}
   periodSeconds: 20

@@ -277,10 +277,15 @@ def test_the_page_of_one_gpu_box_shows_the_planned_slots() -> None:
 
 
 def test_doctor_says_which_size_fits_a_gpu() -> None:
-    (small,) = models_that_fit(TorchGpu(name="T400", memory_bytes=4 << 30))
+    small, decoder = models_that_fit(TorchGpu(name="T400", memory_bytes=4 << 30))
     (large,) = models_that_fit(TorchGpu(name="H100", memory_bytes=80 << 30))
 
     assert "1.7b does not fit" in small.detail
+    told = next(
+        line for line in (ROOT / "benchmarks/README.md").read_text().splitlines() if "4 / 8 / 16 CPU cores" in line
+    )
+    assert decoder.detail.startswith("RHAPSODE_DECODER_DEVICE=cpu ")
+    assert all(pace in decoder.detail and pace in told for pace in ("6.4", "7.9", "9.1"))
     assert "on H100: 0.6b fits with about 427 slots (unset: 256 and 171 live), 1.7b fits with about 415" in large.detail
 
 
