@@ -104,10 +104,8 @@ end
 return {thrown, 1}
 """
 
-
 REFUSED_PAUSE_S = 1.0
 """Between two looks at a broker that refuses. Celery's own thread sleeps; items under way go on in theirs."""
-
 
 REST_AFTER_LOSS_S = 1.0
 """After a broker did not answer no ticket tries for so long: each of hundreds would wait for the time-out in turn, in
@@ -159,10 +157,9 @@ class TicketChannel(redis_transport.Channel):
         """One for each pool. The base makes one for each call, which takes longer than the call."""
         if asynchronous:
             return super()._create_client(asynchronous=True)
-        client = self._last_client
-        if client is None or client.connection_pool is not self.pool:
-            client = self._last_client = super()._create_client()
-        return client
+        if self._last_client is None or self._last_client.connection_pool is not self.pool:
+            self._last_client = super()._create_client()
+        return self._last_client
 
     def _brpop_read(self, **options: object) -> Literal[True]:
         """As the base's. What came is gone from the list by then."""
