@@ -1,4 +1,4 @@
-"""The native engine on a GPU: codec, closed loop by streams, random arrivals, first audio, memory.
+"""The native engine, or vLLM's, on a GPU: codec, closed loop by streams, random arrivals, first audio, memory.
 
     python benchmarks/engine/gpu_engine.py --size 1.7b --streams 1,8,32,64,128,256 --json engine.json
 
@@ -39,7 +39,8 @@ from worker.engine.interface import BuiltInSpeaker
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import EngineReproducibility, ServingProfile
 from worker.engine.random_checkpoint.directory import draw_checkpoint
-from worker.engine.settings import NativeEngineSettings, Precision
+from worker.engine.serving.engine import LaneEngine
+from worker.engine.settings import LIVE_SLOTS, NativeEngineSettings, Precision, VllmEngineSettings
 from worker.engine.stages.codec import CodecStage
 
 FRAMES = (63, 188)
@@ -89,17 +90,7 @@ def main() -> None:
             for row in measure_codec(checkpoint, torch.device(given.device)):
                 tell("codec", **row)
         began_s = time.perf_counter()
-        engine = NativeEngine(
-            NativeEngineSettings(
-                checkpoint,
-                slots=max(given.streams),
-                device=given.device,
-                profile=given.profile,
-                reproducibility=given.reproducibility,
-                kv_precision=given.kv_precision,
-                mlp_precision=given.mlp_precision,
-            )
-        )
+        engine = started_engine(checkpoint, given)
         tell("started", seconds=round(time.perf_counter() - began_s, 1), slots=engine.info.slots)
         words = FABLES.read_text(encoding="utf-8").split()
         driver = Driver(engine, BuiltInSpeaker(engine.info.speakers[0]), words, FRAMES)
@@ -123,8 +114,29 @@ def main() -> None:
         given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
+def started_engine(checkpoint: Path, given: argparse.Namespace) -> LaneEngine:
+    slots = max(given.streams)
+    if given.engine == "vllm":
+        # In an environment of its own.
+        from worker.engine.vllm.engine import VllmEngine
+
+        return VllmEngine(VllmEngineSettings(checkpoint, slots, LIVE_SLOTS, given.device, profile=given.profile))
+    return NativeEngine(
+        NativeEngineSettings(
+            checkpoint,
+            slots=slots,
+            device=given.device,
+            profile=given.profile,
+            reproducibility=given.reproducibility,
+            kv_precision=given.kv_precision,
+            mlp_precision=given.mlp_precision,
+        )
+    )
+
+
 def _arguments() -> argparse.Namespace:
     options = parser(__doc__)
+    options.add_argument("--engine", choices=("native", "vllm"), default="native")
     options.add_argument("--size", choices=("0.6b", "1.7b"), default="1.7b")
     options.add_argument("--checkpoint", type=Path, help="instead of random weights")
     options.add_argument("--scratch", type=Path, help="folder for the random checkpoint; memory-backed is fastest")

@@ -83,6 +83,7 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         "segment_id": "seg_000000",
         "sentence": "seg_000000.0",
         "take": "1",
+        "attempt": "1",
         "version": "1",
         "name": SECRET,
         "model_name": SECRET,
