@@ -204,6 +204,8 @@ class WarmStats:
 class WarmReferences:
     """Least recently used states up to `max_bytes`; the newest stays in any case. Thread-safe.
 
+    Decoding a recording for every segment costs as much as the segment. A stream never writes into its state.
+
     Two threads that meet a new reference at the same moment both decode it; the states are equal, bit by bit.
     """
 

@@ -327,7 +327,11 @@ _LINE_ENDS = ("\r", "\n")
 
 
 class OpenText:
-    """The text of one request, without the blanks at its ends. Belongs to one thread at a time."""
+    """The text of one request as it is written, without the blanks at its ends. Belongs to one thread at a time.
+
+    An id is given out once nothing that may follow can change it. The encoder divides a text into words and encodes
+    each by itself, so ids are final up to the last word, which may grow. After a blank, all are final.
+    """
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self._tokenizer = tokenizer

@@ -35,7 +35,7 @@ _OWN_BLOCKS = 2
 # Of the memory that is free at start. If that is too little for all slots at their longest, vLLM takes a request's
 # memory away and recomputes it later.
 _MEMORY_SHARE = 0.7
-# A step with a prompt is not captured and lasts several times as long as one without, so more wait for company.
+# A step with a prompt is not captured and lasts several times as long as one without, so it waits for more prompts.
 _RUNNING_PER_ARRIVAL = 4
 
 
@@ -71,7 +71,7 @@ def _start_talker(
         model.arena.prepare()
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     chunks = chunks_on_cpu(settings.profile)
-    # On a CPU a step with a prompt costs what its rows cost, so nobody waits for company.
+    # On a CPU a step costs what its rows cost: waiting for further prompts would gain nothing.
     policy = PROFILES[settings.profile].admission
     pace = AdmissionPace(policy if device.type == "cuda" else replace(policy, least_together=1), _RUNNING_PER_ARRIVAL)
     slots = SlotQueue(settings.slots, num_spare, settings.live_slots)

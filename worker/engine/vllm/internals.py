@@ -194,16 +194,9 @@ def _of_device(limits: TalkerLimits) -> dict[str, Any]:
     """On a GPU, steps of frames alone are one CUDA graph each, and a step is launched before the last one has ended."""
     if limits.kv_share is None:
         return {"enforce_eager": True, "async_scheduling": False}
-    graphs = {
-        "mode": 0,
-        "cudagraph_mode": "FULL_DECODE_ONLY",
-        "cudagraph_capture_sizes": list(row_ladder(limits.num_slots)),
-    }
-    return {
-        "gpu_memory_utilization": limits.kv_share,
-        "compilation_config": graphs,
-        "async_scheduling": True,
-    }
+    sizes = list(row_ladder(limits.num_slots))
+    graphs = {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": sizes}
+    return {"gpu_memory_utilization": limits.kv_share, "compilation_config": graphs, "async_scheduling": True}
 
 
 def talker_layers(vllm_config: Any, prefix: str) -> nn.Module:  # noqa: ANN401

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from worker.engine.cuda.codec.convolution import CausalConvolution
 from worker.engine.cuda.codec.kernels.causal_conv import Activation, ConvWeights, Outputs
 from worker.engine.cuda.codec.kernels.depthwise_norm import depthwise_norm
-from worker.engine.cuda.codec.kernels.last_conv import embed_frames, last_conv
+from worker.engine.cuda.codec.kernels.ends import embed_frames, last_conv
 from worker.engine.cuda.codec.kernels.snake import SnakeTable
 from worker.engine.cuda.codec.kernels.window_attention import (
     gated,
