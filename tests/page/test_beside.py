@@ -189,15 +189,13 @@ def test_files_that_lack_a_change_say_so_and_are_not_shared(open_page: OpenPage,
     share = page.get_by_role("button", name="Share")
     expect(share).to_be_visible()
     expect(files).not_to_contain_text("latest changes")
-    # What the server says while a passage is spoken again.
-    page.route(
-        f"**/v1/jobs/{job.id}",
-        lambda route: route.fulfill(json=route.fetch().json() | {"state": "running", "finished_at": None}),
-    )
+    # What the server says while a passage is spoken again. `unroute` would break an answer that is under way.
+    changed: dict[str, object] = {"state": "running", "finished_at": None}
+    page.route(f"**/v1/jobs/{job.id}", lambda route: route.fulfill(json=route.fetch().json() | changed))
 
     expect(files).to_contain_text("These files do not have your latest changes yet.")
     expect(share).to_be_hidden()
-    page.unroute(f"**/v1/jobs/{job.id}")
+    changed.clear()
 
     expect(share).to_be_visible()
     expect(files).not_to_contain_text("latest changes")
