@@ -1,6 +1,7 @@
 """What the queue costs: the same segments through the engine alone and through the whole system.
 
     python benchmarks/queue/system.py [--checkpoint DIR] [--device cuda:0] [--slots 256] [--jobs 4] [--segments 3000]
+        [--engine vllm]
 
 First a stack, as `rhapsode up` starts it, gets the text as bulk jobs over HTTP. Then the engine in a separate process
 gets the same segments at once, with the same seeds; `--no-alone` leaves that out. The middle is from a tenth to nine
@@ -31,10 +32,10 @@ from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.state_file import Lifetime
 from tests.run_guard import guarded_run
-from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
+from worker.engine.interface import BuiltInSpeaker, Engine, Speech, SpeechRequest
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
-from worker.engine.settings import NativeEngineSettings
+from worker.engine.settings import NativeEngineSettings, VllmEngineSettings
 from worker.synthesis.spoken_segment import segment_seed
 
 POLL_S = 0.1
@@ -61,6 +62,7 @@ class Speed:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--checkpoint", type=Path, default=SMALL_VOICE)
+    options.add_argument("--engine", choices=("native", "vllm"), default="native")
     options.add_argument("--device", default="cpu")
     options.add_argument("--slots", type=int, default=16)
     options.add_argument("--jobs", type=int, default=4)
@@ -70,7 +72,8 @@ def main() -> None:
     options.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
     given = options.parse_args()
     system, cpu, work = measure_system(given, long_text(given.segments // given.jobs))
-    facts = {"checkpoint": given.checkpoint.name, "device": given.device, "slots": given.slots, "jobs": given.jobs}
+    facts = {name: getattr(given, name) for name in ("engine", "device", "slots", "jobs")}
+    facts["checkpoint"] = given.checkpoint.name
     report: dict[str, object] = {**facts, "segments": sum(len(job.segments) for job in work)}
     report |= {"whole_system": asdict(system), **cpu}
     if given.alone:
@@ -94,10 +97,7 @@ def long_text(num_segments: int) -> str:
 
 
 def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
-    device = parse_devices("--device", given.device)[0]
-    engine = NativeEngine(
-        NativeEngineSettings(given.checkpoint.resolve(), given.slots, device=device, profile=given.profile)
-    )
+    engine = started_engine(given)
     voice, sampling = BuiltInSpeaker(engine.info.speakers[0]), engine.info.default_sampling
     engine.submit(SpeechRequest("warm-up", work[0].segments[0], voice, max_frames=8)).result()
     # What was spoken is dropped at once, as the system does: hours of samples would fill the memory.
@@ -119,9 +119,19 @@ def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
     return _speed(wall_s, counts, total, num_frames * FRAME_S)
 
 
+def started_engine(given: argparse.Namespace) -> Engine:
+    checkpoint, device = given.checkpoint.resolve(), parse_devices("--device", given.device)[0]
+    if given.engine == "vllm":
+        # In an environment of its own.
+        from worker.engine.vllm.engine import VllmEngine
+
+        return VllmEngine(VllmEngineSettings(checkpoint, given.slots, device=device, profile=given.profile))
+    return NativeEngine(NativeEngineSettings(checkpoint, given.slots, device=device, profile=given.profile))
+
+
 def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[str, object], list[Work]]:
-    environment = fake_engine(0) | {"RHAPSODE_ENGINE_PROFILE": given.profile.value}
-    del environment["RHAPSODE_ENGINE"]
+    profile = {"RHAPSODE_ENGINE": given.engine, "RHAPSODE_ENGINE_PROFILE": given.profile.value}
+    environment = fake_engine(0) | profile
     quality: QualityFields = {"gate": given.gate}
     with guarded_run() as folder:
         options = StackOptions(

@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from worker.engine.cuda.talker.host_to_device import sent
 from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.interface import CodecFrames, SamplingParams
 from worker.engine.requests.request_state import RequestState, RowEnd
@@ -47,8 +48,8 @@ class Arena:
         self.spoken = spoken
         self._prompts = prompts
         # Positions of the prompt, and of all that is known from the start, a prefix's frames among it.
-        self._prompt_length = torch.ones(num_slots + 1, dtype=torch.int64, device=device)
-        self._known_length = torch.ones_like(self._prompt_length)
+        self._lengths = torch.ones(2, num_slots + 1, dtype=torch.int64, device=device)
+        self._prompt_length, self._known_length = self._lengths.unbind()
         on_gpu = device.type == "cuda"
         self._captured = CapturedSteps(self._step, num_slots, prompts, NO_SLOT) if on_gpu else None
 
@@ -58,12 +59,13 @@ class Arena:
             self._captured.capture_all()
 
     def admit(self, admissions: Sequence[SlotAdmission]) -> None:
-        """The requests take their slots."""
+        """The requests take their slots. Waits for nothing: a Python number set in a tensor would wait for the GPU."""
         self._frames.admit(admissions, self._prompts)
-        for slot, request in ((one.slot, one.request) for one in admissions):
-            self.spoken.take(slot, request)
-            self._prompt_length[slot] = request.prompt.num_rows
-            self._known_length[slot] = request.num_input_rows
+        for one in admissions:
+            self.spoken.take(one.slot, one.request)
+        lengths = [(one.request.prompt.num_rows, one.request.num_input_rows) for one in admissions]
+        slots = sent(np.array([one.slot for one in admissions]), self._prompts.device)
+        self._lengths[:, slots] = sent(np.array(lengths).T.copy(), self._prompts.device)
 
     def draw_for(self, requests: Iterable[SamplingParams]) -> None:
         """How all that have a slot are drawn from now on."""

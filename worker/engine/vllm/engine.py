@@ -35,7 +35,7 @@ _OWN_BLOCKS = 2
 # Of the memory that is free at start. If that is too little for all slots at their longest, vLLM takes a request's
 # memory away and recomputes it later.
 _MEMORY_SHARE = 0.7
-# A step with a prompt is not captured and lasts several times as long as one without, so it waits for more prompts.
+# A step with a prompt lasts twice as long as one without, so it waits for more prompts.
 _RUNNING_PER_ARRIVAL = 4
 
 

@@ -41,6 +41,9 @@ _ENVIRONMENT = {
 }
 
 
+# Rows between the graphs of two steps with prompts.
+_WIDER_BY = 64
+
 # What runs in a forward pass is a global of vLLM's, so engines of one process take turns.
 _TURN = threading.Lock()
 
@@ -56,6 +59,11 @@ class TalkerLimits:
     max_step_tokens: int
     kv_bytes: int
     kv_share: float | None
+
+    @property
+    def step_tokens(self) -> int:
+        """Rows of the largest pass: no request waits for a frame."""
+        return max(self.max_step_tokens, self.num_slots)
 
 
 def register() -> None:
@@ -146,7 +154,7 @@ class StockEngine:
             # The step that finds the end stands one behind the last frame.
             max_model_len=limits.capacity + 1,
             max_num_seqs=limits.num_slots,
-            max_num_batched_tokens=max(limits.max_step_tokens, limits.num_slots),
+            max_num_batched_tokens=limits.step_tokens,
             enable_chunked_prefill=True,
             # Prompts of different requests are the same tokens only if they have the same slot.
             enable_prefix_caching=False,
@@ -191,11 +199,15 @@ class StockEngine:
 
 
 def _of_device(limits: TalkerLimits) -> dict[str, Any]:
-    """On a GPU, steps of frames alone are one CUDA graph each, and a step is launched before the last one has ended."""
+    """On a GPU, each step is one CUDA graph, and is launched before the last one has ended.
+
+    vLLM leaves steps with prompts out where its attention cannot capture them, as before Hopper.
+    """
     if limits.kv_share is None:
         return {"enforce_eager": True, "async_scheduling": False}
-    sizes = list(row_ladder(limits.num_slots))
-    graphs = {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY", "cudagraph_capture_sizes": sizes}
+    with_prompts = range(limits.num_slots + _WIDER_BY, limits.step_tokens, _WIDER_BY)
+    sizes = sorted({*row_ladder(limits.num_slots), *with_prompts, limits.step_tokens})
+    graphs = {"mode": 0, "cudagraph_mode": "FULL", "cudagraph_capture_sizes": sizes}
     return {"gpu_memory_utilization": limits.kv_share, "compilation_config": graphs, "async_scheduling": True}
 
 

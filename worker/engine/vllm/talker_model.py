@@ -26,8 +26,7 @@ _NORM = "talker.model.norm.weight"
 
 
 class VllmTalker(nn.Module):
-    """Called by model runner V1: `forward`, captured where all rows are frames, then `compute_logits` for the last
-    row of each request.
+    """Called by model runner V1: `forward`, which it captures, then `compute_logits` for the last row of each request.
 
     The draw of codebook 0, the code predictor and all state of a request are the arena's, so the logits for vLLM's
     sampler have one possible outcome.
