@@ -90,9 +90,8 @@ class Novel:
         return sum(sum(inside[start:end]) >= 0.9 * (end - start) for start, end, _ in self.marks) / len(self.marks)
 
     def narrated(self, dialogue: Dialogue) -> Counter[tuple[bool, bool]]:
-        """Sentences that the corpus does not mark: whether each is in quotation marks, and whether a character speaks it.
-
-        A sentence is either for the most part of its letters.
+        """Sentences that the corpus does not mark: whether one is in quotation marks, and whether a character speaks it
+        (each by most of its letters).
         """
         marks = _SINGLE if self.text.count("‘") > self.text.count('"') + self.text.count("“") else _DOUBLE
         parts = paragraphs(plain_script(self.text))
@@ -162,9 +161,7 @@ def main() -> None:
     print(f"sure: {len(sure) / len(judged):.1%} of the lines, {sum(sure) / len(sure):.1%} right")
     for in_marks, place in ((False, "not in quotation marks"), (True, "in quotation marks")):
         right, wrong = narrated[in_marks, False], narrated[in_marks, True]
-        print(
-            f"narrator's sentences {place}: {right / (right + wrong):.2%} of {right + wrong:,} not spoken by a character"
-        )
+        print(f"unmarked sentences {place}: {right / (right + wrong):.2%} of {right + wrong:,} are the narrator's")
 
 
 if __name__ == "__main__":
