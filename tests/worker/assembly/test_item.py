@@ -136,7 +136,7 @@ def test_a_voice_that_is_higher_in_one_chapter_is_told_and_warned_of(studio: Stu
     record = assemble(studio, book, WAV)
 
     assert [(each.code, each.detail) for each in record.warnings] == [
-        ("voice_drift", "the narrator may sound like another voice in chapter 3 (+4.5 semitones)")
+        ("voice_drift", "the narrator may sound like another voice in chapter 3 (+4.5 semitones, +0.0 dB a band)")
     ]
     (speaker,) = json.loads(content(studio, record, "manifest.json"))["speakers"]
     assert [(each["chapter"], each["segments"], each["semitones"]) for each in speaker["chapters"]] == [
