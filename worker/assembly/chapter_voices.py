@@ -17,8 +17,8 @@ from worker.speech.quality.sound.timbre import LEAST_S
 LEAST_SEGMENTS = 8
 """Of a speaker in a chapter: fewer do not tell."""
 MOST_SEMITONES, MOST_AWAY_DB = 2.0, 1.0
-"""Of four voices of Kokoro, 28 utterances each, 12,000 draws of eight were at most 1.0 semitones and 0.6 dB off. Eight of
-another voice were at least 2.1 dB off.
+"""Of four voices of Kokoro, 28 utterances each, 12,000 draws of eight were at most 1.0 semitones and 0.6 dB off. Eight
+of another voice were at least 2.1 dB off.
 """
 MOST_TOLD = 5
 """Chapters of a speaker that the warning names."""

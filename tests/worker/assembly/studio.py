@@ -33,7 +33,7 @@ RATE_HZ = 24_000
 
 @dataclass(frozen=True)
 class Book:
-    """pcm: float32 of full scale 1 for each segment, edges unfinished. pauses_s: after each. pitches_hz: as measured."""
+    """pcm: float32 of full scale 1 for each segment, edges unfinished. pauses_s: after each. pitches_hz: measured."""
 
     pcm: Sequence[NDArray[np.float32]]
     pauses_s: Sequence[float]
