@@ -2,8 +2,12 @@
 
     python -m benchmarks.speech.speakers CORPUS    (a clone of github.com/Priya22/project-dialogism-novel-corpus)
 
+`--development` reads the other novels, from which the weights were learnt.
+
 The novels of `UNSEEN` were read after the weights were fixed: once for each set of weights. A quotation counts if most
 of it is one that the corpus marks. A character is the corpus' one whose name, or part of a name, it goes by most.
+A sentence that the corpus does not mark is the narrator's. Those in quotation marks are counted apart: letters,
+citations, thoughts and what a speaker quotes.
 """
 
 from __future__ import annotations
@@ -13,10 +17,10 @@ import ast
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from reading.dialogue.attribution import propose_speakers
+from reading.dialogue.attribution import paragraphs, propose_speakers
 from reading.dialogue.proposal import FIRST_PERSON, Character, Dialogue
 from reading.dialogue.quotations import Span
 from reading.script.script import plain_script
@@ -82,10 +86,41 @@ class Novel:
 
     def found(self, dialogue: Dialogue) -> float:
         """The share of marked quotations that are found."""
-        inside = bytearray(len(self.text))
-        for line in dialogue.lines:
-            inside[line.start : line.end] = b"\1" * (line.end - line.start)
+        inside = _inside(self.text, [(line.start, line.end) for line in dialogue.lines])
         return sum(sum(inside[start:end]) >= 0.9 * (end - start) for start, end, _ in self.marks) / len(self.marks)
+
+    def narrated(self, dialogue: Dialogue) -> Counter[tuple[bool, bool]]:
+        """Sentences that the corpus does not mark: whether one is in quotation marks, and whether a character speaks it
+        (each by most of its letters).
+        """
+        marks = _SINGLE if self.text.count("‘") > self.text.count('"') + self.text.count("“") else _DOUBLE
+        parts = paragraphs(plain_script(self.text))
+        marked = _inside(self.text, [(start, end) for start, end, _ in self.marks])
+        quoted = _inside(self.text, [match.span() for part in parts for match in marks.finditer(self.text, *part)])
+        spoken = _inside(self.text, [(line.start, line.end) for line in dialogue.lines if line.speaker])
+        found: Counter[tuple[bool, bool]] = Counter()
+        for start, end in parts:
+            for sentence in _SENTENCE.finditer(self.text, start, end):
+                letters = [at for at in range(*sentence.span()) if self.text[at].isalnum() and not marked[at]]
+                if letters:
+                    found[_most(quoted, letters), _most(spoken, letters)] += 1
+        return found
+
+
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*[\"”’)_]*")
+_DOUBLE, _SINGLE = re.compile(r"[\"“][^\"“”]*[\"”]?"), re.compile(r"‘(?:[^‘’]|’(?=\w))*’?")
+
+
+def _inside(text: str, spans: Iterable[Span]) -> bytearray:
+    """1 for each character in one of the spans."""
+    inside = bytearray(len(text))
+    for start, end in spans:
+        inside[start:end] = b"\1" * (end - start)
+    return inside
+
+
+def _most(inside: bytearray, letters: Sequence[int]) -> bool:
+    return 2 * sum(inside[at] for at in letters) > len(letters)
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
@@ -104,13 +139,18 @@ def _plain(name: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    corpus: Path = parser.parse_args().corpus
+    parser.add_argument("--development", action="store_true")
+    given = parser.parse_args()
+    corpus: Path = given.corpus
+    names = [each.name for each in sorted((corpus / "data").iterdir()) if (each.name in UNSEEN) != given.development]
     judged: list[tuple[float, bool, str]] = []
-    for folder in (corpus / "data" / name for name in UNSEEN):
+    narrated: Counter[tuple[bool, bool]] = Counter()
+    for folder in (corpus / "data" / name for name in names):
         novel = Novel(folder)
         dialogue = propose_speakers(plain_script(novel.text))
         lines = list(novel.judged(dialogue))
         judged += lines
+        narrated += novel.narrated(dialogue)
         right = sum(is_right for _, is_right, _ in lines) / len(lines)
         print(f"{folder.name:28} {len(lines):5} lines, {right:.1%} right, {novel.found(dialogue):.1%} found")
     print(f"all: {sum(is_right for _, is_right, _ in judged) / len(judged):.1%} of {len(judged):,}")
@@ -119,6 +159,9 @@ def main() -> None:
         print(f"{kind}: {sum(of_kind) / len(of_kind):.1%} of {len(of_kind):,}")
     sure = [is_right for probability, is_right, _ in judged if probability >= SURE]
     print(f"sure: {len(sure) / len(judged):.1%} of the lines, {sum(sure) / len(sure):.1%} right")
+    for in_marks, place in ((False, "not in quotation marks"), (True, "in quotation marks")):
+        right, wrong = narrated[in_marks, False], narrated[in_marks, True]
+        print(f"unmarked sentences {place}: {right / (right + wrong):.2%} of {right + wrong:,} are the narrator's")
 
 
 if __name__ == "__main__":

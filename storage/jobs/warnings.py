@@ -12,8 +12,11 @@ LOUDNESS_TARGET_MISSED = "loudness_target_missed"
 COVER_UNUSABLE = "cover_unusable"
 QUALITY_UNCALIBRATED = "quality_uncalibrated"
 
+VOICE_DRIFT = "voice_drift"
+"""A speaker of the cast sounds otherwise in a chapter than in the others."""
+
 SEGMENT_DAMAGED = "segment_damaged"
 """The store lost or damaged what was finished; it was spoken again. Also the code of a job where that did not help."""
 
-ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED)
+ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED, VOICE_DRIFT)
 """Warnings of an assembly alone: the next assembly replaces them."""

@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 
     from botocore.response import StreamingBody
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_s3.type_defs import (
-        CompletedPartTypeDef,
-        CopySourceTypeDef,
-        MultipartUploadTypeDef,
-    )
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CopySourceTypeDef, MultipartUploadTypeDef
     from obstore import GetOptions
     from obstore.store import S3Store
 
@@ -227,11 +223,7 @@ class S3ArtifactStore:
         check_key(key)
         if not 0 < ttl_s <= MAX_URL_TTL_S:
             raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
-        parameters: dict[str, str | int] = {
-            "Bucket": self._bucket,
-            "Key": self._root + key,
-            "ContentLength": num_bytes,
-        }
+        parameters: dict[str, str | int] = {"Bucket": self._bucket, "Key": self._root + key, "ContentLength": num_bytes}
         headers = {"Content-Length": str(num_bytes)}
         if self.has_conditional_writes:
             parameters["IfNoneMatch"] = headers["If-None-Match"] = "*"
@@ -257,9 +249,7 @@ class S3ArtifactStore:
             for upload in itertools.chain.from_iterable(page.get("Uploads", ()) for page in pages):
                 if upload["Initiated"].timestamp() < untouched_since_s and self._has_stopped(upload, untouched_since_s):
                     self._client.abort_multipart_upload(
-                        Bucket=self._bucket,
-                        Key=upload["Key"],
-                        UploadId=upload["UploadId"],
+                        Bucket=self._bucket, Key=upload["Key"], UploadId=upload["UploadId"]
                     )
                     number += 1
         return number

@@ -52,11 +52,7 @@ class Reconciler:
     """Every step is safe to repeat. `clock` as of `JobStore`."""
 
     def __init__(
-        self,
-        redis: redis.Redis,
-        artifacts: ArtifactStore,
-        key_prefix: str = "rhapsode",
-        clock: Clock | None = None,
+        self, redis: redis.Redis, artifacts: ArtifactStore, key_prefix: str = "rhapsode", clock: Clock | None = None
     ) -> None:
         self._redis = redis
         self._jobs = JobStore(redis, key_prefix, limits=None, clock=clock)

@@ -121,10 +121,7 @@ def num_margin_samples(sample_rate_hz: int) -> int:
 
 
 def place_segments(
-    segments: Sequence[PlanSegment],
-    results: Sequence[SegmentResult],
-    sample_rate_hz: int,
-    pacing: Pacing = AS_SPOKEN,
+    segments: Sequence[PlanSegment], results: Sequence[SegmentResult], sample_rate_hz: int, pacing: Pacing = AS_SPOKEN
 ) -> tuple[Placed, ...]:
     """Every segment with its place. Raises `SegmentsIncomplete` unless there is a result for each, in order."""
     if [result.index for result in results] != [planned.index for planned in segments]:

@@ -47,11 +47,7 @@ class QuotaUse:
 
 def quotas_of(settings: StorageSettings) -> Quotas:
     """Those for all."""
-    return Quotas(
-        jobs=settings.quota_jobs,
-        audio_ms=settings.quota_audio_s * 1000,
-        voices=settings.quota_voices,
-    )
+    return Quotas(jobs=settings.quota_jobs, audio_ms=settings.quota_audio_s * 1000, voices=settings.quota_voices)
 
 
 def admission_limits(settings: StorageSettings) -> AdmissionLimits:

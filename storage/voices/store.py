@@ -17,13 +17,7 @@ from rhapsode.contract.voices.names import name_key
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
 from storage.database.keys import VoiceKeys
-from storage.errors import (
-    BuildRefused,
-    VoiceChanged,
-    VoiceGone,
-    VoiceNameTaken,
-    VoiceNotFound,
-)
+from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
 from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
 from storage.jobs.work_items import Lease
@@ -73,11 +67,7 @@ class VoiceStore:
     """
 
     def __init__(
-        self,
-        redis: redis.Redis,
-        key_prefix: str = "rhapsode",
-        max_voices: int = MAX_VOICES,
-        clock: Clock | None = None,
+        self, redis: redis.Redis, key_prefix: str = "rhapsode", max_voices: int = MAX_VOICES, clock: Clock | None = None
     ) -> None:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)

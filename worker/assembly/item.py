@@ -35,6 +35,7 @@ from worker.assembly.audio.levels import MeasuredLevel, measure_levels, warnings
 from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper
 from worker.assembly.audio.speaker_levels import amplified, segment_gain_db, speaker_levels
+from worker.assembly.chapter_voices import chapter_voices, drift_warnings
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.earlier import CODES_NAME, MANIFEST_NAME, Earlier, earlier_assembly
 from worker.assembly.fan_out import fan_out
@@ -140,13 +141,16 @@ class Assembly:
             headers: list[SegmentHeader] = []
             made = self._audio(reuse, self._blocks(reuse, levels, headers, codes))
             made += self._texts()
-            self._warnings += uncalibrated(headers)
+            voices = chapter_voices(self._narration.placed, headers)
+            self._warnings += [*uncalibrated(headers), *drift_warnings(voices)]
             first = headers[0]
             if codes.has_codes:
                 made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
             all_warnings = (*earlier_warnings, *self._warnings)
             speakers = tuple(self._speakers.values())
-            facts = AssembledJob(headers, levels, speakers, tuple(made), reuse.made, all_warnings, codes, self._rate_hz)
+            facts = AssembledJob(
+                headers, levels, speakers, voices, tuple(made), reuse.made, all_warnings, codes, self._rate_hz
+            )
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
         return Assembled(made, self._warnings, spoken_by(self._item, headers))
 

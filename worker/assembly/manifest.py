@@ -18,6 +18,7 @@ from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.audio.levels import MeasuredLevel
 from worker.assembly.audio.speaker_levels import SpeakerLevel
+from worker.assembly.chapter_voices import ChapterVoice
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.earlier import Made
 from worker.assembly.narration import AssembledNarration
@@ -49,13 +50,14 @@ _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
 class AssembledJob:
     """What assembly knows at its end.
 
-    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those with audio. warnings: the
-    job's and assembly's own.
+    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those with audio. voices: as
+    `chapter_voices` has them. warnings: the job's and assembly's own.
     """
 
     headers: Sequence[SegmentHeader]
     levels: Sequence[MeasuredLevel]
     speakers: Sequence[SpeakerLevel]
+    voices: Mapping[str, Sequence[ChapterVoice]]
     artifacts: Sequence[ArtifactRecord]
     made: Made
     warnings: Sequence[TextWarning]
@@ -92,7 +94,10 @@ def _head(item: ClaimedItem, narration: AssembledNarration, made: AssembledJob) 
         "sample_rate_hz": made.output_rate_hz,
         "totals": _totals(narration, made),
         "loudness": [_level(level) for level in made.levels],
-        "speakers": [asdict(each) for each in made.speakers],
+        "speakers": [
+            asdict(each) | {"chapters": [asdict(chapter) for chapter in made.voices.get(each.name, ())]}
+            for each in made.speakers
+        ],
         # For an assembly after an edit, which takes the files of chapters that are the same.
         "made": asdict(made.made),
         "chapters": [

@@ -56,12 +56,7 @@ class Janitor:
     """The chores, each callable on its own."""
 
     def __init__(
-        self,
-        jobs: JobStore,
-        audits: AuditLog,
-        artifacts: ArtifactStore,
-        tickets: TicketQueue,
-        ticket_cap: int,
+        self, jobs: JobStore, audits: AuditLog, artifacts: ArtifactStore, tickets: TicketQueue, ticket_cap: int
     ) -> None:
         self._jobs = jobs
         self._audits = audits

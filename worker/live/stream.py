@@ -43,14 +43,7 @@ from worker.live.segment import LiveSegment, SegmentEvents
 from worker.live.segment_audio import SentAudio
 from worker.live.short_takes import MOST_TAKES, Heard, first_events
 from worker.live.text_source import text_source
-from worker.live.voicing import (
-    TEXT_MODES,
-    StreamOver,
-    StreamPatience,
-    conditioning_of,
-    needs_store,
-    refuse_impossible,
-)
+from worker.live.voicing import TEXT_MODES, StreamOver, StreamPatience, conditioning_of, needs_store, refuse_impossible
 from worker.speech.audio.samples import to_bytes
 from worker.speech.quality.findings import Defect
 from worker.synthesis.manners import Manner, Tries, manners

@@ -87,11 +87,6 @@ def _verified(
 
 def _as_own(segment: SegmentAudio, lease: Lease, found: ReusableSegment) -> SegmentAudio:
     header = replace(
-        segment.header,
-        job=lease.job,
-        index=int(lease.item),
-        fence=lease.fence,
-        take=FIRST_TAKE,
-        reused_from=found.job,
+        segment.header, job=lease.job, index=int(lease.item), fence=lease.fence, take=FIRST_TAKE, reused_from=found.job
     )
     return SegmentAudio(header, segment.pcm, segment.codes)

@@ -30,11 +30,7 @@ SLACK_FRAMES = 50
 
 
 def speech_request(
-    item: ClaimedItem,
-    segment: SpokenSegment,
-    conditioning: Conditioning,
-    manner: Manner,
-    part: int = 0,
+    item: ClaimedItem, segment: SpokenSegment, conditioning: Conditioning, manner: Manner, part: int = 0
 ) -> SpeechRequest:
     """One part of an attempt at a segment, counted from 0; the frame limit is the job's, or else the engine's own."""
     lease, most = item.lease, item.narration.request.sampling.max_new_tokens

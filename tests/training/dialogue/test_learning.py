@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from reading.dialogue.attribution import CALIBRATION, WEIGHTS, paragraphs
+from benchmarks.speech.speakers import Novel
+from reading.dialogue.attribution import CALIBRATION, WEIGHTS, paragraphs, propose_speakers
 from reading.dialogue.chain import probabilities
 from reading.dialogue.people import People
 from reading.dialogue.quotations import quotations
@@ -98,3 +99,16 @@ def test_the_curve_of_the_weights_rises() -> None:
 
     assert rights == sorted(rights)
     assert 0 <= rights[0] < rights[-1] <= 1
+
+
+def test_narration_is_counted_apart_from_letters_in_quotation_marks(tmp_path: Path) -> None:
+    text = PART + '\nA letter came. "I have sent the key to you by the morning post."\n\nHe read it.\n'
+    marked(tmp_path, PART)
+    (tmp_path / "novel_text.txt").write_text(text)
+    novel = Novel(tmp_path)
+
+    found = novel.narrated(propose_speakers(plain_script(text)))
+
+    assert found[False, True] == 0
+    assert found[False, False] == 9  # `Mr.` ends one, too
+    assert found[True, True] == 1

@@ -33,7 +33,7 @@ RATE_HZ = 24_000
 
 @dataclass(frozen=True)
 class Book:
-    """pcm: float32 of full scale 1 for each segment, edges unfinished. pauses_s: after each."""
+    """pcm: float32 of full scale 1 for each segment, edges unfinished. pauses_s: after each. pitches_hz: measured."""
 
     pcm: Sequence[NDArray[np.float32]]
     pauses_s: Sequence[float]
@@ -48,6 +48,7 @@ class Book:
     speeds: Sequence[float] = field(default_factory=tuple)
     gains_db: Sequence[float] = field(default_factory=tuple)
     marks: tuple[Mark, ...] = ()
+    pitches_hz: Sequence[float] = field(default_factory=tuple)
 
 
 def voice_like(seconds: float, level: float, seed: int, rate_hz: int = RATE_HZ) -> NDArray[np.float32]:
@@ -127,8 +128,10 @@ def commit_segment(studio: Studio, book: Book) -> None:
     index = int(claimed.lease.item)
     finished = finish_edges(book.pcm[index], RATE_HZ)
     samples, loudness = to_samples(finished), loudness_of(finished, RATE_HZ)
+    job, fence = claimed.lease.job, claimed.lease.fence
+    checks = {"speech_s": 2.0, "pitch_hz": book.pitches_hz[index], "duration_ratio": 1.0} if book.pitches_hz else {}
     header = SegmentHeader(
-        claimed.lease.job, index, claimed.lease.fence, "ab" * 32, 1000 + index, "eos", "fake", "r1", RATE_HZ, "ada"
+        job, index, fence, "ab" * 32, 1000 + index, "eos", "fake", "r1", RATE_HZ, "ada", checks=checks
     )
     codes = np.full((3 + index, 16), index, np.int16)
     data = encode_segment(SegmentAudio(header, samples, codes))

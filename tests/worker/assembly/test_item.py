@@ -129,6 +129,21 @@ def test_speakers_of_a_cast_are_evened_and_an_edit_leaves_its_neighbours(
     assert json.loads(content(studio, record, "manifest.json"))["speakers"] == manifest["speakers"]
 
 
+def test_a_voice_that_is_higher_in_one_chapter_is_told_and_warned_of(studio: Studio) -> None:
+    chapters = (Chapter("One", 0), Chapter("Two", 8), Chapter("Three", 16))
+    book = Book(talk(num=24), (0.25,) * 24, chapters, pitches_hz=(200.0,) * 16 + (260.0,) * 8)
+
+    record = assemble(studio, book, WAV)
+
+    assert [(each.code, each.detail) for each in record.warnings] == [
+        ("voice_drift", "the narrator may sound like another voice in chapter 3 (+4.5 semitones, +0.0 dB a band)")
+    ]
+    (speaker,) = json.loads(content(studio, record, "manifest.json"))["speakers"]
+    assert [(each["chapter"], each["segments"], each["semitones"]) for each in speaker["chapters"]] == [
+        *((0, 8, 0.0), (1, 8, 0.0), (2, 8, 4.54)),
+    ]
+
+
 def test_segments_come_to_one_level_that_an_edit_of_their_neighbour_keeps(
     studio: Studio, redis_client: redis.Redis
 ) -> None:

@@ -62,12 +62,7 @@ def _inside(level: Timestamps, timed: TimedSegment, written: str, source: str) -
 
 def _sentence(level: Timestamps, timed: TimedSentence, source: str) -> Row:
     sentence = timed.sentence
-    row: Row = {
-        **_times(timed.span, _DIGITS),
-        "start": sentence.start,
-        "end": sentence.end,
-        "text": sentence.written,
-    }
+    row: Row = {**_times(timed.span, _DIGITS), "start": sentence.start, "end": sentence.end, "text": sentence.written}
     if level is not Timestamps.SENTENCE:
         row["words"] = list(_words(timed, source))
     return row

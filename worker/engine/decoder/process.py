@@ -14,13 +14,7 @@ from functools import partial
 from typing import NoReturn
 
 from worker.engine.decoder.device_lane import load_codec
-from worker.engine.decoder.protocol import (
-    RELEASE,
-    DecoderBeat,
-    DecoderStartFailed,
-    FromDecoder,
-    StartDecoder,
-)
+from worker.engine.decoder.protocol import RELEASE, DecoderBeat, DecoderStartFailed, FromDecoder, StartDecoder
 from worker.engine.decoder.sessions import BEAT_S, DecoderSession, SharedLane
 from worker.engine.errors import StartError
 from worker.engine.heap import freeze

@@ -5,14 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from worker.engine.interface import (
-    EngineInfo,
-    ModelTask,
-    SamplingParams,
-    SegmentStyle,
-    TextFrontEnd,
-    TokenSampling,
-)
+from worker.engine.interface import EngineInfo, ModelTask, SamplingParams, SegmentStyle, TextFrontEnd, TokenSampling
 from worker.engine.kokoro.files import MODEL_SHA256, VOICES_SHA256, read_voices
 from worker.engine.kokoro.model import MOST_PHONES, SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
 from worker.engine.kokoro.voices import KokoroVoices

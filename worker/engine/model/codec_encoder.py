@@ -106,12 +106,7 @@ class _ResidualUnit(nn.Module):
         super().__init__()
         narrow = dim // config.residual_compression
         self.block = nn.ModuleList(
-            (
-                nn.ELU(),
-                _CausalConv(dim, narrow, config.residual_kernel_size),
-                nn.ELU(),
-                _CausalConv(narrow, dim, 1),
-            )
+            (nn.ELU(), _CausalConv(dim, narrow, config.residual_kernel_size), nn.ELU(), _CausalConv(narrow, dim, 1))
         )
 
     def forward(self, x: Tensor) -> Tensor:

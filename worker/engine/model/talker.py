@@ -44,12 +44,7 @@ class Talker(nn.Module):
 
     @classmethod
     def load(
-        cls,
-        config: TalkerConfig,
-        tensors: Mapping[str, Tensor],
-        source: str,
-        dtype: torch.dtype,
-        device: torch.device,
+        cls, config: TalkerConfig, tensors: Mapping[str, Tensor], source: str, dtype: torch.dtype, device: torch.device
     ) -> Talker:
         """`tensors` are named without the `talker.` prefix. Raises CheckpointError as `load_strict` does."""
         with torch.device("meta"):  # no time for initial values that the checkpoint replaces

@@ -11,15 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
-from worker.engine.interface import (
-    EngineInfo,
-    EngineStats,
-    OnAudio,
-    ReferenceAudio,
-    Speech,
-    SpeechRequest,
-    VoicePrompt,
-)
+from worker.engine.interface import EngineInfo, EngineStats, OnAudio, ReferenceAudio, Speech, SpeechRequest, VoicePrompt
 from worker.engine.process.calls import Call, EngineCalls, SpeechCall, VoiceCall
 from worker.process.children.channel import Channel
 

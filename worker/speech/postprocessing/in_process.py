@@ -53,12 +53,7 @@ class InProcessPostProcessor:
         return measured_verdict(utterance, gate, bounds, norms)
 
     def judge_then(
-        self,
-        utterance: JudgedUtterance,
-        gate: Gate,
-        bounds: SpeechBounds,
-        norms: JobNorms | None,
-        sequel: Sequel[M],
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
     ) -> JudgedSpeech[M]:
         verdict = self.judge(utterance, gate, bounds, norms)
         if not verdict.passed:

@@ -94,12 +94,7 @@ class PostProcessor(Protocol):
         ...
 
     def judge_then(
-        self,
-        utterance: JudgedUtterance,
-        gate: Gate,
-        bounds: SpeechBounds,
-        norms: JobNorms | None,
-        sequel: Sequel[M],
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
     ) -> JudgedSpeech[M]:
         """As `judge`, and of speech that passes what follows. Raises what the sequel raises."""
         ...

@@ -98,12 +98,7 @@ class PostProcessorPool:
         return result
 
     def judge_then(
-        self,
-        utterance: JudgedUtterance,
-        gate: Gate,
-        bounds: SpeechBounds,
-        norms: JobNorms | None,
-        sequel: Sequel[M],
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
     ) -> JudgedSpeech[M]:
         result = self._result(JudgeThen(Judge(utterance, gate, bounds, norms), sequel))
         assert isinstance(result, JudgedSpeech)  # noqa: S101  (what `calls.answer` gives to this call)

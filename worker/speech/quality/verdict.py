@@ -12,7 +12,9 @@ from worker.speech.quality.checks import measured_findings, sound_of
 from worker.speech.quality.findings import SEVERITY, Defect, SpeechFinding, worst_first
 from worker.speech.quality.job_norms import JobNorms, unusual_in_job
 from worker.speech.quality.measures import SpeechMeasures, finite_share, measure
-from worker.speech.quality.sound.timbre import Timbre, timbre_of, unlike_timbre
+from worker.speech.quality.sound.measures import SoundMeasures
+from worker.speech.quality.sound.spectra import strangeness
+from worker.speech.quality.sound.timbre import Timbre, away_db, timbre_of, unlike_timbre
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def measured_verdict(utterance: JudgedUtterance, gate: Gate, bounds: SpeechBound
         findings += unusual_in_job(utterance.text, measures.speech_s, loudness, norms, bounds.duration)
     if norms and norms.timbre and timbre:
         findings += unlike_timbre(timbre, norms.timbre)
-    return Verdict(worst_first(findings), _checks(utterance.text, measures, bounds), loudness, timbre=timbre)
+    checks = _checks(utterance.text, measures, bounds) | _likeness(sound, timbre, bounds, norms)
+    return Verdict(worst_first(findings), checks, loudness, timbre=timbre)
 
 
 def _unchecked(speech: Speech) -> Verdict:
@@ -102,3 +105,17 @@ def _checks(text: str, measures: SpeechMeasures, bounds: SpeechBounds) -> dict[s
         expected_s = bounds.duration.expected_s(text)
         checks["duration_ratio"] = round(measures.speech_s / max(expected_s, 0.1), 4)
     return checks
+
+
+def _likeness(
+    sound: SoundMeasures | None, timbre: Timbre | None, bounds: SpeechBounds, norms: JobNorms | None
+) -> dict[str, float]:
+    """voice_db: how far its spectra are from its voice's, in dB a band. What is not known is left out."""
+    likeness: dict[str, float] = {}
+    if sound and sound.pitch_hz is not None:
+        likeness["pitch_hz"] = round(sound.pitch_hz, 1)
+    if sound and bounds.voice:
+        likeness["voice_db"] = round(strangeness(sound.spectra, bounds.voice.spectra)[0], 2)
+    elif timbre and norms and norms.timbre:
+        likeness["voice_db"] = round(away_db(timbre.bands_db, norms.timbre.bands_db), 2)
+    return likeness

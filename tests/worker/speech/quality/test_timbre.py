@@ -17,6 +17,7 @@ from tests.worker.speech.quality.test_sound_checks import bounds_of, given, samp
 from worker.engine.interface import Speech
 from worker.speech.quality.findings import Defect
 from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.sound.semitones import semitones_between
 from worker.speech.quality.sound.timbre import LEAST_UTTERANCES, Timbre, TimbreNorm, timbre_norm
 from worker.speech.quality.verdict import JudgedUtterance, Verdict, measured_verdict
 
@@ -77,6 +78,15 @@ def test_what_is_unlike_it_is_found(
 
 def test_a_measured_voice_is_held_to_its_calibration_alone() -> None:
     assert verdict(sample("rope-rms").speech, None, "rms").timbre is None
+
+
+@pytest.mark.parametrize("speaker", [CLONE, "rms"])
+def test_another_speaker_is_farther_from_the_voice(speaker: str, norm: TimbreNorm) -> None:
+    own = verdict(sample("rope-rms").speech, norm, speaker).checks
+    other = verdict(sounds.wrong_speaker(given("rope-rms"), 1, np.random.default_rng(3)).speech, norm, speaker).checks
+
+    assert other["voice_db"] > own["voice_db"] + 1
+    assert abs(semitones_between(other["pitch_hz"], own["pitch_hz"])) > 4
 
 
 def test_a_word_alone_tells_no_timbre() -> None:

@@ -11,13 +11,7 @@ from worker.engine.cuda.slot_state import SlotState
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.frame_step import FrameStep, KvMemory
 from worker.engine.cuda.talker.prefill.layers import EagerPromptLayers, PromptLayers
-from worker.engine.cuda.talker.prefill.pack import (
-    SlotAdmission,
-    TextUpdate,
-    pack_prompts,
-    pack_slots,
-    scratch_prompt,
-)
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission, TextUpdate, pack_prompts, pack_slots, scratch_prompt
 from worker.engine.cuda.talker.prefill.prefill import PromptPass
 from worker.engine.cuda.talker.weights import SpeechWeights
 

@@ -89,12 +89,7 @@ class SpeechBounds:
 
 
 GENERAL_BOUNDS = SpeechBounds(
-    longest_pause_s=2.5,
-    longest_edge_s=2.0,
-    quietest_db=-50.0,
-    loudest_db=0.0,
-    loudest_end_db=0.0,
-    duration=None,
+    longest_pause_s=2.5, longest_edge_s=2.0, quietest_db=-50.0, loudest_db=0.0, loudest_end_db=0.0, duration=None
 )
 """For a checkpoint or language without a calibration: only what no good speech does."""
 

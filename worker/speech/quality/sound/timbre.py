@@ -60,7 +60,7 @@ def timbre_norm(heard: Sequence[Timbre]) -> TimbreNorm | None:
     if len(heard) < LEAST_UTTERANCES:
         return None
     bands = tuple(median(levels) for levels in zip(*(each.bands_db for each in heard), strict=True))
-    most_away = max(_away_db(each.bands_db, bands) for each in heard)
+    most_away = max(away_db(each.bands_db, bands) for each in heard)
     pitches = [each.pitch_hz for each in heard if each.pitch_hz is not None]
     pitch = median(pitches) if len(pitches) >= LEAST_UTTERANCES else None
     spread = max((abs(semitones_between(each, pitch)) for each in pitches), default=0.0) if pitch else 0.0
@@ -70,7 +70,7 @@ def timbre_norm(heard: Sequence[Timbre]) -> TimbreNorm | None:
 
 def unlike_timbre(timbre: Timbre, norm: TimbreNorm) -> Iterator[SpeechFinding]:
     """What of an utterance is not as its voice's others are."""
-    away = _away_db(timbre.bands_db, norm.bands_db)
+    away = away_db(timbre.bands_db, norm.bands_db)
     if away > norm.away_db:
         yield SpeechFinding(Defect.OTHER_VOICE, away, norm.away_db)
     if timbre.pitch_hz is not None and norm.pitch_hz is not None:
@@ -79,5 +79,5 @@ def unlike_timbre(timbre: Timbre, norm: TimbreNorm) -> Iterator[SpeechFinding]:
             yield SpeechFinding(Defect.WRONG_PITCH, semitones, norm.semitones if semitones > 0 else -norm.semitones)
 
 
-def _away_db(bands: Sequence[float], others: Sequence[float]) -> float:
+def away_db(bands: Sequence[float], others: Sequence[float]) -> float:
     return float(np.sqrt(np.mean(np.square(np.subtract(bands, others)))))
