@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import cast
@@ -17,6 +18,7 @@ from storage.jobs.states import stored_phase
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.whole import WholePlan
+from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.tracing import current_trace
 
@@ -150,6 +152,10 @@ def decode_spec(text: str) -> JobSpec:
 def encode_spec(spec: JobSpec) -> str:
     """Equal specs give equal text. A submit asks twice, for the record and for the journal."""
     return _SPEC.dump_json(spec).decode()
+
+
+# Between a worker's processes as in the record: a tree of models takes longer to pickle, and much longer to unpickle.
+copyreg.pickle(NarrationSpec, lambda spec: (decode_spec, (encode_spec(spec),)))
 
 
 def encode_metadata(metadata: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.segments.edits import FIRST_TAKE, UNEDITED
 from storage.segments.results import decode_segment_result, encode_report
-from worker.engine.interface import EngineInfo, Speech
+from worker.engine.interface import Speech
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import encode_segment
 from worker.speech.postprocessing.interface import Finish, StoredSpeech
@@ -50,7 +50,8 @@ class WholeEnding:
     services: SpeechServices
 
     def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> WholeSequel:
-        return WholeSequel(self.item, segment, manner, self.services.engine.info, reuse_id)
+        info = self.services.engine.info
+        return WholeSequel(self.item, segment, manner, info.revision, info.config_sha256, reuse_id)
 
     def finish(self, made: WholeResult) -> Tickets:
         item, artifacts = self.item, self.services.worker.artifacts
@@ -74,12 +75,13 @@ class WholeEnding:
 
 @dataclass(frozen=True, slots=True)
 class WholeSequel:
-    """Implements `Sequel`."""
+    """Implements `Sequel`. It has no `EngineInfo`, which may hold thousands of numbers: each job would send them."""
 
     item: ClaimedItem
     segment: SpokenSegment
     manner: Manner
-    info: EngineInfo
+    revision: str
+    config_sha256: str
     reuse_id: str
 
     def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> WholeResult:
@@ -90,7 +92,7 @@ class WholeSequel:
         item, segment = self.item, self.segment
         attempt = SpokenAttempt(self.manner, speech, verdict)
         outcome = SegmentOutcome(attempt, speech, (attempt,))
-        header = segment_header(item, segment, outcome, self.info)
+        header = segment_header(item, segment, outcome, self.revision, self.config_sha256)
         audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
         lease = item.lease
         key = keys.segment(lease.tenant, lease.job, segment.index, lease.fence)

@@ -6,16 +6,15 @@ import hashlib
 
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.file import SegmentHeader
-from worker.engine.interface import EngineInfo
 from worker.synthesis.attempts import SegmentOutcome
 from worker.synthesis.segment_reuse import voice_fingerprint
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
 def segment_header(
-    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, info: EngineInfo
+    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, revision: str, config_sha256: str
 ) -> SegmentHeader:
-    """Of what the segment became; of a rejected take, an outcome that keeps it."""
+    """Of what the segment became; of a rejected take, an outcome that keeps it. revision and digest: the engine's."""
     kept = outcome.kept
     is_spoken = outcome.speech is kept.speech
     return SegmentHeader(
@@ -26,9 +25,9 @@ def segment_header(
         seed=kept.manner.seed,
         finish_reason=kept.speech.finish_reason.value,
         model=item.narration.model,
-        revision=info.revision,
+        revision=revision,
         sample_rate_hz=outcome.speech.sample_rate_hz,
-        voice=voice_fingerprint(item, segment, info),
+        voice=voice_fingerprint(item, segment, revision),
         speaker=segment.speaker,
         language=segment.language,
         attempt=kept.manner.number if is_spoken else 0,
@@ -36,6 +35,6 @@ def segment_header(
         checks=kept.verdict.checks,
         flags=outcome.flags,
         loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
-        config_sha256=info.config_sha256,
+        config_sha256=config_sha256,
         tried=tuple(attempt.tried for attempt in outcome.attempts),
     )
