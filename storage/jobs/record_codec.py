@@ -154,8 +154,12 @@ def encode_spec(spec: JobSpec) -> str:
     return _SPEC.dump_json(spec).decode()
 
 
+def _decode_narration(text: str) -> NarrationSpec:
+    return cast("NarrationSpec", decode_spec(text))
+
+
 # Between a worker's processes as in the record: a tree of models takes longer to pickle, and much longer to unpickle.
-copyreg.pickle(NarrationSpec, lambda spec: (decode_spec, (encode_spec(spec),)))
+copyreg.pickle(NarrationSpec, lambda spec: (_decode_narration, (encode_spec(spec),)))
 
 
 def encode_metadata(metadata: dict[str, str]) -> str:

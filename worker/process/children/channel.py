@@ -15,9 +15,15 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_ARRAYS_BYTES = 512 * 1024 * 1024
 """Room for 90 minutes of samples. What is larger is a broken stream, and reading it would eat the memory."""
+
+SEND_BUFFER_BYTES = 1024 * 1024
+"""Room for the speech of ten seconds: both ends would wake for each part of a message that does not fit. The kernel may
+allow less."""
 
 _HEAD = struct.Struct("=QQI")
 """Bytes of the pickle, bytes and number of the arrays; the size of each array follows, then the pickle, then the
@@ -47,6 +53,9 @@ class Channel:
     """
 
     stream: socket.socket
+
+    def __post_init__(self) -> None:
+        self.stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
 
     def set_patience(self, seconds: int) -> None:
         """How long a single read or write may take. By the kernel: a socket with Python's time-out reads in pieces."""
@@ -84,7 +93,7 @@ class Channel:
         if body_bytes + table_bytes > MAX_BODY_BYTES or arrays_bytes > MAX_ARRAYS_BYTES:
             raise ChannelBroken(f"a message of {body_bytes} bytes, and {num_arrays} arrays of {arrays_bytes}")
         arrays_start = table_bytes + _aligned(body_bytes)
-        data = memoryview(self._read(arrays_start + arrays_bytes))
+        data = self._read(arrays_start + arrays_bytes)
         sizes = [size for (size,) in _SIZE.iter_unpack(data[:table_bytes])]
         return _unpickled(data[table_bytes : table_bytes + body_bytes], _divided(data[arrays_start:], sizes))
 
@@ -100,9 +109,9 @@ class Channel:
                     self.stream.sendall(memoryview(part)[sent:])
                 sent = max(0, sent - len(part))
 
-    def _read(self, num_bytes: int) -> bytearray:
-        data = bytearray(num_bytes)
-        view = memoryview(data)
+    def _read(self, num_bytes: int) -> memoryview:
+        # Not by `bytearray`, which would write zeros first.
+        view = np.empty(num_bytes, np.uint8).data
         filled = 0
         while filled < num_bytes:
             with _silence_named():
@@ -110,7 +119,7 @@ class Channel:
             if received == 0:
                 raise ChannelClosed("the other end has closed")
             filled += received
-        return data
+        return view
 
 
 def _aligned(size: int) -> int:
