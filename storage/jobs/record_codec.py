@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -22,6 +22,7 @@ from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.tracing import current_trace
 
+_Decode = Callable[[str], NarrationSpec]
 _SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 _SUBMISSION = TypeAdapter(Submission)
 _METADATA = TypeAdapter(dict[str, str])
@@ -154,12 +155,8 @@ def encode_spec(spec: JobSpec) -> str:
     return _SPEC.dump_json(spec).decode()
 
 
-def _decode_narration(text: str) -> NarrationSpec:
-    return cast("NarrationSpec", decode_spec(text))
-
-
 # Between a worker's processes as in the record: a tree of models takes longer to pickle, and much longer to unpickle.
-copyreg.pickle(NarrationSpec, lambda spec: (_decode_narration, (encode_spec(spec),)))
+copyreg.pickle(NarrationSpec, lambda spec: (cast("_Decode", decode_spec), (encode_spec(spec),)))
 
 
 def encode_metadata(metadata: dict[str, str]) -> str:

@@ -26,7 +26,7 @@ from worker.speech.postprocessing.interface import Finish, StoredSpeech
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.attempts import SegmentOutcome, SpokenAttempt
 from worker.synthesis.manners import Manner
-from worker.synthesis.segment_header import segment_header
+from worker.synthesis.segment_header import SpeechSource, segment_header
 from worker.synthesis.segment_report import segment_report
 from worker.synthesis.sentence_pauses import sentence_pauses
 from worker.synthesis.spoken_segment import SpokenSegment
@@ -51,7 +51,7 @@ class WholeEnding:
 
     def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> WholeSequel:
         info = self.services.engine.info
-        return WholeSequel(self.item, segment, manner, info.revision, info.config_sha256, reuse_id)
+        return WholeSequel(self.item, segment, manner, SpeechSource(info.revision, info.config_sha256), reuse_id)
 
     def finish(self, made: WholeResult) -> Tickets:
         item, artifacts = self.item, self.services.worker.artifacts
@@ -75,13 +75,12 @@ class WholeEnding:
 
 @dataclass(frozen=True, slots=True)
 class WholeSequel:
-    """Implements `Sequel`. It has no `EngineInfo`, which may hold thousands of numbers: each job would send them."""
+    """Implements `Sequel`."""
 
     item: ClaimedItem
     segment: SpokenSegment
     manner: Manner
-    revision: str
-    config_sha256: str
+    source: SpeechSource
     reuse_id: str
 
     def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> WholeResult:
@@ -92,7 +91,7 @@ class WholeSequel:
         item, segment = self.item, self.segment
         attempt = SpokenAttempt(self.manner, speech, verdict)
         outcome = SegmentOutcome(attempt, speech, (attempt,))
-        header = segment_header(item, segment, outcome, self.revision, self.config_sha256)
+        header = segment_header(item, segment, outcome, self.source)
         audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
         lease = item.lease
         key = keys.segment(lease.tenant, lease.job, segment.index, lease.fence)

@@ -17,7 +17,6 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.edited import edited
-from storage.segments.file import SegmentHeader
 from storage.segments.results import SegmentReport
 from storage.segments.tried import RejectedTake, Rejection
 from worker import metrics
@@ -79,7 +78,7 @@ def run_segment(
         raise _with_takes_stored(rejected, item, segment, held, services) from rejected
     if ending is not None and judge.made is not None:
         return _ended(ending, judge.made, held)
-    header = _header(item, segment, outcome, services)
+    header = segment_header(item, segment, outcome, services.engine.info)
     pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
     stored = _stored(SpeechToStore(header, outcome.speech, pauses), held, services)
     return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
@@ -181,16 +180,9 @@ def _take(
     lease = item.lease
     key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
     as_kept = SegmentOutcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
-    header = _header(item, segment, as_kept, services)
+    header = segment_header(item, segment, as_kept, services.engine.info)
     stored = until_available(lambda: services.postprocessor.store(key, header, attempt.speech), held)
     return RejectedTake(attempt.tried, stored.num_samples, stored.sha256)
-
-
-def _header(
-    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, services: SpeechServices
-) -> SegmentHeader:
-    info = services.engine.info
-    return segment_header(item, segment, outcome, info.revision, info.config_sha256)
 
 
 def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> StoredSpeech:

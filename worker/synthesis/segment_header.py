@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.file import SegmentHeader
+from worker.engine.interface import EngineInfo
 from worker.synthesis.attempts import SegmentOutcome
 from worker.synthesis.segment_reuse import voice_fingerprint
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
+class SpeechSource(NamedTuple):
+    """What is said of the engine. Its whole `EngineInfo` may hold thousands of numbers."""
+
+    revision: str
+    config_sha256: str
+
+
 def segment_header(
-    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, revision: str, config_sha256: str
+    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, info: EngineInfo | SpeechSource
 ) -> SegmentHeader:
-    """Of what the segment became; of a rejected take, an outcome that keeps it. revision and digest: the engine's."""
+    """Of what the segment became; of a rejected take, an outcome that keeps it."""
     kept = outcome.kept
     is_spoken = outcome.speech is kept.speech
     return SegmentHeader(
@@ -25,9 +34,9 @@ def segment_header(
         seed=kept.manner.seed,
         finish_reason=kept.speech.finish_reason.value,
         model=item.narration.model,
-        revision=revision,
+        revision=info.revision,
         sample_rate_hz=outcome.speech.sample_rate_hz,
-        voice=voice_fingerprint(item, segment, revision),
+        voice=voice_fingerprint(item, segment, info.revision),
         speaker=segment.speaker,
         language=segment.language,
         attempt=kept.manner.number if is_spoken else 0,
@@ -35,6 +44,6 @@ def segment_header(
         checks=kept.verdict.checks,
         flags=outcome.flags,
         loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
-        config_sha256=config_sha256,
+        config_sha256=info.config_sha256,
         tried=tuple(attempt.tried for attempt in outcome.attempts),
     )

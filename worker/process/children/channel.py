@@ -14,6 +14,7 @@ import struct
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -22,8 +23,7 @@ MAX_ARRAYS_BYTES = 512 * 1024 * 1024
 """Room for 90 minutes of samples. What is larger is a broken stream, and reading it would eat the memory."""
 
 SEND_BUFFER_BYTES = 1024 * 1024
-"""Room for the speech of ten seconds: both ends would wake for each part of a message that does not fit. The kernel may
-allow less."""
+"""Ten seconds of speech: both ends wake for each part of what does not fit. The kernel may allow less."""
 
 _HEAD = struct.Struct("=QQI")
 """Bytes of the pickle, bytes and number of the arrays; the size of each array follows, then the pickle, then the
@@ -81,9 +81,9 @@ class Channel:
         if len(body) > MAX_BODY_BYTES or arrays_bytes > MAX_ARRAYS_BYTES:
             raise MessageTooLarge(f"a message of {len(body)} bytes, and {arrays_bytes} of arrays")
         head = _HEAD.pack(len(body), arrays_bytes, len(arrays)) + b"".join(map(_SIZE.pack, sizes))
-        parts: list[bytes | memoryview] = [head, body, _filling(len(body))]
+        parts: list[bytes | memoryview] = [head, body, bytes(-len(body) % _ALIGNMENT)]
         for array in arrays:
-            parts += (array, _filling(array.nbytes))
+            parts += (array, bytes(-array.nbytes % _ALIGNMENT))
         self._write(parts)
 
     def receive(self) -> object:
@@ -110,8 +110,7 @@ class Channel:
                 sent = max(0, sent - len(part))
 
     def _read(self, num_bytes: int) -> memoryview:
-        # Not by `bytearray`, which would write zeros first.
-        view = np.empty(num_bytes, np.uint8).data
+        view = np.empty(num_bytes, np.uint8).data  # without the zeros of a `bytearray`
         filled = 0
         while filled < num_bytes:
             with _silence_named():
@@ -126,19 +125,11 @@ def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _filling(size: int) -> bytes:
-    return bytes(-size % _ALIGNMENT)
-
-
 def _divided(data: memoryview, sizes: Sequence[int]) -> list[memoryview]:
     if sum(_aligned(size) for size in sizes) != len(data):
         raise ChannelBroken(f"arrays of {sizes} bytes were announced in {len(data)}")
-    arrays: list[memoryview] = []
-    start = 0
-    for size in sizes:
-        arrays.append(data[start : start + size])
-        start += _aligned(size)
-    return arrays
+    starts = accumulate(map(_aligned, sizes), initial=0)
+    return [data[start : start + size] for start, size in zip(starts, sizes, strict=False)]
 
 
 def _unpickled(body: memoryview, arrays: Sequence[memoryview]) -> object:
