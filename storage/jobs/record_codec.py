@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copyreg
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -17,9 +18,11 @@ from storage.jobs.states import stored_phase
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.webhook_target import WebhookTarget
 from storage.jobs.whole import WholePlan
+from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.tracing import current_trace
 
+_Decode = Callable[[str], NarrationSpec]
 _SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 _SUBMISSION = TypeAdapter(Submission)
 _METADATA = TypeAdapter(dict[str, str])
@@ -150,6 +153,10 @@ def decode_spec(text: str) -> JobSpec:
 def encode_spec(spec: JobSpec) -> str:
     """Equal specs give equal text. A submit asks twice, for the record and for the journal."""
     return _SPEC.dump_json(spec).decode()
+
+
+# Between a worker's processes as in the record: a tree of models takes longer to pickle, and much longer to unpickle.
+copyreg.pickle(NarrationSpec, lambda spec: (cast("_Decode", decode_spec), (encode_spec(spec),)))
 
 
 def encode_metadata(metadata: dict[str, str]) -> str:

@@ -27,6 +27,8 @@ PLAIN = Redaction()
         ("url: /bucket/key?X-Amz-Credential=AKIA%2F2026", "url: /bucket/key?***"),
         ("X-Amz-Signature=0af3, then", "X-Amz-Signature=***, then"),
         ("Authorization: Bearer rh_abcdefgh", "Authorization: Bearer ***"),
+        ("BEARER abc, bAsIc abc", "BEARER ***, bAsIc ***"),
+        ("signed v1,QUJDREVGR0hJSktMTU5P", "signed v1,***"),
         ("(b'authorization', b'Bearer abc')", "(b'authorization', b'Bearer ***')"),
         ("key rh_AbCdEfGhIjKlMnOpQrStUvWx was", "key rh_*** was"),
         ("secret whsec_QUJDREVGR0g= of", "secret whsec_*** of"),

@@ -19,14 +19,14 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.segments.edits import FIRST_TAKE, UNEDITED
 from storage.segments.results import decode_segment_result, encode_report
-from worker.engine.interface import EngineInfo, Speech
+from worker.engine.interface import Speech
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import encode_segment
 from worker.speech.postprocessing.interface import Finish, StoredSpeech
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.attempts import SegmentOutcome, SpokenAttempt
 from worker.synthesis.manners import Manner
-from worker.synthesis.segment_header import segment_header
+from worker.synthesis.segment_header import SpeechSource, segment_header
 from worker.synthesis.segment_report import segment_report
 from worker.synthesis.sentence_pauses import sentence_pauses
 from worker.synthesis.spoken_segment import SpokenSegment
@@ -50,7 +50,8 @@ class WholeEnding:
     services: SpeechServices
 
     def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> WholeSequel:
-        return WholeSequel(self.item, segment, manner, self.services.engine.info, reuse_id)
+        info = self.services.engine.info
+        return WholeSequel(self.item, segment, manner, SpeechSource(info.revision, info.config_sha256), reuse_id)
 
     def finish(self, made: WholeResult) -> Tickets:
         item, artifacts = self.item, self.services.worker.artifacts
@@ -79,7 +80,7 @@ class WholeSequel:
     item: ClaimedItem
     segment: SpokenSegment
     manner: Manner
-    info: EngineInfo
+    source: SpeechSource
     reuse_id: str
 
     def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> WholeResult:
@@ -90,7 +91,7 @@ class WholeSequel:
         item, segment = self.item, self.segment
         attempt = SpokenAttempt(self.manner, speech, verdict)
         outcome = SegmentOutcome(attempt, speech, (attempt,))
-        header = segment_header(item, segment, outcome, self.info)
+        header = segment_header(item, segment, outcome, self.source)
         audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
         lease = item.lease
         key = keys.segment(lease.tenant, lease.job, segment.index, lease.fence)

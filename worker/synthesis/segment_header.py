@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.file import SegmentHeader
@@ -12,8 +13,15 @@ from worker.synthesis.segment_reuse import voice_fingerprint
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
+class SpeechSource(NamedTuple):
+    """What is said of the engine. Its whole `EngineInfo` may hold thousands of numbers."""
+
+    revision: str
+    config_sha256: str
+
+
 def segment_header(
-    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, info: EngineInfo
+    item: ClaimedItem, segment: SpokenSegment, outcome: SegmentOutcome, info: EngineInfo | SpeechSource
 ) -> SegmentHeader:
     """Of what the segment became; of a rejected take, an outcome that keeps it."""
     kept = outcome.kept
@@ -28,7 +36,7 @@ def segment_header(
         model=item.narration.model,
         revision=info.revision,
         sample_rate_hz=outcome.speech.sample_rate_hz,
-        voice=voice_fingerprint(item, segment, info),
+        voice=voice_fingerprint(item, segment, info.revision),
         speaker=segment.speaker,
         language=segment.language,
         attempt=kept.manner.number if is_spoken else 0,

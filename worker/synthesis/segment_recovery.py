@@ -53,7 +53,7 @@ def _candidates(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
 
 def _wanted(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> tuple[str | int, ...]:
     text_sha256 = hashlib.sha256(segment.text.encode()).hexdigest()
-    voice = voice_fingerprint(item, segment, info)
+    voice = voice_fingerprint(item, segment, info.revision)
     return (item.lease.job, text_sha256, item.narration.model, info.revision, voice, segment.language, segment.take)
 
 

@@ -37,7 +37,7 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
     return SegmentContent(
         tenant=item.lease.tenant,
         text=segment.text,
-        voice=voice_fingerprint(item, segment, info),
+        voice=voice_fingerprint(item, segment, info.revision),
         model=spec.model,
         revision=info.revision,
         language=segment.language,
@@ -51,10 +51,10 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
     )
 
 
-def voice_fingerprint(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> str:
+def voice_fingerprint(item: ClaimedItem, segment: SpokenSegment, revision: str) -> str:
     """The model's own voice by name, an uploaded one by its content key."""
     own = segment.own_voice
-    return own.content(item.lease.tenant, info.revision) if own else segment.voice
+    return own.content(item.lease.tenant, revision) if own else segment.voice
 
 
 def find_reusable(

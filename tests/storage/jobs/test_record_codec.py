@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
 
 import pytest
 
@@ -34,6 +35,8 @@ def test_a_spec_is_read_as_it_was_written(spec: JobSpec) -> None:
     fields = submitted_fields(dataclasses.replace(submission(), spec=spec))
 
     assert decode_spec(fields["spec"]) == spec
+    # To a post-processor it travels as in the record.
+    assert pickle.loads(pickle.dumps(spec)) == spec
     assert (fields.get("kind") == "voice_cache") == isinstance(spec, VoiceCacheSpec)
 
 

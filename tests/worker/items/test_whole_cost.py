@@ -5,16 +5,18 @@ Raise a number here only for what a user gets for it.
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import redis
 
 from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.quality import Gate
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
 from storage.job_store.queue_position import QueuePositions
@@ -26,6 +28,11 @@ from storage.runtime.config.settings import StorageSettings
 from tests.threads import join_in_time
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
+from worker.speech.postprocessing.interface import JudgedSpeech, M, Sequel
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.verdict import JudgedUtterance
 
 SHORT = SPEC.asking(segmentation=SegmentLengths(target_chars=300, max_chars=500))
 TEXT = "The lamp went out at nine, and nobody came."
@@ -120,3 +127,30 @@ def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(
     names = sorted(key.rpartition("/")[2] for key in store.puts)
     assert names[1:] == ["codes.safetensors", "manifest.json", "narration.wav"]
     assert len(names) == 4
+
+
+MOST_BESIDE_SPEECH = 3_000
+"""Bytes of what a post-processor is told for one short job, speech apart."""
+
+
+def test_a_post_processor_is_told_of_the_job_and_not_of_the_engine(studio: Studio) -> None:
+    weighing = _WeighingPostProcessor(studio.artifacts)
+    weighed = replace(studio, services=replace(studio.services, postprocessor=weighing))
+    job = weighed.submit_planned(TEXT, SHORT)
+    weighed.run_one(GPU_QUEUE)
+
+    assert studio.record(job).state is JobState.SUCCEEDED
+    assert b"EngineInfo" not in weighing.sequel
+    assert len(weighing.sequel) <= MOST_BESIDE_SPEECH
+
+
+class _WeighingPostProcessor(InProcessPostProcessor):
+    """Keeps what another process would be told."""
+
+    sequel = b""
+
+    def judge_then(
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
+    ) -> JudgedSpeech[M]:
+        self.sequel = pickle.dumps(sequel)
+        return super().judge_then(utterance, gate, bounds, norms, sequel)

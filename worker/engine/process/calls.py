@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TypeVar
 
 import numpy as np
 
@@ -71,6 +72,8 @@ class VoiceCall:
 
 
 Call = SpeechCall | VoiceCall
+_ANY = SpeechCall, VoiceCall
+C = TypeVar("C", bound=Call)
 
 
 class EngineCalls:
@@ -160,7 +163,7 @@ class EngineCalls:
         except MessageTooLarge as error:
             if isinstance(message, StartHost | ExtendCall | CancelCall):
                 raise
-            self._take(message.call).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
+            self._take(message.call, *_ANY).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
 
     # ------------------------------------------------------------------------------------------ reader thread
 
@@ -190,16 +193,16 @@ class EngineCalls:
             case Heartbeat(stats):
                 self.stats = stats
             case CallFailed(number, error):
-                self._take(number).future.set_exception(error)
+                self._take(number, *_ANY).future.set_exception(error)
             case SpokenPart(number, part):
                 self._hear(number, part)
             case CallSpoken(number, speech):
-                call = self._speech_call(number)
+                call = self._take(number, SpeechCall)
                 whole = replace(speech, pcm=np.concatenate((*call.parts, speech.pcm))) if call.parts else speech
                 call.future.set_result(whole)
                 self.served += 1
             case VoiceEncoded(number, prompt):
-                self._voice_call(number).future.set_result(prompt)
+                self._take(number, VoiceCall).future.set_result(prompt)
                 self.served += 1
             case _:
                 raise ProtocolError(f"{type(message).__name__} is said by no host")
@@ -214,23 +217,11 @@ class EngineCalls:
         call.parts.append(part.pcm)
         call.on_audio(part)
 
-    def _take(self, number: int) -> Call:
+    def _take(self, number: int, *kinds: type[C]) -> C:
         with self._lock:
             call = self._calls.pop(number, None)
-        if call is None:
-            raise ProtocolError(f"an answer to call {number}, which is not in flight")
-        return call
-
-    def _speech_call(self, number: int) -> SpeechCall:
-        call = self._take(number)
-        if not isinstance(call, SpeechCall):
-            raise ProtocolError(f"speech in answer to call {number}, which asked for a voice")
-        return call
-
-    def _voice_call(self, number: int) -> VoiceCall:
-        call = self._take(number)
-        if not isinstance(call, VoiceCall):
-            raise ProtocolError(f"a voice in answer to call {number}, which asked for speech")
+        if not isinstance(call, kinds):
+            raise ProtocolError(f"an answer to call {number}, which is not in flight, or asked for something else")
         return call
 
     def _end(self, complaint: str) -> None:

@@ -14,10 +14,16 @@ import struct
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_ARRAYS_BYTES = 512 * 1024 * 1024
 """Room for 90 minutes of samples. What is larger is a broken stream, and reading it would eat the memory."""
+
+SEND_BUFFER_BYTES = 1024 * 1024
+"""Ten seconds of speech: both ends wake for each part of what does not fit. The kernel may allow less."""
 
 _HEAD = struct.Struct("=QQI")
 """Bytes of the pickle, bytes and number of the arrays; the size of each array follows, then the pickle, then the
@@ -48,6 +54,9 @@ class Channel:
 
     stream: socket.socket
 
+    def __post_init__(self) -> None:
+        self.stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
     def set_patience(self, seconds: int) -> None:
         """How long a single read or write may take. By the kernel: a socket with Python's time-out reads in pieces."""
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
@@ -72,9 +81,9 @@ class Channel:
         if len(body) > MAX_BODY_BYTES or arrays_bytes > MAX_ARRAYS_BYTES:
             raise MessageTooLarge(f"a message of {len(body)} bytes, and {arrays_bytes} of arrays")
         head = _HEAD.pack(len(body), arrays_bytes, len(arrays)) + b"".join(map(_SIZE.pack, sizes))
-        parts: list[bytes | memoryview] = [head, body, _filling(len(body))]
+        parts: list[bytes | memoryview] = [head, body, bytes(-len(body) % _ALIGNMENT)]
         for array in arrays:
-            parts += (array, _filling(array.nbytes))
+            parts += (array, bytes(-array.nbytes % _ALIGNMENT))
         self._write(parts)
 
     def receive(self) -> object:
@@ -84,7 +93,7 @@ class Channel:
         if body_bytes + table_bytes > MAX_BODY_BYTES or arrays_bytes > MAX_ARRAYS_BYTES:
             raise ChannelBroken(f"a message of {body_bytes} bytes, and {num_arrays} arrays of {arrays_bytes}")
         arrays_start = table_bytes + _aligned(body_bytes)
-        data = memoryview(self._read(arrays_start + arrays_bytes))
+        data = self._read(arrays_start + arrays_bytes)
         sizes = [size for (size,) in _SIZE.iter_unpack(data[:table_bytes])]
         return _unpickled(data[table_bytes : table_bytes + body_bytes], _divided(data[arrays_start:], sizes))
 
@@ -100,9 +109,8 @@ class Channel:
                     self.stream.sendall(memoryview(part)[sent:])
                 sent = max(0, sent - len(part))
 
-    def _read(self, num_bytes: int) -> bytearray:
-        data = bytearray(num_bytes)
-        view = memoryview(data)
+    def _read(self, num_bytes: int) -> memoryview:
+        view = np.empty(num_bytes, np.uint8).data  # without the zeros of a `bytearray`
         filled = 0
         while filled < num_bytes:
             with _silence_named():
@@ -110,26 +118,18 @@ class Channel:
             if received == 0:
                 raise ChannelClosed("the other end has closed")
             filled += received
-        return data
+        return view
 
 
 def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _filling(size: int) -> bytes:
-    return bytes(-size % _ALIGNMENT)
-
-
 def _divided(data: memoryview, sizes: Sequence[int]) -> list[memoryview]:
     if sum(_aligned(size) for size in sizes) != len(data):
         raise ChannelBroken(f"arrays of {sizes} bytes were announced in {len(data)}")
-    arrays: list[memoryview] = []
-    start = 0
-    for size in sizes:
-        arrays.append(data[start : start + size])
-        start += _aligned(size)
-    return arrays
+    starts = accumulate(map(_aligned, sizes), initial=0)
+    return [data[start : start + size] for start, size in zip(starts, sizes, strict=False)]
 
 
 def _unpickled(body: memoryview, arrays: Sequence[memoryview]) -> object:

@@ -64,8 +64,7 @@ class PostProcessorPool:
         # A second closer must not go on before the processes have gone.
         self._closing = threading.Lock()
         self._written = ARTIFACT_WRITTEN.labels(store)
-        self._measured_store = store_call("put", store)(self._store)
-        self._measured_pack_store = store_call("put", store)(self._store_pack)
+        self._put = store_call("put", store)(self._result)
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -109,12 +108,14 @@ class PostProcessorPool:
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
-        stored = self._measured_store(Store(key, header, speech, pauses))
+        stored = self._put(Store(key, header, speech, pauses))
+        assert isinstance(stored, StoredSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
         self._written.inc(stored.num_bytes)
         return stored
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
-        stored = self._measured_pack_store(StorePack(tenant, parts))
+        stored = self._put(StorePack(tenant, parts))
+        assert isinstance(stored, tuple)  # noqa: S101  (what `calls.answer` gives to this call)
         self._written.inc(sum(each.num_bytes for each in stored))
         return stored
 
@@ -127,16 +128,6 @@ class PostProcessorPool:
                 self._keeper.join()
 
     # ------------------------------------------------------------------------------------------ any thread
-
-    def _store(self, call: Store) -> StoredSpeech:
-        result = self._result(call)
-        assert isinstance(result, StoredSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
-        return result
-
-    def _store_pack(self, call: StorePack) -> tuple[StoredSpeech, ...]:
-        result = self._result(call)
-        assert isinstance(result, tuple)  # noqa: S101  (what `calls.answer` gives to this call)
-        return result
 
     def _result(self, call: Call) -> Result:
         match self._answer(call):

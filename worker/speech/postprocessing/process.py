@@ -1,5 +1,4 @@
-"""A post-processor's own process, started by `PostProcessorPool` alone: `python -m
-worker.speech.postprocessing.process`.
+"""A post-processor's own process, started by `PostProcessorPool` alone: `python -m` and this module.
 
 A thread for each channel, so that a store that answers slowly holds up no other call. The process ends with its
 lifeline, the socket whose other end the worker holds: a worker that is gone, however it went, leaves no post-processor
@@ -41,7 +40,8 @@ def main() -> None:
     for number, channel in enumerate(channels):
         threading.Thread(target=_serve, args=(channel, postprocessor), name=f"channel-{number}", daemon=True).start()
     lifeline.send(READY)
-    _wait_for_end(lifeline)
+    with suppress(OSError):
+        lifeline.receive()
     # The worker has gone, and with it all who wait for what is under way.
     os._exit(0)
 
@@ -66,11 +66,6 @@ def _serve(channel: Channel, postprocessor: PostProcessor) -> None:
         # Without this thread its caller would wait without end. The pool starts another process.
         logger.exception("a channel to the worker failed")
         os._exit(BROKEN_STATUS)
-
-
-def _wait_for_end(lifeline: Channel) -> None:
-    with suppress(OSError):
-        lifeline.receive()
 
 
 if __name__ == "__main__":

@@ -157,3 +157,10 @@ def test_a_greeting_of_another_release_is_no_greeting(pair: Pair) -> None:
     pair[1].meet(RELEASE)
     with pytest.raises(ChannelBroken, match="another release"):
         pair[1].meet(RELEASE)
+
+
+def test_a_short_jobs_speech_is_sent_before_anybody_reads(pair: Pair) -> None:
+    ours, its = pair
+    three_s = np.arange(72_000, dtype=np.float32)
+    ours.send(three_s)
+    np.testing.assert_array_equal(its.receive(), three_s)
