@@ -1,8 +1,7 @@
 // The fleet: workers, queues, live streams and their history.
 
 import { getJson } from "../api.js";
-import { h, replace, setHidden, setText } from "../dom.js";
-import { keyed } from "../keyed.js";
+import { alerts, h, keyed, replace, setHidden, setText } from "../dom.js";
 import { repeat } from "../repeating.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { count, decimal, span } from "../wording.js";
@@ -15,8 +14,8 @@ const LOOK_S = 2;
 
 export function openFleet(main) {
   const heading = h("h1", { tabindex: "-1" }, "Fleet");
-  const trouble = h("div", { class: "notices", role: "alert" });
-  const refusal = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
+  const refusal = alerts();
   const tiles = {
     pace: tile("Throughput", "seconds of speech per second"),
     fill: tile("Batch fill", "share of engine slots in use"),

@@ -16,7 +16,6 @@ export class Segments extends EventTarget {
   #jobId;
   #starts = [0];
   #isOver = false;
-  #isRead = false;
   #reading = Promise.resolve();
   #next = null;
   #clock = 0;
@@ -24,6 +23,8 @@ export class Segments extends EventTarget {
   #speed = 1;
   #lengths = [];
   items = [];
+  /** Whether everything was read once. */
+  isRead = false;
   /** Whether an open view keeps them up to date. */
   isFollowed = false;
 
@@ -71,8 +72,8 @@ export class Segments extends EventTarget {
       if (this.length >= MOST) break;
       asked = this.#clock;
     }
-    if (this.#isRead) return;
-    this.#isRead = true;
+    if (this.isRead) return;
+    this.isRead = true;
     this.#changed(null);
   }
 
@@ -179,7 +180,7 @@ export class Segments extends EventTarget {
       signal.throwIfAborted();
       if (this.isDone(index)) return true;
       // Before the first reading nothing is known of any.
-      if (this.#isOver && this.#isRead) return false;
+      if (this.#isOver && this.isRead) return false;
       await new Promise((resolve) => {
         const options = { once: true, signal };
         this.addEventListener("change", resolve, options);

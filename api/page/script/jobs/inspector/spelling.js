@@ -1,6 +1,6 @@
 // How a word is said. The user types it, hears it and applies it to every passage with the word.
 
-import { button, h, replace, setText } from "../../dom.js";
+import { button, field, h, replace, setText } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { counted } from "../../wording.js";
 
@@ -28,8 +28,8 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
   const hear = sampleButton("Hear it", order, onTrouble);
   const apply = button("", send, { kind: "primary" });
   const element = h("div", { class: "words-fields" }, known,
-    h("div", { class: "field" }, h("label", { for: "word" }, "Word"), word),
-    h("div", { class: "field" }, h("label", { for: "said" }, "Said as"), said),
+    field("Word", word),
+    field("Said as", said),
     h("div", { class: "row" }, hear, apply));
   let index = 0;
   let places = [];
