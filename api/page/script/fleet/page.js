@@ -20,7 +20,7 @@ export function openFleet(main) {
     pace: tile("Throughput", "seconds of speech per second"),
     fill: tile("Batch fill", "share of engine slots in use"),
     backlog: tile("Backlog", "speech still to make"),
-    jobs: tile("Unfinished narrations", "accepted, not finished"),
+    jobs: tile("Unfinished", "accepted narrations"),
     leases: tile("In progress", "items that workers process"),
     live: tile("Live streams", "open now"),
   };
@@ -73,7 +73,7 @@ export function openFleet(main) {
     tiles.pace.show(totals.audio_s_per_s, decimal);
     tiles.fill.show(totals.batch_fill, (value) => `${Math.round(value * 100)} %`);
     tiles.backlog.show(totals.backlog_audio_s, span, totals.drain_s === null ? "speech to make; time left unknown" : `speech to make in about ${span(totals.drain_s)}`);
-    tiles.jobs.show(totals.unfinished_jobs, count, totals.scheduled_jobs ? `${count(totals.scheduled_jobs)} of them scheduled` : "accepted, not finished");
+    tiles.jobs.show(totals.unfinished_jobs, count, totals.scheduled_jobs ? `${count(totals.scheduled_jobs)} of them scheduled` : "accepted narrations");
     tiles.leases.show(totals.leases, count);
     tiles.live.show(totals.live_streams, count, totals.live_slots ? `open, of at most ${count(totals.live_slots)}` : "no worker serves live streams");
   }

@@ -43,7 +43,7 @@ export function jobView(id, list) {
   const changed = changedPassages(id, segments, (index) => parts.review(index));
   const showChanged = throttled(changed.show, 300);
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
-  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names"));
+  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names and speakers"));
   const toFiles = button("Files", () => files.element.scrollIntoView(), { kind: "quiet" });
   const asides = h("div", { class: "asides" }, facts.element, names, changed.element, notes.element);
   const element = h("article", { class: "job", "data-loading": true },
@@ -83,7 +83,7 @@ export function jobView(id, list) {
     replace(names, names.firstChild, nameList(segments, (name, index) => {
       parts.review(index);
       parts.note.openWords(name);
-    }));
+    }, parts.review));
   }
 
   async function readOrTell(signal) {
@@ -229,7 +229,6 @@ export function jobView(id, list) {
     play({ jobId: id, name: jobTitle(job), segments, first: index, offsetS });
   }
 
-  /** What plays of this narration. */
   const heard = () => (playing()?.jobId === id ? playing() : null);
 
   function showListening() {
@@ -251,7 +250,6 @@ export function jobView(id, list) {
     parts.wave.setHeard(mine);
   }
 
-  /** A refused action, shown until the next action. */
   function tellTrouble(problem) {
     showProblem(refusal, problem);
   }

@@ -1,6 +1,6 @@
 // One voice: its state, a sample, and deleting it.
 
-import { request, sendJson } from "../api.js";
+import { attempt, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
@@ -35,11 +35,11 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   }
 
   async function hearRecording() {
-    await attempt(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
+    await tried(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
   }
 
   async function order() {
-    await attempt(async () => {
+    await tried(async () => {
       const { data } = await sendJson("POST", `v1/voices/${voice.id}/cache`);
       showCaches(data);
       onChanged();
@@ -48,17 +48,12 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
 
   async function remove() {
     const sentence = `This deletes the recording of ${voice.name} and everything made from it. Narrations stay.`;
-    if (await confirmed(`Delete ${voice.name}?`, sentence, "Delete")) await attempt(() => onDeleted(voice.id));
+    if (await confirmed(`Delete ${voice.name}?`, sentence, "Delete")) await tried(() => onDeleted(voice.id));
   }
 
-  async function attempt(action) {
+  function tried(action) {
     replace(trouble);
-    try {
-      await action();
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
-    }
+    return attempt(action, (error) => showProblem(trouble, error));
   }
 
   function showCaches(caches) {

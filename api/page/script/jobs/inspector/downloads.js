@@ -9,7 +9,7 @@ import { formatWords } from "../compose/delivery.js";
 const SPARE_MS = 10_000;
 const A_PAGE = 500;
 const MOST_OPEN = 30;
-const LATER = "when everything is spoken";
+const LATER = "when all is spoken";
 const LISTING = /^chapters-[a-z0-9]+\.json$/;
 
 export function downloads(id, { onJob, onTrouble }) {

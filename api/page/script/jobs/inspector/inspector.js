@@ -150,7 +150,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     return changed([index], async () => segments.put(await sendJson("POST", `${path()}/takes/${number}/select`)));
   }
 
-  /** Runs a button's action and disables the button meanwhile. Returns whether it succeeded. */
+  /** Returns whether it succeeded. */
   function pressed(action) {
     return attempt(() => whileBusy(actions, action, element));
   }
@@ -209,12 +209,10 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
         setHidden(writing, !isWriting);
       });
     },
-    /** How this word of the passage is said. */
     openWords(word) {
       words.open = true;
       showWords(word);
     },
-    /** Take the last change back, if there is one. */
     undo: () => undoing.isPossible && takeBack(),
     /** `inParagraph`: the passages of its paragraph. */
     show(wanted, inParagraph) {

@@ -46,8 +46,7 @@ export class Segments extends EventTarget {
   }
 
   /**
-   * Everything from the server, in the order of the text. One reading at a time, so that an older answer never comes
-   * after a newer one: a caller in the meantime gets the result of the next reading.
+   * Everything from the server, in the order of the text. One reading at a time: a caller in the meantime gets the next one.
    */
   load(signal) {
     this.#next ??= this.#reading.then(() => {
@@ -86,7 +85,6 @@ export class Segments extends EventTarget {
     if (changed.length) this.#changed(changed.map((item) => item.index));
   }
 
-  /** What an event says of a segment. */
   apply({ type, data: { detail } }) {
     const item = this.items[detail.segment];
     if (!item) return;
@@ -99,7 +97,6 @@ export class Segments extends EventTarget {
     this.#tell([item.index]);
   }
 
-  /** Segments of the newest answer. */
   put(...fresh) {
     for (const segment of fresh) this.items[segment.index] = segment;
     this.#tell(fresh.map(({ index }) => index));
@@ -156,7 +153,6 @@ export class Segments extends EventTarget {
     return this.items.reduce((sum, _, index) => (sum === null || !this.#lengths[index] ? null : sum + this.#lengths[index] + this.gapAfter(index)), 0);
   }
 
-  /** Whether everything is spoken. */
   get isWhole() {
     this.startOf(this.length);
     return this.#starts.length > this.length;
