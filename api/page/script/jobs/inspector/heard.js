@@ -10,7 +10,7 @@ const MOST_SHOWN = 40;
 /** Takes by passage: the first one where none is given. null if this browser never played the job. */
 const takesHeard = (jobId) => JSON.parse(localStorage.getItem(KEPT + jobId));
 
-/** A passage plays. With the first one of a job, the takes of all others count as known. */
+/** A passage plays. With the first one, the takes of all others count as known. */
 export function noteHeard(jobId, { items, isRead }, index) {
   if (!isRead) return;
   const heard = takesHeard(jobId) ?? Object.fromEntries(items.filter(({ take }) => take > 1).map((item) => [item.index, item.take]));

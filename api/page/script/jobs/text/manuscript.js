@@ -4,6 +4,8 @@ import { freshId, h } from "../../dom.js";
 import { characterOf } from "../inspector/segments.js";
 import { SentenceField } from "./sentence_field.js";
 
+/** Paragraphs drawn together. Thousands of single ones slow scrolling. */
+const PAGE = 40;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
 
@@ -34,7 +36,8 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     const isNewChapter = before && before.chapter !== segment.chapter;
     if (!before || isNewChapter || before.pause_after_s >= pauses.paragraph_s) {
       paragraph = h("p", { dir: "auto", class: isNewChapter ? "chapter-start" : null });
-      element.append(paragraph);
+      if (!(element.lastChild?.childElementCount < PAGE)) element.append(h("div", { class: "page" }));
+      element.lastChild.append(paragraph);
     }
     const span = h("span", { class: "segment", role: "button", "data-index": index, tabindex: index === reachable ? 0 : -1,
       id: freshId("segment") });
