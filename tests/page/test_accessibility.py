@@ -108,12 +108,25 @@ def test_axe_finds_nothing_in_any_view(open_page: OpenPage, narration: str, shoo
     for name, (place, sign) in views(narration).items():
         page.evaluate("place => { location.hash = `#/${place}`; }", place)
         expect(page.locator(sign).first).to_be_visible()
+        if name == "new":
+            page.locator("summary", has_text="More choices").click()
+            expect(page.locator("#cast")).to_be_visible()
         if name == "narration":
             page.locator(".segment").nth(1).click()
+            page.locator("summary", has_text="Names and speakers").click()
         assert faults(page) == [], name
         assert page.evaluate(MISNAMED) == [], name
         assert page.evaluate(CUT_RINGS) == [], name
         shoot(page, f"{name}-{scheme}")
+        if name == "narration":
+            for button in ("Share", "As code", "History", "Other formats"):
+                page.get_by_role("button", name=button, exact=True).click()
+                expect(page.get_by_role("dialog")).to_be_visible()
+                assert faults(page) == [], button
+                page.keyboard.press("Escape")
+            page.get_by_role("button", name="Choose", exact=True).click()
+            page.locator(".row-choice").first.check()
+            assert faults(page) == []
     page.get_by_role("button", name="Keyboard").click()
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert faults(page) == []

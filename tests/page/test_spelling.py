@@ -13,7 +13,7 @@ from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import faults
 from tests.page.test_cast import LOOKS
 from tests.page.test_passages import Shoot, inspect, sentences
-from tests.page.texts import story
+from tests.page.texts import SENTENCES, story
 
 
 def voyage(client: Rhapsode) -> Job:
@@ -74,6 +74,30 @@ def test_a_name_is_picked_from_the_list_of_the_text(open_page: OpenPage, client:
 
     expect(page.get_by_label("Word")).to_have_value("Skye")
     expect(page.get_by_label("Said as")).to_be_focused()
+
+
+def test_a_name_behind_a_title_and_of_an_owner_is_listed(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job("We took Dr. Farquharson's boat. Mrs. Dalgleish and Dr. Farquharson rowed."))
+    page = open_page(f"jobs/{job.id}")
+    page.locator("summary", has_text="Names").click()
+
+    names = page.get_by_role("button", name=re.compile("^How .* is said$"))
+    expect(names).to_have_text(["Farquharson · 2", "Dalgleish · 1"])
+
+
+def test_the_passages_of_a_speaker_are_shown_one_after_the_other(open_page: OpenPage, client: Rhapsode) -> None:
+    script = f"ANNA: {SENTENCES[0]}\n\nTOM: It always is.\n\nANNA: {SENTENCES[1]}"
+    job = client.wait(client.submit_job(script, voice="ada", speakers={"Anna": "ada", "Tom": "tom"}))
+    said = [each.index for each in client.segments.list(job) if each.speaker.startswith("Anna")]
+    page = open_page(f"jobs/{job.id}")
+    page.locator("summary", has_text="Names and speakers").click()
+    note = page.get_by_role("region", name="Chosen passage")
+
+    for index in [*said, said[0]]:
+        page.get_by_role("button", name=f"Anna: {len(said)} passages").click()
+        expect(note).to_contain_text(f"Passage {index + 1}")
+
+    assert len(said) == 2
 
 
 def test_a_passage_alone_gets_another_voice(open_page: OpenPage, client: Rhapsode) -> None:

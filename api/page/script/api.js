@@ -22,6 +22,16 @@ export class Problem extends Error {
   }
 }
 
+/** Does `action`. Returns its result, or gives its `Problem` to `tell`. */
+export async function attempt(action, tell) {
+  try {
+    return await action();
+  } catch (error) {
+    if (error.name !== "Problem") throw error;
+    return tell(error);
+  }
+}
+
 export const key = {
   get: () => sessionStorage.getItem(KEY_NAME) || "",
   set: (value) => (value ? sessionStorage.setItem(KEY_NAME, value) : sessionStorage.removeItem(KEY_NAME)),

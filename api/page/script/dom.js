@@ -30,6 +30,14 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
+/** A field below its label. */
+export function field(label, input) {
+  return h("div", { class: "field" }, h("label", { for: input.id }, label), input);
+}
+
+/** A place for errors. Screen readers read them at once. */
+export const alerts = () => h("div", { class: "notices", role: "alert" });
+
 export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
@@ -109,7 +117,6 @@ function firstButton(element) {
   return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
-/** Announce a sentence to screen readers. */
 export function announce(sentence) {
   setText(document.getElementById("announcements"), sentence);
 }
@@ -120,4 +127,32 @@ let lastId = 0;
 export function freshId(stem) {
   lastId += 1;
   return `${stem}-${lastId}`;
+}
+
+/**
+ * A list whose rows keep their elements when its data changes, so that no click gets lost.
+ * Returns `show(entries)` for `[key, value]` pairs in the order wanted. `make(key)` gives a row: its `element`, and
+ * `show(value)` to update it. A row without an entry is removed.
+ */
+export function keyed(parent, make) {
+  const rows = new Map();
+
+  function rowOf(key) {
+    if (!rows.has(key)) rows.set(key, make(key));
+    return rows.get(key);
+  }
+
+  return function show(entries) {
+    const wanted = new Set(entries.map(([key]) => key));
+    for (const [key, { element }] of rows) {
+      if (wanted.has(key)) continue;
+      element.remove();
+      rows.delete(key);
+    }
+    entries.forEach(([key, value], place) => {
+      const row = rowOf(key);
+      row.show(value);
+      if (parent.children[place] !== row.element) parent.insertBefore(row.element, parent.children[place] ?? null);
+    });
+  };
 }

@@ -42,7 +42,6 @@ export function bytes(value) {
   return `${left < 10 && unit ? oneDigit.format(left) : number.format(Math.round(left))} ${units[unit]}`;
 }
 
-/** "3 min. ago". */
 export function ago(moment, now = Date.now()) {
   const seconds = Math.round((new Date(moment).getTime() - now) / 1000);
   const size = Math.abs(seconds);
@@ -52,7 +51,6 @@ export function ago(moment, now = Date.now()) {
   return relative.format(Math.round(seconds / 86400), "day");
 }
 
-/** "14:05". */
 export const dayClock = (value) => new Date(value).toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 export const moment = (value) => exact.format(new Date(value));
@@ -71,10 +69,8 @@ const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembl
 
 export const stateWord = (state) => STATES[state] || state;
 
-/** Whether a job waits for its start time. */
 export const beginsLater = ({ state, request }) => state === "pending" && Boolean(request.not_before) && new Date(request.not_before) > new Date();
 
-/** What a job is doing now, in one or two words. */
 export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state === "running" && PHASES[job.phase]) || stateWord(job.state);
 
 export const isOver = (state) => ["succeeded", "failed", "cancelled", "expired"].includes(state);

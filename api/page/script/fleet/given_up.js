@@ -2,9 +2,8 @@
 
 import { getJson, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../dom.js";
+import { alerts, button, h, keepingFocus, keyed, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
-import { keyed } from "../keyed.js";
 import { ago, counted, jobTitle } from "../wording.js";
 
 const MOST = 50;
@@ -17,7 +16,7 @@ const CODES = {
 
 export function givenUp() {
   const summary = h("p", { class: "hint" });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const list = h("ul", { class: "given-up" });
   const showRows = keyed(list, () => entryRow({ onRetry: retry, onDrop: drop }));
   const title = h("h2", { id: "given-up-title", tabindex: "-1" }, "Failed items");

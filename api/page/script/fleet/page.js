@@ -1,8 +1,7 @@
 // The fleet: workers, queues, live streams and their history.
 
 import { getJson } from "../api.js";
-import { h, replace, setHidden, setText } from "../dom.js";
-import { keyed } from "../keyed.js";
+import { alerts, h, keyed, replace, setHidden, setText } from "../dom.js";
 import { repeat } from "../repeating.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { count, decimal, span } from "../wording.js";
@@ -15,13 +14,13 @@ const LOOK_S = 2;
 
 export function openFleet(main) {
   const heading = h("h1", { tabindex: "-1" }, "Fleet");
-  const trouble = h("div", { class: "notices", role: "alert" });
-  const refusal = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
+  const refusal = alerts();
   const tiles = {
     pace: tile("Throughput", "seconds of speech per second"),
     fill: tile("Batch fill", "share of engine slots in use"),
     backlog: tile("Backlog", "speech still to make"),
-    jobs: tile("Unfinished narrations", "accepted, not finished"),
+    jobs: tile("Unfinished", "accepted narrations"),
     leases: tile("In progress", "items that workers process"),
     live: tile("Live streams", "open now"),
   };
@@ -74,7 +73,7 @@ export function openFleet(main) {
     tiles.pace.show(totals.audio_s_per_s, decimal);
     tiles.fill.show(totals.batch_fill, (value) => `${Math.round(value * 100)} %`);
     tiles.backlog.show(totals.backlog_audio_s, span, totals.drain_s === null ? "speech to make; time left unknown" : `speech to make in about ${span(totals.drain_s)}`);
-    tiles.jobs.show(totals.unfinished_jobs, count, totals.scheduled_jobs ? `${count(totals.scheduled_jobs)} of them scheduled` : "accepted, not finished");
+    tiles.jobs.show(totals.unfinished_jobs, count, totals.scheduled_jobs ? `${count(totals.scheduled_jobs)} of them scheduled` : "accepted narrations");
     tiles.leases.show(totals.leases, count);
     tiles.live.show(totals.live_streams, count, totals.live_slots ? `open, of at most ${count(totals.live_slots)}` : "no worker serves live streams");
   }

@@ -1,7 +1,6 @@
 // One queue: what waits in it, since when, why, and what to do.
 
-import { h, setHidden, setText } from "../dom.js";
-import { keyed } from "../keyed.js";
+import { h, keyed, setHidden, setText } from "../dom.js";
 import { count, counted, dayClock, decimal, span } from "../wording.js";
 import { causeOf } from "./waiting.js";
 

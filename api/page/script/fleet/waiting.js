@@ -53,5 +53,4 @@ function ofReady(queue, ready, janitors) {
 const stuck = (why, action) => ({ why, action, isStuck: true });
 const busy = (why, action) => ({ why, action, isStuck: false });
 
-/** The first three names. */
 const names = (workers) => workers.slice(0, 3).map(({ name }) => name).join(", ") + (workers.length > 3 ? ` and ${count(workers.length - 3)} more` : "");

@@ -1,6 +1,6 @@
 // The workers, one in a row. Each can be drained: it finishes its work and claims nothing new.
 
-import { sendJson } from "../api.js";
+import { attempt, sendJson } from "../api.js";
 import { button, h, keepingFocus, setHidden, setText, whileBusy } from "../dom.js";
 import { ago, count, decimal } from "../wording.js";
 
@@ -27,13 +27,8 @@ export function workerRow(onTrouble) {
     h("td", {}, h("span", { class: "slots" }, used, bar)), batchFill, speech, step, voices, live, actions);
   let worker = null;
 
-  async function wish(verb) {
-    try {
-      await whileBusy(actions, async () => show(await sendJson("POST", `v1/admin/workers/${encodeURIComponent(worker.name)}/${verb}`)));
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      onTrouble(error);
-    }
+  function wish(verb) {
+    return attempt(() => whileBusy(actions, async () => show(await sendJson("POST", `v1/admin/workers/${encodeURIComponent(worker.name)}/${verb}`))), onTrouble);
   }
 
   function show(next) {

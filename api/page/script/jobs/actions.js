@@ -1,6 +1,6 @@
 // What can be done with a job in its state.
 
-import { request, sendJson } from "../api.js";
+import { attempt, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { button, h, keepingFocus, setHidden, whileBusy } from "../dom.js";
 import { isOver, jobTitle } from "../wording.js";
@@ -13,7 +13,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   const cancel = button("Cancel", post("cancel"), { kind: "danger" });
   const again = button("Try again", post("retry", onReopened), { kind: "primary" });
   const drop = button("Delete", remove, { kind: "quiet danger" });
-  const choice = h("select", { id: "job-priority", on: { change: () => attempt(changePriority) } },
+  const choice = h("select", { id: "job-priority", on: { change: () => busily(changePriority) } },
     Object.entries(PRIORITIES).map(([name, label]) => h("option", { value: name }, label)));
   const priority = h("span", { class: "inline-field" }, h("label", { for: "job-priority" }, "Priority"), choice);
   const element = h("div", { class: "row" }, resume, pause, cancel, priority, again, drop);
@@ -21,7 +21,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   let title = "";
 
   function post(verb, after = () => {}) {
-    return () => attempt(async () => {
+    return () => busily(async () => {
       onJob(await sendJson("POST", `v1/jobs/${id}/${verb}`));
       after();
     });
@@ -30,20 +30,13 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   async function remove() {
     const isAgreed = await confirmed(`Delete “${title}”?`, "This also deletes its audio and all its files.", "Delete");
     if (!isAgreed) return;
-    await attempt(async () => {
+    await busily(async () => {
       await request("DELETE", `v1/jobs/${id}`);
       onDeleted();
     });
   }
 
-  async function attempt(action) {
-    try {
-      await whileBusy(element, action);
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      onTrouble(error);
-    }
-  }
+  const busily = (action) => attempt(() => whileBusy(element, action), onTrouble);
 
   async function changePriority() {
     onJob(await sendJson("PATCH", `v1/jobs/${id}`, { priority: choice.value }));

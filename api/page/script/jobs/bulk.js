@@ -1,14 +1,14 @@
 // One action for several chosen narrations.
 
-import { request, sendJson } from "../api.js";
-import { button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
+import { attempt, request, sendJson } from "../api.js";
+import { alerts, button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { counted, isOver } from "../wording.js";
 import { showProblem } from "./compose/fields.js";
 
 /** `chosen()`: the jobs that are; `onDone(id, isGone)` after each that is done; `onEnd`: choosing has ended. */
 export function bulkBar({ chosen, onDone, onEnd }) {
   const line = h("p", { class: "bulk-line", role: "status" });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const cancel = button("Cancel chosen", () => each((job) => !isOver(job.state), (job) => sendJson("POST", `v1/jobs/${job.id}/cancel`)));
   const drop = button("Delete chosen", remove, { kind: "danger" });
   const end = button("Done", onEnd, { kind: "quiet" });
@@ -34,13 +34,10 @@ export function bulkBar({ chosen, onDone, onEnd }) {
     replace(trouble);
     await whileBusy(buttons, async () => {
       for (const job of chosen().filter(isMeant)) {
-        try {
+        await attempt(async () => {
           await action(job);
           onDone(job.id, isGone);
-        } catch (error) {
-          if (error.name !== "Problem") throw error;
-          showProblem(trouble, error);
-        }
+        }, (error) => showProblem(trouble, error));
       }
     });
     show();

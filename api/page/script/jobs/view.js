@@ -1,7 +1,7 @@
 // One job: progress, actions, text and files.
 
 import { getJson } from "../api.js";
-import { announce, button, h, icon, replace, setHidden, setText } from "../dom.js";
+import { alerts, announce, button, h, icon, replace, setHidden, setText } from "../dom.js";
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
@@ -11,6 +11,7 @@ import { beside } from "./beside/menu.js";
 import { downloads } from "./inspector/downloads.js";
 import { showProblem } from "./compose/fields.js";
 import { jobFacts } from "./inspector/facts.js";
+import { changedPassages } from "./inspector/heard.js";
 import { inspector } from "./inspector/inspector.js";
 import { jobProgress } from "./progress.js";
 import { FEW, Segments } from "./inspector/segments.js";
@@ -31,7 +32,7 @@ export function jobView(id, list) {
   const title = h("h1", { class: "job-title", tabindex: "-1", dir: "auto" }, "…");
   const state = h("span", { class: "state big" });
   const failure = jobFailure();
-  const refusal = h("div", { class: "notices", role: "alert" });
+  const refusal = alerts();
   const listen = h("button", { type: "button", class: "primary", on: { click: toggleListening }, hidden: true });
   const progress = jobProgress();
   const actions = jobActions(id, { onJob: told, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
@@ -39,10 +40,12 @@ export function jobView(id, list) {
   const more = beside(id, segments);
   const facts = jobFacts();
   const notes = jobWarnings((index) => parts?.review(index));
+  const changed = changedPassages(id, segments, (index) => parts.review(index));
+  const showChanged = throttled(changed.show, 300);
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
-  const names = h("details", { class: "names", hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names"));
+  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names and speakers"));
   const toFiles = button("Files", () => files.element.scrollIntoView(), { kind: "quiet" });
-  const asides = h("div", { class: "asides" }, facts.element, names, notes.element);
+  const asides = h("div", { class: "asides" }, facts.element, names, changed.element, notes.element);
   const element = h("article", { class: "job", "data-loading": true },
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
@@ -61,6 +64,7 @@ export function jobView(id, list) {
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
   const soon = throttled(() => refresher.now(), 600);
+  player.addEventListener("change", showChanged, { signal: abort.signal });
   player.addEventListener("change", showListening, { signal: abort.signal });
   player.addEventListener("move", showHeard, { signal: abort.signal });
   player.addEventListener("trouble", ({ detail }) => detail.jobId === id && tellTrouble(detail), { signal: abort.signal });
@@ -79,7 +83,7 @@ export function jobView(id, list) {
     replace(names, names.firstChild, nameList(segments, (name, index) => {
       parts.review(index);
       parts.note.openWords(name);
-    }));
+    }, parts.review));
   }
 
   async function readOrTell(signal) {
@@ -165,7 +169,10 @@ export function jobView(id, list) {
       choose(index);
     };
     parts = { paper, wave, note, rail, review };
-    segments.addEventListener("change", () => [text, names].forEach((each) => setHidden(each, segments.length === 0)));
+    segments.addEventListener("change", () => {
+      [text, names].forEach((each) => setHidden(each, segments.length === 0));
+      showChanged();
+    });
     loadSegments();
   }
 
@@ -173,7 +180,7 @@ export function jobView(id, list) {
   function openChapter(index) {
     parts.paper.show(index);
     parts.wave.bring(index);
-    if (playing()?.jobId === id && segments.isDone(index)) listenFrom(index);
+    if (heard() && segments.isDone(index)) listenFrom(index);
   }
 
   async function readSegments(signal) {
@@ -214,7 +221,7 @@ export function jobView(id, list) {
   }
 
   function toggleListening() {
-    if (playing()?.jobId === id) togglePause();
+    if (heard()) togglePause();
     else play({ jobId: id, name: jobTitle(job), segments });
   }
 
@@ -222,9 +229,11 @@ export function jobView(id, list) {
     play({ jobId: id, name: jobTitle(job), segments, first: index, offsetS });
   }
 
+  const heard = () => (playing()?.jobId === id ? playing() : null);
+
   function showListening() {
     if (!job) return;
-    const mine = playing()?.jobId === id ? playing() : null;
+    const mine = heard();
     const isSpoken = job.kind === "synthesis" && !job.request.validate_only;
     setHidden(listen, !isSpoken);
     listen.disabled = job.progress.segments.done === 0;
@@ -235,13 +244,12 @@ export function jobView(id, list) {
 
   function showHeard() {
     if (!parts) return;
-    const mine = playing()?.jobId === id ? playing() : null;
+    const mine = heard();
     parts.paper.setHeard(mine?.segment ?? null);
     parts.rail.setHeard(mine?.segment ?? null);
     parts.wave.setHeard(mine);
   }
 
-  /** A refused action, shown until the next action. */
   function tellTrouble(problem) {
     showProblem(refusal, problem);
   }
@@ -256,7 +264,7 @@ export function jobView(id, list) {
   }
 
   function onDeleted() {
-    if (playing()?.jobId === id) stop();
+    if (heard()) stop();
     list.forget(id);
     location.hash = "#/";
   }

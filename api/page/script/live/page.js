@@ -1,7 +1,7 @@
 // Live speech: plays a text while it is made or written.
 
 import { getJson, pages } from "../api.js";
-import { announce, button, h, replace, setHidden, setText } from "../dom.js";
+import { alerts, announce, button, h, replace, setHidden, setText } from "../dom.js";
 import { languageField, showProblem, voiceField } from "../jobs/compose/fields.js";
 import { repeat } from "../repeating.js";
 import { clock, count } from "../wording.js";
@@ -24,7 +24,7 @@ export function openLive(main) {
   const instructions = h("input", { id: "live-instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "live-instructions" }, "Speaking style"), instructions);
   const whileWriting = h("input", { type: "checkbox", id: "while-writing", on: { change: showAction } });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const note = h("p", { class: "hint", role: "status" });
   const level = h("meter", { class: "level", min: 0, max: 1, low: 0.02, high: 0.95, optimum: 0.4, "aria-label": "Level" });
   const first = h("dd", { class: "live-figure", id: "first-audio" }, "–");

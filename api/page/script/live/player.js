@@ -18,12 +18,10 @@ export class LivePlayer {
     return this.#context ? Math.max(0, this.#duration - Math.max(0, this.#end - this.#context.currentTime)) : 0;
   }
 
-  /** Number of buffer underruns. */
   get gaps() {
     return this.#gaps;
   }
 
-  /** The level now, 0 to 1. */
   get level() {
     if (!this.#analyser) return 0;
     this.#analyser.getFloatTimeDomainData(this.#heard);

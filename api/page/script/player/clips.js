@@ -4,29 +4,14 @@
 import { request } from "../api.js";
 import { withSilence } from "./wav.js";
 
-/** A segment, ready to play. Call `close()` when nothing plays it any more. */
-export class Clip {
-  #url;
-
-  constructor(index, sha256, file) {
-    this.index = index;
-    this.sha256 = sha256;
-    this.#url = URL.createObjectURL(file);
-  }
-
-  get url() {
-    return this.#url;
-  }
-
-  close() {
-    URL.revokeObjectURL(this.#url);
-  }
-}
-
-/** As soon as the segment is spoken; null if it never will be. Throws a `Problem`, or `AbortError` if `signal` says so. */
+/**
+ * As soon as the segment is spoken; null if it never will be. Throws a `Problem`, or `AbortError` if `signal` says so.
+ * Call `close()` when nothing plays it any more.
+ */
 export async function clipOf(jobId, segments, index, signal) {
   if (!(await segments.spoken(index, signal))) return null;
   const { sha256 } = segments.items[index];
   const answer = await request("GET", `v1/jobs/${jobId}/segments/${index}/audio`, { signal });
-  return new Clip(index, sha256, withSilence(await answer.arrayBuffer(), segments.gapAfter(index)));
+  const url = URL.createObjectURL(withSilence(await answer.arrayBuffer(), segments.gapAfter(index)));
+  return { index, sha256, url, close: () => URL.revokeObjectURL(url) };
 }

@@ -1,6 +1,7 @@
 // Plays a narration by segments on two media elements: one plays while the other loads the next segment. Media elements
 // keep the pitch at other speeds, and browsers send media keys to nothing else.
 
+import { noteHeard } from "../jobs/inspector/heard.js";
 import { clipOf } from "./clips.js";
 
 /** Events: "change" on play, pause, wait or another segment; "end"; "trouble" with `detail`. */
@@ -42,12 +43,10 @@ export class Deck extends EventTarget {
     return this.#isPaused;
   }
 
-  /** Whether playback waits for the next segment. */
   get isWaiting() {
     return this.#isWaiting;
   }
 
-  /** In seconds of the narration. */
   get position() {
     const within = this.#isWaiting ? 0 : this.#heard.currentTime;
     return this.#segments.startOf(this.#index ?? 0) + within;
@@ -87,7 +86,10 @@ export class Deck extends EventTarget {
       this.#front = 1 - this.#front;
       this.#isWaiting = false;
       if (offsetS) this.#heard.currentTime = offsetS;
-      if (!this.#isPaused) await this.#play();
+      if (!this.#isPaused) {
+        noteHeard(this.#jobId, this.#segments, index);
+        await this.#play();
+      }
       this.#tell("change");
       this.#prepare(index + 1, signal);
     } catch (error) {
@@ -127,7 +129,6 @@ export class Deck extends EventTarget {
     }
   }
 
-  /** Whether there is such a segment. */
   async #load(place, index, signal) {
     const clip = await clipOf(this.#jobId, this.#segments, index, signal);
     if (clip === null) return false;

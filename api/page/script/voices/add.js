@@ -1,7 +1,7 @@
 // A new voice: recording, transcript and the speaker's consent.
 
-import { getJson, request } from "../api.js";
-import { announce, button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
+import { attempt, getJson, request } from "../api.js";
+import { alerts, announce, button, field, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { dropZone } from "../jobs/compose/documents.js";
 import { bytes } from "../wording.js";
@@ -29,16 +29,16 @@ export function voiceForm(onAdded) {
   const language = h("select", { id: "voice-language" }, h("option", { value: "auto" }, "Automatic"));
   const consent = h("input", { type: "checkbox", id: "consent" });
   const precompute = h("input", { type: "checkbox", id: "precompute", checked: true });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const submit = h("button", { type: "submit", class: "primary" }, "Add the voice");
   const zone = h("div", { class: "recording" }, h("p", { class: "hint" }, "A clean recording of 5 to 30 seconds: WAV, FLAC, MP3, Ogg, M4A or WebM. Drop it here."),
     h("div", { class: "row" }, pick, picker, record), prompt, level, chip);
   const element = h("form", { class: "voice-form", novalidate: true, "aria-labelledby": "voice-form-title", on: { submit: send } },
     h("h2", { id: "voice-form-title" }, "New voice"),
-    h("div", { class: "field" }, h("label", { for: "voice-name" }, "Name"), name),
+    field("Name", name),
     zone,
-    h("div", { class: "field" }, h("label", { for: "ref-text" }, "Transcript of the recording (optional; it makes the voice more similar)"), refText),
-    h("div", { class: "field" }, h("label", { for: "voice-language" }, "Language"), language),
+    field("Transcript of the recording (optional; it makes the voice more similar)", refText),
+    field("Language", language),
     h("label", { class: "check" }, consent, STATEMENT),
     h("label", { class: "check" }, precompute, "Prepare it now"),
     trouble, h("div", { class: "row end" }, submit));
@@ -137,15 +137,10 @@ export function voiceForm(onAdded) {
       lack[0].focus();
       return;
     }
-    try {
-      await whileBusy(element, async () => {
-        onAdded(await (await request("POST", "v1/voices", { body: formData() })).json());
-        clear();
-      });
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
-    }
+    await attempt(() => whileBusy(element, async () => {
+      onAdded(await (await request("POST", "v1/voices", { body: formData() })).json());
+      clear();
+    }), (error) => showProblem(trouble, error));
   }
 
   function formData() {

@@ -1,8 +1,8 @@
 // One voice: its state, a sample, and deleting it.
 
-import { request, sendJson } from "../api.js";
+import { attempt, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { button, h, replace, setHidden, setText } from "../dom.js";
+import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { span } from "../wording.js";
 import { playRecording } from "./recordings.js";
@@ -14,7 +14,7 @@ const HUES = 12;
 
 export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   const isOwn = voice.kind === "own";
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const badge = h("span", { class: "badge" });
   const box = isOwn ? h("input", { type: "checkbox", "aria-label": `Choose ${voice.name}`, on: { change: onChosen } }) : null;
   const prepare = isOwn ? button("Prepare", order, { kind: "quiet", "aria-label": `Prepare: ${voice.name}` }) : null;
@@ -35,11 +35,11 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   }
 
   async function hearRecording() {
-    await attempt(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
+    await tried(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
   }
 
   async function order() {
-    await attempt(async () => {
+    await tried(async () => {
       const { data } = await sendJson("POST", `v1/voices/${voice.id}/cache`);
       showCaches(data);
       onChanged();
@@ -48,17 +48,12 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
 
   async function remove() {
     const sentence = `This deletes the recording of ${voice.name} and everything made from it. Narrations stay.`;
-    if (await confirmed(`Delete ${voice.name}?`, sentence, "Delete")) await attempt(() => onDeleted(voice.id));
+    if (await confirmed(`Delete ${voice.name}?`, sentence, "Delete")) await tried(() => onDeleted(voice.id));
   }
 
-  async function attempt(action) {
+  function tried(action) {
     replace(trouble);
-    try {
-      await action();
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
-    }
+    return attempt(action, (error) => showProblem(trouble, error));
   }
 
   function showCaches(caches) {
@@ -84,5 +79,7 @@ function factsOf({ kind, language, models, sample }) {
 /** A disc with the first letter. Its colour depends on the name. */
 function portrait(name) {
   const sum = [...name].reduce((total, letter) => (total * 31 + letter.codePointAt(0)) % 9973, 7);
-  return h("span", { class: "portrait", "data-hue": sum % HUES, "aria-hidden": "true" }, [...name.trim()][0]?.toUpperCase() ?? "?");
+  const disc = h("span", { class: "portrait", "aria-hidden": "true" }, [...name.trim()][0]?.toUpperCase() ?? "?");
+  disc.style.setProperty("--hue", 10 + 30 * (sum % HUES));
+  return disc;
 }

@@ -1,7 +1,7 @@
 // All voices with the state of their caches, and the form for a new one.
 
-import { getJson, pages, request, sendJson } from "../api.js";
-import { button, h, replace, setHidden, setText } from "../dom.js";
+import { attempt, getJson, pages, request, sendJson } from "../api.js";
+import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { repeat } from "../repeating.js";
 import { counted } from "../wording.js";
@@ -19,7 +19,8 @@ export function openVoices(main) {
   const cards = new Map();
   const caches = new Map();
   const grid = h("ul", { class: "voice-grid", "aria-label": "Voices" });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
+  const tell = (error) => showProblem(trouble, error);
   const summary = h("p", { class: "summary" }, " ");
   const more = button("Show more", older, { kind: "quiet wide", hidden: true });
   const prepareChosen = button("Prepare these", () => prepare({ voices: chosenIds() }), { hidden: true });
@@ -45,7 +46,7 @@ export function openVoices(main) {
       replace(trouble);
     } catch (error) {
       if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
+      tell(error);
       throw error;
     }
   }
@@ -68,7 +69,7 @@ export function openVoices(main) {
       page.data.forEach(take);
       summarise();
       refresher.now();
-    });
+    }, tell);
   }
 
   function setPage(page) {
@@ -113,16 +114,7 @@ export function openVoices(main) {
   }
 
   async function prepare(order) {
-    await attempt(async () => progress.follow(await sendJson("POST", "v1/voice-caches", order)));
-  }
-
-  async function attempt(action) {
-    try {
-      await action();
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
-    }
+    await attempt(async () => progress.follow(await sendJson("POST", "v1/voice-caches", order)), tell);
   }
 
   function added(voice) {

@@ -6,14 +6,12 @@ const WORDS = "Here is how I sound. I read a story, a letter or the news, whatev
 
 let now = null;
 
-/** Stop the sample that plays. */
 export function stopSample() {
   now?.stop();
 }
 
 /**
- * A button that plays a few words; pressed again, it stops them. `order()` says which voice: `{voice, language}`, and with
- * `text` which words.
+ * A button that plays a few words; pressed again, it stops them. `order()`: `{voice, language}`, with `text` for other words.
  * `onTrouble(problem)` gets an error, or null at the start.
  */
 export function sampleButton(label, order, onTrouble, properties = {}) {

@@ -1,5 +1,6 @@
 // The events of a narration, each with its time and worker.
 
+import { attempt } from "../../api.js";
 import { openDialog } from "../../dialog.js";
 import { h, setText } from "../../dom.js";
 import { follow } from "../../following.js";
@@ -18,16 +19,7 @@ export function showHistory(jobId) {
   () => abort.abort());
   let length = 0;
 
-  read();
-
-  async function read() {
-    try {
-      await follow(jobId, take, abort.signal);
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      setText(note, error.message);
-    }
-  }
+  attempt(() => follow(jobId, take, abort.signal), (error) => setText(note, error.message));
 
   function take({ type, timestamp, data }) {
     const told = wordsOf(type, data.detail);

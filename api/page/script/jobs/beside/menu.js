@@ -3,7 +3,7 @@
 import { button, h, setHidden } from "../../dom.js";
 import { isOver } from "../../wording.js";
 
-const FOR_MACHINES = /\.(json|safetensors)$/;
+export const FOR_MACHINES = /\.(json|safetensors)$/;
 
 export function beside(id, segments) {
   let job = null;

@@ -1,8 +1,8 @@
 // A link to a file that needs no key.
 
-import { sendJson } from "../../api.js";
+import { attempt, sendJson } from "../../api.js";
 import { openDialog } from "../../dialog.js";
-import { announce, button, h, replace, setHidden, setText, whileBusy } from "../../dom.js";
+import { alerts, announce, button, field, h, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { moment } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 
@@ -21,12 +21,12 @@ export function shareFile(jobId, files) {
   });
   const result = h("div", { class: "stack", hidden: true }, h("label", { for: "share-link" }, "Link"),
     h("div", { class: "inline-field" }, link, navigator.clipboard ? copy : null), note);
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const form = h("form", { class: "stack", on: { submit: make } },
     h("p", {}, "Anyone who has the link can download this file. They need no API key."),
     h("div", { class: "grid" },
-      h("div", { class: "field" }, h("label", { for: "share-file" }, "File"), file),
-      h("div", { class: "field" }, h("label", { for: "share-term" }, "For"), term)),
+      field("File", file),
+      field("For", term)),
     trouble,
     h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Make a link")), result);
 
@@ -41,7 +41,7 @@ export function shareFile(jobId, files) {
   async function make(event) {
     event.preventDefault();
     replace(trouble);
-    try {
+    await attempt(async () => {
       await whileBusy(form, async () => {
         const path = `v1/jobs/${jobId}/artifacts/${encodeURIComponent(file.value)}/share`;
         const shared = await sendJson("POST", path, { expires_in_s: Number(term.value) });
@@ -51,10 +51,7 @@ export function shareFile(jobId, files) {
         setHidden(result, false);
       });
       link.focus();
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
-    }
+    }, (error) => showProblem(trouble, error));
   }
 
   openDialog("Share", form);

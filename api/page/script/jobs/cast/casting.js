@@ -5,7 +5,6 @@ const SURE = 0.88;
 const MOST_SPEAKERS = 64;
 const MOST_FIRST = 2;
 
-/** The name of a narrator in the first person. */
 const FIRST_PERSON = "I";
 
 /** `plan`: with a `cast`. `narrator`: the voice of all other text. A speaker "" is the narrator. */
@@ -45,7 +44,6 @@ export class Casting {
     return this.#lines[number].probability < SURE && !this.#checked.has(number);
   }
 
-  /** "" for the narrator's. */
   voiceOf(name) {
     return name === "" ? this.narrator : this.#voices.get(name);
   }
@@ -133,7 +131,6 @@ export class Casting {
   }
 }
 
-/** What people call a speaker. */
 export function calledName(name) {
   if (name === "") return "Narrator";
   return name === FIRST_PERSON ? "I, who tells the story" : name;

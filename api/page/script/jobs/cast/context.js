@@ -51,7 +51,6 @@ function endOf(whole, from, text, chars) {
   return least;
 }
 
-/** Passages as they are written, each followed by a blank. */
 function written(passages) {
   return passages.map(({ source, text }) => `${source ?? text} `).join("");
 }

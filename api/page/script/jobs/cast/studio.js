@@ -1,6 +1,6 @@
 // Who speaks in a new narration: its characters with their voices, and its lines, for a person to check.
 
-import { button, h, replace, setHidden, setText } from "../../dom.js";
+import { alerts, button, h, replace, setHidden, setText } from "../../dom.js";
 import { stopSample } from "../../voices/sample.js";
 import { count, counted, percent, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
@@ -22,7 +22,7 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
   const around = contextIn(plan.segments);
   const heading = h("h2", { tabindex: "-1" }, "Who speaks");
   const summary = h("p", { role: "status" });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
   const rows = personRows(casting, { voices: usable, language, onChange: showAll, onLines: showLinesOf, onTrouble: tell });
   const narration = h("ul", { class: "cast-rows", "aria-label": "Narrator" });

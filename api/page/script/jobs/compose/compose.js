@@ -1,7 +1,7 @@
 // A new narration: its text or file, its voice, and how it is delivered.
 
 import { getJson, pages, randomToken, sendJson } from "../../api.js";
-import { button, h, laterStyles, replace, setHidden, setText, whileBusy } from "../../dom.js";
+import { alerts, button, field, h, laterStyles, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { repeat } from "../../repeating.js";
 import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
@@ -33,7 +33,7 @@ export function composer(onSubmitted) {
   const numbers = h("input", { type: "checkbox", id: "numbers" });
   const rare = h("div");
   const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready yet. New narrations wait until one is.");
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
   const check = button("How long will it be?", plan, { kind: "quiet" });
@@ -45,7 +45,7 @@ export function composer(onSubmitted) {
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
     h("div", { class: "grid" }, h("div", { class: "with-sample" }, voice.element, sample), language.element),
-    h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title),
+    field("Title", title),
     delivery.formats,
     h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
       h("div", {},
@@ -93,7 +93,6 @@ export function composer(onSubmitted) {
     }
   }
 
-  /** Loaded only for new users. */
   async function greet() {
     if (isNewHere && isServed) greeting ??= import("./welcome.js").then(greetingOf);
     (await greeting)?.show(isNewHere && isServed);

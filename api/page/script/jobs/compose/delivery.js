@@ -1,6 +1,6 @@
 // The delivery of a new narration: a publisher's preset or chosen formats, speed and files.
 
-import { h, replace, setHidden, setText } from "../../dom.js";
+import { field, h, replace, setHidden, setText } from "../../dom.js";
 import { formatFields } from "./fields.js";
 
 const PRESET_NAMES = { acx: "ACX (Audible)", podcast: "Podcast", audiobook: "Audiobook", broadcast: "Broadcast" };
@@ -50,8 +50,8 @@ export function deliveryFields() {
     formats: h("div", {}, formats.element, meant),
     choices: [
       h("div", { class: "grid" },
-        h("div", { class: "field" }, h("label", { for: "preset" }, "Publisher's preset"), preset),
-        h("div", { class: "field" }, h("label", { for: "speed" }, "Speed"), speed)),
+        field("Publisher's preset", preset),
+        field("Speed", speed)),
     ],
     checks: [perChapter, even, h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)")],
     prefer: formats.prefer,
@@ -60,7 +60,6 @@ export function deliveryFields() {
   };
 }
 
-/** "MP3, a file for each chapter". */
 export function formatWords({ type, files }) {
   return files === "chapters" ? `${type.toUpperCase()}, a file for each chapter` : type.toUpperCase();
 }

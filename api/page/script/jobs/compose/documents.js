@@ -4,7 +4,6 @@ import { Problem, sendJson } from "../../api.js";
 
 const FORMATS = { txt: "txt", text: "txt", md: "md", markdown: "md", html: "html", htm: "html", xhtml: "html", epub: "epub", docx: "docx", pdf: "pdf" };
 
-/** For a file field. */
 export const TYPES = Object.keys(FORMATS).map((suffix) => `.${suffix}`).join(",");
 
 /** The document type by the file's name; null if it cannot be read. */
@@ -12,7 +11,6 @@ export function documentFormat(name) {
   return FORMATS[name.split(".").pop().toLowerCase()] ?? null;
 }
 
-/** Let files be dropped onto an element. */
 export function dropZone(element, onFile) {
   element.addEventListener("dragover", (event) => {
     if (!event.dataTransfer.types.includes("Files")) return;

@@ -1,6 +1,6 @@
 // The fields of a new narration.
 
-import { h, replace } from "../../dom.js";
+import { field, h, replace } from "../../dom.js";
 import { voiceLabel } from "../../wording.js";
 
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
@@ -13,7 +13,7 @@ export function voiceField() {
   let known = [];
   let names = [];
   return {
-    element: h("div", { class: "field" }, h("label", { for: "voice" }, "Voice"), select),
+    element: field("Voice", select),
     value: () => select.value || null,
     /** Names of the known built-in voices. */
     builtIn: () => names,
@@ -35,7 +35,7 @@ export function voiceField() {
 export function languageField() {
   const select = h("select", { id: "language" }, h("option", { value: "auto" }, "Automatic"));
   return {
-    element: h("div", { class: "field" }, h("label", { for: "language" }, "Language"), select),
+    element: field("Language", select),
     value: () => select.value,
     show(models) {
       const languages = [...new Set(models.flatMap((model) => model.languages))].sort();
@@ -77,7 +77,6 @@ export function priorityFields() {
     [["high", "High"], ["normal", "Normal"], ["low", "Low"]].map(([value, label]) => choice("radio", "priority", value, label, value === "normal"))));
 }
 
-/** The value of the radio button that is chosen within an element. */
 export function chosen(element) {
   return element.querySelector("input:checked").value;
 }

@@ -1,16 +1,15 @@
 // More files of a finished narration, made from its speech.
 
-import { getJson, sendJson } from "../../api.js";
+import { attempt, getJson, sendJson } from "../../api.js";
 import { closeDialog, openDialog } from "../../dialog.js";
-import { h, replace, whileBusy } from "../../dom.js";
+import { alerts, h, replace, whileBusy } from "../../dom.js";
 import { formatFields, showProblem } from "./fields.js";
 
-/** Ask for formats and order them. `onJob(job)` gets the reopened job. */
 export async function chooseFormats(job, onJob) {
   const { output } = job.request;
   const formats = formatFields();
   const subtitles = h("input", { type: "checkbox", checked: output.subtitles.length > 0 });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const form = h("form", { class: "stack", novalidate: true, on: { submit: order } },
     formats.element,
     h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)"),
@@ -29,16 +28,11 @@ export async function chooseFormats(job, onJob) {
   async function order(event) {
     event.preventDefault();
     replace(trouble);
-    try {
-      await whileBusy(form, async () => {
-        const wanted = formats.value().flatMap((format) => kept(format.type) ?? [format]);
-        const changed = { formats: wanted, subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
-        onJob(await sendJson("POST", `v1/jobs/${job.id}/assemble`, { output: changed }));
-        closeDialog();
-      });
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      showProblem(trouble, error);
-    }
+    await attempt(() => whileBusy(form, async () => {
+      const wanted = formats.value().flatMap((format) => kept(format.type) ?? [format]);
+      const changed = { formats: wanted, subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
+      onJob(await sendJson("POST", `v1/jobs/${job.id}/assemble`, { output: changed }));
+      closeDialog();
+    }), (error) => showProblem(trouble, error));
   }
 }

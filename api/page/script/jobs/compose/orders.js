@@ -1,7 +1,7 @@
 // Rarely used options: cast, pronunciation, SSML, start time, folder and webhook.
 
 import { getJson } from "../../api.js";
-import { h, replace, setHidden } from "../../dom.js";
+import { field, h, replace, setHidden } from "../../dom.js";
 
 const PREFIX = "The folders below the bucket's own";
 
@@ -17,11 +17,11 @@ export function orderFields() {
   return {
     element: h("div", { class: "stack" },
       h("div", { class: "grid" },
-        h("div", { class: "field" }, h("label", { for: "cast" }, "Cast: voices of lines that begin with a name"), cast), respelling),
+        field("Cast: voices of lines that begin with a name", cast), respelling),
       h("div", { class: "grid" },
-        h("div", { class: "field" }, h("label", { for: "not-before" }, "Not before"), begins),
-        h("div", { class: "field" }, h("label", { for: "destination" }, "Folder in the service's bucket"), folder),
-        h("div", { class: "field" }, h("label", { for: "webhook" }, "Webhook"), receiver)),
+        field("Not before", begins),
+        field("Folder in the service's bucket", folder),
+        field("Webhook", receiver)),
       h("label", { class: "check" }, ssml, "The text is SSML. Unknown elements are read as text")),
     /** Loads the choices; the voices are for an example. Throws a `Problem`. */
     async fill(signal, [one, other = one]) {

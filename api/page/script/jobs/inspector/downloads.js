@@ -1,17 +1,16 @@
 // The files of a job, whole and by chapters. Links are valid for 15 minutes. A later use renews them.
 
-import { getJson, pages } from "../../api.js";
-import { button, h, icon, replace, setHidden, setText } from "../../dom.js";
-import { keyed } from "../../keyed.js";
+import { attempt, getJson, pages } from "../../api.js";
+import { button, h, icon, keyed, replace, setHidden, setText } from "../../dom.js";
 import { bytes, counted, isOver, span } from "../../wording.js";
+import { FOR_MACHINES } from "../beside/menu.js";
 import { formatWords } from "../compose/delivery.js";
 
 const SPARE_MS = 10_000;
 const A_PAGE = 500;
 const MOST_OPEN = 30;
-const LATER = "when everything is spoken";
+const LATER = "when all is spoken";
 const LISTING = /^chapters-[a-z0-9]+\.json$/;
-const FOR_MACHINES = /\.(json|safetensors)$/;
 
 export function downloads(id, { onJob, onTrouble }) {
   const list = h("ul", { class: "files" });
@@ -26,7 +25,7 @@ export function downloads(id, { onJob, onTrouble }) {
   const showMachines = keyed(machines, () => fileRow(renew));
 
   function choose() {
-    return attempt(async () => (await import("../compose/formats.js")).chooseFormats(shown, onJob));
+    return attempt(async () => (await import("../compose/formats.js")).chooseFormats(shown, onJob), onTrouble);
   }
 
   async function renew(event, artifact) {
@@ -37,16 +36,7 @@ export function downloads(id, { onJob, onTrouble }) {
       const files = isListed ? await chapterArtifacts(id, artifact.type) : (await getJson(`v1/jobs/${id}/artifacts`)).data;
       const fresh = files.find((each) => each.name === artifact.name);
       if (fresh) location.assign(fresh.url);
-    });
-  }
-
-  async function attempt(action) {
-    try {
-      await action();
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      onTrouble(error);
-    }
+    }, onTrouble);
   }
 
   return {
@@ -87,15 +77,12 @@ function chapterFiles(id, { onUse, onTrouble }) {
   async function read() {
     const wanted = listing;
     if (wanted.sha256 === shown) return;
-    try {
+    await attempt(async () => {
       const files = await chapterArtifacts(id, formOf(wanted));
       if (wanted !== listing) return;
       showFiles(files.map((artifact) => [artifact.name, artifact]));
       shown = wanted.sha256;
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      onTrouble(error);
-    }
+    }, onTrouble);
   }
 
   return {

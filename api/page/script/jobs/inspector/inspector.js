@@ -1,7 +1,7 @@
 // One passage: how it was spoken and checked, its takes, and having it changed or spoken again.
 
 import { getJson, sendJson } from "../../api.js";
-import { announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
+import { alerts, announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { count, counted, decimal, span } from "../../wording.js";
 import { findingWords } from "./findings.js";
 import { characterOf } from "./segments.js";
@@ -31,7 +31,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   const ofPassage = voiceMenu("passage-voice", voices, recast);
   const ofParagraph = voiceMenu("paragraph-voice", voices, recast);
   const ofSpeaker = voiceMenu("speaker-voice", voices, recast);
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const trouble = alerts();
   const list = takeList({ onSelect: select, onTrouble: tell });
   const attempts = attemptList({ onKeep: keep, onTrouble: tell });
   const words = h("details", { class: "words", on: { toggle: () => words.open && showWords() } }, h("summary", {}, "How a word is said"));
@@ -150,7 +150,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     return changed([index], async () => segments.put(await sendJson("POST", `${path()}/takes/${number}/select`)));
   }
 
-  /** Runs a button's action and disables the button meanwhile. Returns whether it succeeded. */
+  /** Returns whether it succeeded. */
   function pressed(action) {
     return attempt(() => whileBusy(actions, action, element));
   }
@@ -209,12 +209,10 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
         setHidden(writing, !isWriting);
       });
     },
-    /** How this word of the passage is said. */
     openWords(word) {
       words.open = true;
       showWords(word);
     },
-    /** Take the last change back, if there is one. */
     undo: () => undoing.isPossible && takeBack(),
     /** `inParagraph`: the passages of its paragraph. */
     show(wanted, inParagraph) {

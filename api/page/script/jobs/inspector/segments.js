@@ -16,7 +16,6 @@ export class Segments extends EventTarget {
   #jobId;
   #starts = [0];
   #isOver = false;
-  #isRead = false;
   #reading = Promise.resolve();
   #next = null;
   #clock = 0;
@@ -24,6 +23,8 @@ export class Segments extends EventTarget {
   #speed = 1;
   #lengths = [];
   items = [];
+  /** Whether everything was read once. */
+  isRead = false;
   /** Whether an open view keeps them up to date. */
   isFollowed = false;
 
@@ -45,8 +46,7 @@ export class Segments extends EventTarget {
   }
 
   /**
-   * Everything from the server, in the order of the text. One reading at a time, so that an older answer never comes
-   * after a newer one: a caller in the meantime gets the result of the next reading.
+   * Everything from the server, in the order of the text. One reading at a time: a caller in the meantime gets the next one.
    */
   load(signal) {
     this.#next ??= this.#reading.then(() => {
@@ -71,8 +71,8 @@ export class Segments extends EventTarget {
       if (this.length >= MOST) break;
       asked = this.#clock;
     }
-    if (this.#isRead) return;
-    this.#isRead = true;
+    if (this.isRead) return;
+    this.isRead = true;
     this.#changed(null);
   }
 
@@ -85,7 +85,6 @@ export class Segments extends EventTarget {
     if (changed.length) this.#changed(changed.map((item) => item.index));
   }
 
-  /** What an event says of a segment. */
   apply({ type, data: { detail } }) {
     const item = this.items[detail.segment];
     if (!item) return;
@@ -98,7 +97,6 @@ export class Segments extends EventTarget {
     this.#tell([item.index]);
   }
 
-  /** Segments of the newest answer. */
   put(...fresh) {
     for (const segment of fresh) this.items[segment.index] = segment;
     this.#tell(fresh.map(({ index }) => index));
@@ -155,7 +153,6 @@ export class Segments extends EventTarget {
     return this.items.reduce((sum, _, index) => (sum === null || !this.#lengths[index] ? null : sum + this.#lengths[index] + this.gapAfter(index)), 0);
   }
 
-  /** Whether everything is spoken. */
   get isWhole() {
     this.startOf(this.length);
     return this.#starts.length > this.length;
@@ -179,7 +176,7 @@ export class Segments extends EventTarget {
       signal.throwIfAborted();
       if (this.isDone(index)) return true;
       // Before the first reading nothing is known of any.
-      if (this.#isOver && this.#isRead) return false;
+      if (this.#isOver && this.isRead) return false;
       await new Promise((resolve) => {
         const options = { once: true, signal };
         this.addEventListener("change", resolve, options);

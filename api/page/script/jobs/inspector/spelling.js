@@ -1,10 +1,11 @@
 // How a word is said. The user types it, hears it and applies it to every passage with the word.
 
-import { button, h, replace, setText } from "../../dom.js";
+import { button, field, h, replace, setText } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { counted } from "../../wording.js";
+import { characterOf } from "./segments.js";
 
-const NAME = /(?<=[\p{Ll},;:] )\p{Lu}\p{L}[\p{L}\p{M}'’-]*(?: \p{Lu}\p{L}[\p{L}\p{M}'’-]*)*/gu;
+const NAME = /(?<=[\p{Ll},;:] |\b(?:Mrs?|Ms|Dr|St)\. )(?!(?:Mrs?|Ms|Dr|St)\.)\p{Lu}\p{L}[\p{L}\p{M}'’-]*(?: \p{Lu}\p{L}[\p{L}\p{M}'’-]*)*/gu;
 const WORD = /\p{L}[\p{L}\p{M}'’-]*/gu;
 const NO_SPACES = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]/u;
 const MOST_NAMES = 40;
@@ -28,8 +29,8 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
   const hear = sampleButton("Hear it", order, onTrouble);
   const apply = button("", send, { kind: "primary" });
   const element = h("div", { class: "words-fields" }, known,
-    h("div", { class: "field" }, h("label", { for: "word" }, "Word"), word),
-    h("div", { class: "field" }, h("label", { for: "said" }, "Said as"), said),
+    field("Word", word),
+    field("Said as", said),
     h("div", { class: "row" }, hear, apply));
   let index = 0;
   let places = [];
@@ -70,17 +71,25 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
   };
 }
 
-/** The names in the text, as buttons: the most frequent first. `onName(name, index)`: of its first passage. */
-export function nameList(segments, onName) {
-  const found = new Map();
-  for (const { written, index } of segments.items) {
-    for (const [name] of written.matchAll(NAME)) {
-      const { times = 0, first = index } = found.get(name) ?? {};
-      found.set(name, { times: times + 1, first });
-    }
-  }
-  const most = [...found].sort(([, one], [, other]) => other.times - one.times).slice(0, MOST_NAMES);
-  return most.length ? h("div", { class: "choices" }, most.map(([name, { times, first }]) =>
-    button(`${name} · ${times}`, () => onName(name, first), { dir: "auto", "aria-label": `How ${name} is said` })))
-    : h("p", { class: "hint" }, "No names were found. Open a passage for other words.");
+/**
+ * The names in the text and its speakers, as buttons: the most frequent first. `onName(name, index)`: of its first passage.
+ * `onShow(index)`: a speaker's next passage.
+ */
+export function nameList({ items }, onName, onShow) {
+  const names = tally(items.flatMap(({ written, index }) => [...written.matchAll(NAME)].map(([name]) => [name.replace(/['’]s$/, ""), index])));
+  const speakers = tally(items.map((item) => [characterOf(item), item.index]).filter(([name]) => name));
+  return [
+    names.length ? h("div", { class: "choices" }, names.map(([name, places]) =>
+      button(`${name} · ${places.length}`, () => onName(...places[0]), { dir: "auto", "aria-label": `How ${name} is said` })))
+      : h("p", { class: "hint" }, "No names were found. Open a passage for other words."),
+    h("div", { class: "choices" }, speakers.map(([name, places]) => {
+      let next = 0;
+      return button(`${name}: ${counted(places.length, "passage")}`, () => onShow(places[next++ % places.length][1]), { dir: "auto" });
+    })),
+  ];
+}
+
+/** Pairs of name and passage, by name. The most frequent comes first. */
+function tally(pairs) {
+  return [...Map.groupBy(pairs, ([name]) => name)].sort(([, one], [, other]) => other.length - one.length).slice(0, MOST_NAMES);
 }

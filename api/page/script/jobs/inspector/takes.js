@@ -1,8 +1,7 @@
 // The takes of a passage, newest first. The user keeps one.
 
 import { request } from "../../api.js";
-import { button, h, replace, setHidden, setText } from "../../dom.js";
-import { keyed } from "../../keyed.js";
+import { button, h, keyed, replace, setHidden, setText } from "../../dom.js";
 import { pausePlayer } from "../../player/player.js";
 import { hearRecording, stopRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
@@ -22,7 +21,6 @@ export function takeList({ onSelect, onTrouble }) {
   let inPlace = null;
   let pair = [];
 
-  /** What was there, then what is new. */
   async function hearBoth() {
     for (const { take } of pair) {
       if (!(await rows.get(take).hear())) return;

@@ -20,12 +20,12 @@ export class Undo {
     return this.#steps.length > 0;
   }
 
-  /** The passages of the last change; a passage that was not spoken had no take to go back to. */
+  /** The spoken passages of the last change. */
   get indexes() {
     return this.#steps.at(-1)?.map(([index]) => index) ?? [];
   }
 
-  /** What leads back behind a change of these passages, before it is made; `add` it once it was. */
+  /** The takes of these passages before a change; `add` them after it. */
   before(indexes) {
     return indexes.filter((index) => this.#segments.isDone(index)).map((index) => [index, this.#segments.items[index].take]);
   }

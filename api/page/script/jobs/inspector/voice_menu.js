@@ -37,7 +37,6 @@ export function voiceMenu(id, voices, onChange) {
   let voice = "";
   let isFilled = false;
 
-  /** Filled when the pointer or the focus enters it. */
   async function fill() {
     if (isFilled) return;
     try {

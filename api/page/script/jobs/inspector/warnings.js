@@ -1,11 +1,11 @@
 // Why a job failed, and its warnings in the order of its text: what was flagged, guessed or left out.
 
-import { button, h, replace, setHidden, setText } from "../../dom.js";
+import { alerts, button, h, replace, setHidden, setText } from "../../dom.js";
 import { count, counted, inPassages } from "../../wording.js";
 
 /** The state alone tells a user's own cancellation. */
 export function jobFailure() {
-  const element = h("div", { class: "notices", role: "alert" });
+  const element = alerts();
   let shown = "";
 
   return {

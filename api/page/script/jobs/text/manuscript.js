@@ -4,6 +4,8 @@ import { freshId, h } from "../../dom.js";
 import { characterOf } from "../inspector/segments.js";
 import { SentenceField } from "./sentence_field.js";
 
+/** Paragraphs drawn together. Thousands of single ones slow scrolling. */
+const PAGE = 40;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
 
@@ -34,7 +36,8 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     const isNewChapter = before && before.chapter !== segment.chapter;
     if (!before || isNewChapter || before.pause_after_s >= pauses.paragraph_s) {
       paragraph = h("p", { dir: "auto", class: isNewChapter ? "chapter-start" : null });
-      element.append(paragraph);
+      if (!(element.lastChild?.childElementCount < PAGE)) element.append(h("div", { class: "page" }));
+      element.lastChild.append(paragraph);
     }
     const span = h("span", { class: "segment", role: "button", "data-index": index, tabindex: index === reachable ? 0 : -1,
       id: freshId("segment") });
@@ -53,7 +56,6 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     if (drawn[index] !== wanted && field.index !== index) {
       span.replaceChildren(...(name ? [h("span", { class: "speaker", dir: "auto" }, name), " "] : []), ...sentenceParts(segment));
       drawn[index] = wanted;
-      // Whether the next one repeats the name may have changed too.
       if (index + 1 < spans.length) mark(index + 1);
     }
     span.dataset.state = segment.state;
@@ -98,12 +100,10 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     }
   }
 
-  /** `number`: of the sentence within its passage. */
   function edit(index, number, point = null) {
     if (!field.leave(undefined, true)) return;
     const sentence = spans[index].querySelector(`[data-number="${number}"]`);
     if (!sentence) return;
-    // A button holds no field.
     spans[index].removeAttribute("role");
     spans[index].removeAttribute("tabindex");
     field.open(sentence, { index, number, id: segments.items[index].sentences[number].id }, point);
@@ -131,7 +131,6 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     spans[index].focus({ preventScroll: chosen === index });
   }
 
-  /** Whether it has changed. */
   function only(name, index) {
     const [before, now] = [element.querySelector(`.${name}`), spans[index] ?? null];
     if (before === now) return false;
@@ -152,10 +151,8 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     },
     /** The place for a passage's details: after its paragraph. */
     putBehind: (index, what) => spans[index].parentElement.after(what),
-    /** The passages of its paragraph. */
     paragraphOf: (index) => [...spans[index].parentElement.querySelectorAll(".segment")].map((each) => Number(each.dataset.index)),
     setPointed: (index) => only("pointed", index),
-    /** Scroll to it. */
     show: (index) => spans[index]?.scrollIntoView({ block: "center", behavior: still.matches ? "auto" : "smooth" }),
     setHeard(index) {
       if (!only("heard", index)) return;
@@ -189,7 +186,6 @@ function indexOf(target) {
   return span ? Number(span.dataset.index) : null;
 }
 
-/** The hint below the text. */
 export function manuscriptHint() {
   return h("p", { class: "hint", id: "manuscript-hint" }, "Click the text to open a passage: a few sentences spoken together. Then click a sentence in it to change the sentence.");
 }

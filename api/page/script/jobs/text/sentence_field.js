@@ -3,9 +3,8 @@
 const ATTRIBUTES = { contenteditable: "plaintext-only", role: "textbox", "aria-label": "What the sentence says" };
 
 /**
- * `onKeep(place, text)` has the sentence say this, and is done when the server has taken it: whether it has.
- * `onOpen(isOpen)`: whether a sentence is being changed. `onClosed(index, next)`: it is text again; `next` is the sentence
- * that is to be changed instead, -1 to go back to the passage, undefined where the reader has gone elsewhere.
+ * `onKeep(place, text)` changes the sentence and returns whether the server accepts it. `onOpen(isOpen)`: of the field.
+ * `onClosed(index, next)`: `next` is the sentence to change next, -1 for the passage, undefined for none.
  */
 export class SentenceField {
   #on;
@@ -35,7 +34,7 @@ export class SentenceField {
     this.#on.onOpen(true);
   }
 
-  /** Back to what it said; with `keepsDraft` what was written is there again at the next change. Whether that can be. */
+  /** Back to the old text; `keepsDraft` keeps the new one for the next change. Returns whether it is closed. */
   leave(next, keepsDraft = false) {
     if (this.#isSending) return false;
     if (!this.element) return true;
@@ -46,7 +45,6 @@ export class SentenceField {
     return true;
   }
 
-  /** Have it spoken as it stands now. */
   keep = async () => {
     if (!this.element || this.#isSending) return;
     const text = words(this.element);

@@ -12,7 +12,6 @@ export class Layout {
     this.#segments = segments;
   }
 
-  /** Recompute after a change. */
   measure() {
     let at = 0;
     this.#starts.length = 0;

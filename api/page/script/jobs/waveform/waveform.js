@@ -149,12 +149,10 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
       if (!isMeasured) layout.measure();
       return layout.startOf(index);
     },
-    /** The segment under the pointer in the text. */
     setPointed(index) {
       view.pointed = index;
       draw();
     },
-    /** Scroll a segment into view. */
     bring(index) {
       const start = layout.startOf(index);
       if (start < view.from || start > view.from + view.span) show(start);
