@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -69,6 +70,7 @@ class LoadedPrograms:
             "environment": variables,
             "folder": os.getcwd() if folder is None else os.fspath(folder),
             "new_session": bool(new_session),
+            "ignores_hangup": signal.getsignal(signal.SIGHUP) is signal.SIG_IGN,
             "parent": os.getpid(),
             "passed": passed,
         }

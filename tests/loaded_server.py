@@ -74,6 +74,7 @@ def become(order: dict[str, Any], descriptors: list[int], control: socket.socket
         time.sleep(0.0005)
     if order["new_session"]:
         os.setsid()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if order["ignores_hangup"] else signal.SIG_DFL)
     control.send(str(os.getpid()).encode())
     control.close()
     _take(descriptors, order["passed"])
