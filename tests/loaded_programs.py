@@ -11,6 +11,7 @@ in tests/rhapsode/stack/test_several_processes.py.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
@@ -27,7 +28,12 @@ from typing import Any
 from rhapsode.stack.supervision import launcher
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
-MODULES = frozenset({"api.server", "worker.janitor", "worker.process.celery_command"})
+STARTERS = frozenset({"worker.process.celery_command"})
+"""Programs that start others of `MODULES`."""
+MODULES = STARTERS | {
+    *("api.server", "worker.janitor", "worker.decoder", "worker.engine.decoder.process"),
+    *("worker.engine.process.host", "worker.lifecycle.live.process", "worker.speech.postprocessing.process"),
+}
 """Not `api.one_of_several`: what it measures depends on its environment at import."""
 
 SERVER = Path(__file__).parent / "loaded_server.py"
@@ -118,6 +124,7 @@ def _started() -> socket.socket:
     )
     process.returncode = 0
     theirs.close()
+    atexit.register(ours.close)
     return ours
 
 

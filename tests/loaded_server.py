@@ -26,12 +26,13 @@ import rhapsode
 from rhapsode.__main__ import main as command_line
 from rhapsode.stack.supervision import launcher
 from tests.command_server import NOT_AHEAD
-from tests.loaded_programs import CLI, LoadedPrograms, use
+from tests.loaded_programs import CLI, STARTERS, LoadedPrograms, use
 
 AHEAD = (
     *("api.app", "api.http.middleware.connections", "api.http.middleware.websockets", "uvicorn", "uvloop"),
     *("celery.bin.base", "celery.bin.worker", "celery.concurrency.thread", "celery.worker", "kombu.transport.redis"),
     *("worker.process.successor", "worker.lifecycle.start", "worker.process.signals", "worker.tasks"),
+    *("worker.engine.process.host", "worker.engine.native", "worker.lifecycle.live.process", "worker.live.server"),
     *("worker.janitor.sweeper", "worker.janitor.voices", "worker.janitor.webhooks"),
     *("worker.janitor.pod_costs", "worker.process.reporting", "worker.process.state_watch"),
 )
@@ -137,8 +138,9 @@ def fork_a_server() -> socket.socket:
 
 def run(command: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if command[0] == CLI:
+    if command[0] == CLI or command[2] in STARTERS:
         use(LoadedPrograms(fork_a_server()))
+    if command[0] == CLI:
         sys.argv = command
         command_line()
         return

@@ -1,4 +1,4 @@
-"""`rhapsode run decoder-worker` as a real process of a test."""
+"""A decoder worker as a real process of a test."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ def free_port() -> int:
 
 @dataclass
 class DecoderWorker:
-    """environment: more of its settings, without RHAPSODE_."""
+    """environment: more of its settings, without RHAPSODE_. program: what Python runs, by `-m`."""
 
     checkpoint: Path
     environment: dict[str, str] = field(default_factory=dict)
     scheme: str = "ws"
     host: str = "127.0.0.1"
     port: int = field(default_factory=free_port)
+    program: tuple[str, ...] = ("worker.decoder",)
     process: subprocess.Popen[str] | None = None
 
     @classmethod
@@ -64,7 +65,7 @@ class DecoderWorker:
         }
         others = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rhapsode", "run", "decoder-worker"],
+            [sys.executable, "-m", *self.program],
             env=others | {f"RHAPSODE_{name}": value for name, value in given.items()},
             stderr=subprocess.PIPE,
             text=True,

@@ -314,7 +314,7 @@ def test_what_is_no_message_ends_its_own_connection_alone(tiny_checkpoint: Path,
 
 
 def test_it_ends_at_once_when_asked_and_engines_wait_for_the_next(together: NativeEngine, starts: Starts) -> None:
-    worker = starts()
+    worker = starts(program=("rhapsode", "run", "decoder-worker"))
     engine = engine_at(worker.address)
     request = request_for(together, text=TEXT, frames=110)
     heard: list[SpeechChunk] = []
