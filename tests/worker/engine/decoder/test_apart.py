@@ -34,6 +34,8 @@ from worker.engine.settings import NativeEngineSettings
 from worker.settings import SMALL_VOICE
 
 TEXT = "The harbour was quiet that evening, and the boats moved slowly against the pier in the dark."
+FRAMES = 40
+"""Five chunks: their text is longer."""
 
 
 def engine_with(checkpoint: Path, *devices: str, slots: int = 4) -> NativeEngine:
@@ -46,6 +48,11 @@ def together() -> Iterator[NativeEngine]:
     engine = engine_with(SMALL_VOICE)
     yield engine
     engine.close()
+
+
+@pytest.fixture(scope="module")
+def expected(together: NativeEngine) -> Speech:
+    return result(together.submit(request_for(together, text=TEXT, frames=FRAMES)))
 
 
 @pytest.fixture
@@ -81,7 +88,7 @@ def assert_heard(heard: list[SpeechChunk], speech: Speech) -> None:
 
 
 def test_samples_are_those_of_one_process(together: NativeEngine, apart: NativeEngine) -> None:
-    request = request_for(together, text=TEXT, frames=45)
+    request = request_for(together, text=TEXT, frames=FRAMES)
     expected, chunks = spoken(together, request)
     behind = replace(request, request_id="behind", prefix=expected.frames[:13])
     expected_behind, _ = spoken(together, behind)
@@ -116,16 +123,16 @@ def test_a_cloned_voice_has_the_samples_of_one_process(checkpoints: Mapping[str,
 
 
 def test_a_killed_decoder_costs_its_streams_nothing(together: NativeEngine, apart: NativeEngine) -> None:
-    requests = [replace(request_for(together, f"stream {n}", TEXT, 110 + 9 * n), seed=n) for n in range(3)]
+    requests = [replace(request_for(together, f"stream {n}", TEXT, FRAMES + 4 * n), seed=n) for n in range(3)]
     requests[2] = replace(requests[2], prefix=spoken(together, requests[2])[0].frames[:7])
-    whole = request_for(together, "whole", TEXT, 100)
+    whole = request_for(together, "whole", TEXT, FRAMES)
     expected = [spoken(together, request)[0] for request in (*requests, whole)]
     heard: list[list[SpeechChunk]] = [[] for _ in requests]
     killed: list[int] = []
 
     def listen(number: int, chunk: SpeechChunk) -> None:
         heard[number].append(chunk)
-        if sum(map(len, heard)) in (5, 14):
+        if sum(map(len, heard)) in (3, 10):
             killed.extend(decoders())
             kill_decoders()
 
@@ -139,16 +146,15 @@ def test_a_killed_decoder_costs_its_streams_nothing(together: NativeEngine, apar
     assert len(set(killed)) == 2
 
 
-def test_another_decoder_goes_on_with_the_streams_of_a_killed_one(together: NativeEngine) -> None:
+def test_another_decoder_goes_on_with_the_streams_of_a_killed_one(expected: Speech) -> None:
     engine = engine_with(SMALL_VOICE, "cpu", "cpu")
-    requests = [request_for(together, f"stream {n}", TEXT, 110) for n in range(2)]
+    requests = [request_for(engine, f"stream {n}", TEXT, FRAMES) for n in range(2)]
     heard: list[list[SpeechChunk]] = [[], []]
     futures = [engine.submit(request, each.append) for request, each in zip(requests, heard, strict=True)]
     wait_until(lambda: all(map(len, heard)))
 
     os.kill(decoders()[0], signal.SIGKILL)
 
-    expected = result(together.submit(requests[0]))
     for future, each in zip(futures, heard, strict=True):
         assert_same(result(future), expected)
         assert_heard(each, expected)
