@@ -41,9 +41,6 @@ _ENVIRONMENT = {
 }
 
 
-# Rows between the graphs of two steps with prompts.
-_WIDER_BY = 64
-
 # What runs in a forward pass is a global of vLLM's, so engines of one process take turns.
 _TURN = threading.Lock()
 
@@ -205,8 +202,7 @@ def _of_device(limits: TalkerLimits) -> dict[str, Any]:
     """
     if limits.kv_share is None:
         return {"enforce_eager": True, "async_scheduling": False}
-    with_prompts = range(limits.num_slots + _WIDER_BY, limits.step_tokens, _WIDER_BY)
-    sizes = sorted({*row_ladder(limits.num_slots), *with_prompts, limits.step_tokens})
+    sizes = list(row_ladder(limits.step_tokens))
     graphs = {"mode": 0, "cudagraph_mode": "FULL", "cudagraph_capture_sizes": sizes}
     return {"gpu_memory_utilization": limits.kv_share, "compilation_config": graphs, "async_scheduling": True}
 
