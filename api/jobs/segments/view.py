@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from api.http.links import LinkBuilder
@@ -74,6 +75,7 @@ class SegmentViewer:
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
+            guessed=tuple(word for word in result.guessed if _has(planned.written, word)) if result else (),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
             links=SegmentLinks(
@@ -121,6 +123,11 @@ class SegmentViewer:
         if result is None:
             return None
         return audio_s(num_stretched(result.num_samples, self.speed(index)), self.record.sample_rate_hz)
+
+
+def _has(written: str, word: str) -> bool:
+    """Not where the word stands in a pronunciation that the user gave."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", written) is not None
 
 
 def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
