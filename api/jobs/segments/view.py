@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from api.http.links import LinkBuilder
 from api.http.times import audio_s
@@ -75,7 +75,7 @@ class SegmentViewer:
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
-            guessed=tuple(word for word in result.guessed if _has(planned.written, word)) if result else (),
+            guessed=_guessed(result, planned) if result else (),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
             links=SegmentLinks(
@@ -125,21 +125,13 @@ class SegmentViewer:
         return audio_s(num_stretched(result.num_samples, self.speed(index)), self.record.sample_rate_hz)
 
 
-def _has(written: str, word: str) -> bool:
-    """Not where the word stands in a pronunciation that the user gave."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", written) is not None
+def _guessed(result: SegmentResult, planned: PlanSegment) -> tuple[str, ...]:
+    """Without words of a pronunciation that the user gave."""
+    return tuple(word for word in result.guessed if re.search(rf"\b{re.escape(word)}\b", planned.written))
 
 
 def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
-    return TriedAttempt(
-        attempt=tried.number,
-        seed=tried.seed,
-        temperature=tried.temperature,
-        parts=tried.parts,
-        findings=tuple(tried.findings),
-        reasons=tuple(tried.reasons),
-        checks=dict(tried.checks),
-    )
+    return TriedAttempt(attempt=tried.number, **asdict(tried))
 
 
 def _sentences(planned: PlanSegment, span: TimeSpan | None) -> tuple[Sentence, ...]:
