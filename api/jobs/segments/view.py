@@ -20,6 +20,8 @@ from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, p
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import StoredAttempt as StoredAttempt
 
+_WORD = re.compile(r"\w+")
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentViewer:
@@ -127,7 +129,8 @@ class SegmentViewer:
 
 def _guessed(result: SegmentResult, planned: PlanSegment) -> tuple[str, ...]:
     """Without words of a pronunciation that the user gave."""
-    return tuple(word for word in result.guessed if re.search(rf"\b{re.escape(word)}\b", planned.written))
+    written = set(_WORD.findall(planned.written))
+    return tuple(word for word in result.guessed if written.issuperset(_WORD.findall(word)))
 
 
 def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
