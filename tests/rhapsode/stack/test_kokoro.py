@@ -76,7 +76,7 @@ def test_a_guessed_word_is_told_until_the_user_says_it(http: httpx.Client) -> No
     assert ended(http, job) == [[], ["Tholmar"], []]
     rules = [{"grapheme": "Tholmar", "alias": "toll mar"}]
     words = http.post("/v1/pronunciation-dictionaries", json={"name": "saga", "rules": rules}).raise_for_status().json()
-    with_words = asked | {"pronunciation_dictionaries": [{"id": words["id"], "version": 1}]}
+    with_words = asked | {"pronunciation_dictionaries": [f"{words['id']}@1"]}
     assert ended(http, http.post("/v1/jobs", json=with_words).raise_for_status().json()["id"]) == [
         ["Vashkiri"],
         ["Vashkiri"],
