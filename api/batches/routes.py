@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -225,7 +226,6 @@ def _answer(batch: Batch, headers: dict[str, str]) -> Response:
 
 def _shown(record: JobRecord, links: LinkBuilder) -> Batch:
     spec = _spec(record)
-    children = record.children
     own = links.batch(record.id)
     return Batch(
         id=record.id,
@@ -234,14 +234,7 @@ def _shown(record: JobRecord, links: LinkBuilder) -> Batch:
         started_at=optional_moment(record.started_at_ms),
         finished_at=optional_moment(record.finished_at_ms),
         expires_at=optional_moment(record.expires_at_ms),
-        counts=BatchCounts(
-            total=spec.num_lines,
-            made=_num_made(record, spec),
-            succeeded=children.succeeded,
-            failed=children.failed,
-            cancelled=children.cancelled,
-            expired=children.expired,
-        ),
+        counts=BatchCounts(total=spec.num_lines, made=_num_made(record, spec), **asdict(record.children)),
         metadata=record.metadata,
         links=BatchLinks(
             self_=own,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -75,16 +76,7 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
 
 
 def _dead_letter(each: DeadLetter) -> DeadLetterView:
-    return DeadLetterView(
-        id=each.id,
-        at=moment(each.at_ms),
-        job=each.job,
-        tenant=each.tenant,
-        item=each.item,
-        code=each.code,
-        detail=each.detail,
-        attempts=each.attempts,
-    )
+    return DeadLetterView(at=moment(each.at_ms), **asdict(each))
 
 
 def _audit(record: AuditRecord) -> AuditView:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -249,12 +249,5 @@ def _shown(record: DictionaryRecord) -> Dictionary:
 
 
 def _shown_version(record: DictionaryRecord, version: VersionRecord) -> Version:
-    return Version(
-        version=version.version,
-        reference=str(DictionaryVersion(record.id, version.version)),
-        num_rules=version.num_rules,
-        bytes=version.bytes,
-        sha256=version.sha256,
-        language=version.language,
-        created_at=moment(version.created_at_ms),
-    )
+    reference = str(DictionaryVersion(record.id, version.version))
+    return Version(reference=reference, created_at=moment(version.created_at_ms), **asdict(version))

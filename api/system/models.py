@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import problem
 from api.http.times import moment
 from rhapsode.contract import models as schemas
-from rhapsode.contract.jobs.input import SegmentationMode
 from storage.queue.model_registry import ModelCard, served_models
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
@@ -36,28 +37,12 @@ def get_model(_: Tenant, services: Services, model_name: str) -> schemas.Model:
 
 
 def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
-    return schemas.Model(
-        id=card.name,
-        name=card.name,
-        created=card.updated_at_ms // 1000,
-        revision=card.revision,
-        task=card.task,
-        speakers=tuple(card.speakers),
-        languages=tuple(card.languages),
-        default_language=card.default_language,
-        sample_rate_hz=card.sample_rate_hz,
-        samples_per_frame=card.samples_per_frame,
-        num_codebooks=card.num_codebooks,
-        max_text_tokens=card.max_text_tokens,
-        max_text_chars=card.max_text_chars,
-        text_front_end="words" if card.text_front_end == "words" else "raw",
-        segmentation=SegmentationMode(card.segmentation),
-        accepts_instructions=card.accepts_instructions,
-        speaker_dim=card.speaker_dim,
-        reproducibility=("best_effort", "strict") if card.runs_strict else ("best_effort",),
-        voice_modes=tuple(card.voice_modes),
-        recognised_languages=tuple(card.recognised_languages),
-        notice=card.notice,
-        available=available,
-        seen_at=moment(card.updated_at_ms),
-    )
+    more = {
+        "id": card.name,
+        "created": card.updated_at_ms // 1000,
+        "text_front_end": "words" if card.text_front_end == "words" else "raw",
+        "reproducibility": ("best_effort", "strict") if card.runs_strict else ("best_effort",),
+        "available": available,
+        "seen_at": moment(card.updated_at_ms),
+    }
+    return schemas.Model.model_validate(asdict(card) | more)

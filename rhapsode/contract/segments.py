@@ -134,7 +134,8 @@ class Segment(Answer):
     are. `attempts`: number of attempts at this take, 0 if it was reused. `start_s`: its place in the narration; null
     until all earlier segments are done. `findings`: what the quality gate found and could not cure; `flagged`: whether
     there is any; of a segment that failed, what was found in the attempt with `seed_used`, the least bad. `checks`:
-    what was measured, by name; `tried`: every attempt; both null in lists.
+    what was measured, by name; `tried`: every attempt; both null in lists. `guessed`: up to 16 words whose sound the
+    engine guessed from their spelling; empty as well where the engine does not know.
     """
 
     id: Id
@@ -165,6 +166,7 @@ class Segment(Answer):
     findings: tuple[str, ...]
     tried: tuple[TriedAttempt, ...] | None = None
     flagged: bool
+    guessed: tuple[str, ...] = ()
     reused: bool
     sha256: str | None
     links: SegmentLinks

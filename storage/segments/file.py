@@ -42,7 +42,7 @@ class SegmentHeader:
     known. tried: every attempt at it, the kept one among them; empty in files of releases before. pauses_held,
     pauses_left: of those between its sentences, how many are as the job wants them, and how many could not be made so.
     peaks: how far the samples reach, a byte for each of stretches of equal length, in base64: what is drawn of it; ""
-    in files of releases before.
+    in files of releases before. guessed: words whose sound was guessed from their spelling, as far as the engine knows.
     """
 
     job: str
@@ -69,6 +69,7 @@ class SegmentHeader:
     pauses_held: int = 0
     pauses_left: int = 0
     peaks: str = ""
+    guessed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

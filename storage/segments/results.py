@@ -6,7 +6,8 @@ sha256 in base64 (43 characters), reused 0 or 1, loudness in hundredths of a LUF
 The scripts read the line too (`take_back_result`): numbers that are counted come first.
 
 Behind the digest of a segment that lies in a pack stand a "=" and its place there. Releases that know no packs read a
-digest up to the "=", so that they count the segment as it is and take it for one that the store has lost.
+digest up to the "=", so that they count the segment as it is and take it for one that the store has lost. Behind the
+finish stand a "=" and the words whose sound was guessed, with commas between; releases before show them with it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class SegmentResult:
     attempts: number of attempts at this result, 0 for one that was `reused`. flags: names of what the quality gate
     found and could not cure; empty for a segment that passed. loudness_lufs: of its samples, None where that is not
     defined. take: which of the segment's takes this is, 1 for the first. place: None for a separate object, whose key
-    follows from index and fence.
+    follows from index and fence. guessed: words whose sound the engine guessed, as far as it knows.
     """
 
     index: int
@@ -48,6 +49,7 @@ class SegmentResult:
     loudness_lufs: float | None = None
     flags: tuple[str, ...] = ()
     place: PackPlace | None = None
+    guessed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class SegmentReport:
     reuse_id: str = ""
     stored_bytes: int = 0
     place: PackPlace | None = None
+    guessed: tuple[str, ...] = ()
 
 
 def encode_report(report: SegmentReport) -> str:
@@ -89,7 +92,7 @@ def encode_report(report: SegmentReport) -> str:
         report.take,
         pack_sha256(report.sha256) + (f"={encode_place(report.place)}" if report.place else ""),
         report.seed,
-        report.finish_reason,
+        report.finish_reason + (f"={','.join(report.guessed)}" if report.guessed else ""),
         loudness,
         ",".join(report.flags),
     )
@@ -104,13 +107,14 @@ def decode_segment_result(index: str, value: str) -> SegmentResult:
         return SegmentResult(int(index), int(fence), int(samples), unpack_sha256(packed))
     fence, samples, chars, attempts, reused, take, found, seed, finish, loudness, flags = fields
     packed, _, place = found.partition("=")
+    reason, _, guessed = finish.partition("=")
     return SegmentResult(
         index=int(index),
         fence=int(fence),
         num_samples=int(samples),
         sha256=unpack_sha256(packed),
         num_chars=int(chars),
-        finish_reason=finish,
+        finish_reason=reason,
         seed=int(seed),
         attempts=int(attempts),
         reused=reused == "1",
@@ -118,6 +122,7 @@ def decode_segment_result(index: str, value: str) -> SegmentResult:
         loudness_lufs=int(loudness) / 100 if loudness else None,
         flags=tuple(flags.split(",")) if flags else (),
         place=decode_place(place) if place else None,
+        guessed=tuple(guessed.split(",")) if guessed else (),
     )
 
 

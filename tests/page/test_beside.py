@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import wave
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -27,8 +27,9 @@ QUOTES = "She said: \"It's $5 `now`\", didn't she? Back\\slash."
 
 
 @pytest.fixture
-def job(client: Rhapsode) -> Job:
-    return client.wait(
+def job(client: Rhapsode) -> Iterator[Job]:
+    words = client.dictionaries.create("ours", [{"grapheme": "Backslash", "alias": "stroke"}])
+    yield client.wait(
         client.submit_job(
             f"{story(2)}\n\n{QUOTES}",
             voice="tom",
@@ -37,8 +38,10 @@ def job(client: Rhapsode) -> Job:
             sampling={"temperature": 0.7},
             quality={"max_attempts": 2},
             retention_s=86_400,
+            pronunciation_dictionaries=[f"{words.id}@1"],
         )
     )
+    client.dictionaries.delete(words.id)
 
 
 def code(page: Page, name: str) -> str:
@@ -59,7 +62,18 @@ def narration(client: Rhapsode, job_id: str) -> Narration:
 def expect_same(client: Rhapsode, first: str, second: str) -> None:
     """As far as an order says it; both say the same text."""
     ours, theirs = narration(client, first), narration(client, second)
-    for name in ("voice", "model", "seed", "language", "normalization", "pauses", "sampling", "quality", "output"):
+    for name in (
+        "voice",
+        "model",
+        "seed",
+        "language",
+        "normalization",
+        "pauses",
+        "sampling",
+        "quality",
+        "output",
+        "pronunciation_dictionaries",
+    ):
         assert getattr(ours, name) == getattr(theirs, name), name
     said = [[each.text for each in client.segments.list(each)] for each in (first, second)]
     assert said[0] == said[1]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from rhapsode import Job, Rhapsode
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import faults
 from tests.page.test_cast import LOOKS
 from tests.page.test_passages import Shoot, inspect, sentences
 from tests.page.texts import SENTENCES, story
+from tests.rhapsode.conftest import clean_environment
 
 
 def voyage(client: Rhapsode) -> Job:
@@ -83,6 +88,52 @@ def test_a_name_behind_a_title_and_of_an_owner_is_listed(open_page: OpenPage, cl
 
     names = page.get_by_role("button", name=re.compile("^How .* is said$"))
     expect(names).to_have_text(["Farquharson · 2", "Dalgleish · 1"])
+
+
+SAGA = (
+    "At dawn Vashkiri rowed to the island.\n\nThe wind met Vashkiri and old Tholmar.\n\n"
+    "Then Alice laughed, because Vashkiri's oar was green."
+)
+
+
+@pytest.fixture(scope="module")
+def kokoro(browser_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack whose engine knows which words it guesses. Asks for the browser first."""
+    environment = clean_environment(RHAPSODE_ENGINE="native")
+    del environment["RHAPSODE_CHECKPOINT"]
+    with Stack(StackOptions(tmp_path_factory.mktemp("kokoro")), environment, lambda _: None) as stack:
+        stack.wait_ready()
+        yield stack
+
+
+def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, open_at: OpenPage, shoot: Shoot) -> None:
+    with Rhapsode(kokoro.url) as client:
+        job = client.wait(client.submit_job(SAGA))
+        page = open_at(kokoro.url, f"jobs/{job.id}")
+        asides = page.locator(".asides details", has_text="Names and speakers")
+        asides.locator("summary").click()
+        guessed, others = (
+            asides.locator(f"p:has-text('{title}') + .choices") for title in ("guessed", "Names in the text")
+        )
+        expect(guessed.get_by_role("button")).to_have_text(["Vashkiri · 3", "Tholmar · 1"])
+        expect(others.get_by_role("button")).to_have_text(["Alice · 1"])
+        assert faults(page) == []
+        shoot(page, "guessed")
+
+        guessed.get_by_role("button", name="How Vashkiri is said").click()
+        note = page.get_by_role("region", name="Chosen passage")
+        expect(note).to_contain_text("Passage 1")
+        with page.expect_request("**/v1/audio/speech") as asked:
+            note.get_by_role("button", name="Hear it").click()
+        assert json.loads(asked.value.post_data or "")["input"] == "At dawn Vashkiri rowed to the island."
+        note.get_by_label("Said as").fill("vash keeree")
+        note.get_by_role("button", name="Say it so in 3 passages").click()
+        expect(note).to_contain_text("Spoken: At dawn vash keeree rowed")
+        client.wait(job)
+        page.reload()
+
+        asides.locator("summary").click()
+        expect(guessed.get_by_role("button")).to_have_text(["Tholmar · 1"])
 
 
 def test_the_passages_of_a_speaker_are_shown_one_after_the_other(open_page: OpenPage, client: Rhapsode) -> None:

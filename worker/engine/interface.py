@@ -208,6 +208,8 @@ class Speech:
     finish_reason: FinishReason
     engine_s: float
     """Wall seconds from admission into a slot to the last sample."""
+    guessed: tuple[str, ...] = ()
+    """Words of the text whose sound was guessed from their spelling, each once. An engine may not know any."""
 
 
 @dataclass(frozen=True, slots=True)

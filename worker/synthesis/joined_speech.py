@@ -31,6 +31,7 @@ def joined(parts: Sequence[Speech]) -> Speech:
         frames=np.concatenate([each.frames for each in parts]),
         finish_reason=FinishReason.EOS if is_whole else FinishReason.LENGTH,
         engine_s=sum(each.engine_s for each in parts),
+        guessed=tuple(dict.fromkeys(word for each in parts for word in each.guessed)),
     )
 
 

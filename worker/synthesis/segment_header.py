@@ -12,6 +12,8 @@ from worker.synthesis.attempts import SegmentOutcome
 from worker.synthesis.segment_reuse import voice_fingerprint
 from worker.synthesis.spoken_segment import SpokenSegment
 
+_MOST_WORDS, _LONGEST_WORD = 16, 64
+
 
 class SpeechSource(NamedTuple):
     """What is said of the engine. Its whole `EngineInfo` may hold thousands of numbers."""
@@ -45,5 +47,6 @@ def segment_header(
         flags=outcome.flags,
         loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
         config_sha256=info.config_sha256,
+        guessed=tuple(word for word in kept.speech.guessed if len(word) <= _LONGEST_WORD)[:_MOST_WORDS],
         tried=tuple(attempt.tried for attempt in outcome.attempts),
     )

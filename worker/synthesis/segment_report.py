@@ -33,6 +33,7 @@ def segment_report(
         take=segment.take,
         loudness_lufs=header.loudness_lufs,
         flags=header.flags,
+        guessed=header.guessed,
         warning=outcome.warning if outcome else "",
         warning_code=outcome.warning_code if outcome else SEGMENT_QUALITY,
         # What did not pass is nothing to offer to others.

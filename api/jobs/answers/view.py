@@ -193,14 +193,7 @@ def _progress(record: JobRecord, waiting: JobWaiting | None, now_s: float) -> Pr
         fraction=fraction_done(record.state, counts.done, counts.total),
         eta_s=eta.seconds if eta else None,
         eta_basis=eta.basis if eta else None,
-        segments=SegmentProgress(
-            total=counts.total,
-            done=counts.done,
-            running=counts.running,
-            failed=counts.failed,
-            reused=counts.reused,
-            flagged=counts.flagged,
-        ),
+        segments=SegmentProgress.model_validate(counts, from_attributes=True),
         chars_done=record.chars_done,
         audio_s_done=audio_s_done(record),
     )

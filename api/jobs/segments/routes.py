@@ -225,6 +225,7 @@ def select_attempt(
         report = SegmentReport(
             take.num_samples, about.sample_rate_hz, chars, take.sha256, about.finish_reason, 0, about.seed,
             len(rejection.takes), take=about.take, loudness_lufs=about.loudness_lufs, flags=take.tried.findings,
+            guessed=about.guessed,
         )  # fmt: skip
         services.jobs.control.select_rejected(tenant, job_id, index, rejection.fence, report)
         viewer = read_segment(services, tenant, job_id, index, links)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import asdict, dataclass
 
 from api.http.links import LinkBuilder
 from api.http.times import audio_s
@@ -18,6 +19,8 @@ from storage.segments.results import SegmentResult
 from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, places, spoken_span
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import StoredAttempt as StoredAttempt
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class SegmentViewer:
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
+            guessed=_guessed(result, planned) if result else (),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
             links=SegmentLinks(
@@ -123,16 +127,14 @@ class SegmentViewer:
         return audio_s(num_stretched(result.num_samples, self.speed(index)), self.record.sample_rate_hz)
 
 
+def _guessed(result: SegmentResult, planned: PlanSegment) -> tuple[str, ...]:
+    """Without words of a pronunciation that the user gave."""
+    written = set(_WORD.findall(planned.written))
+    return tuple(word for word in result.guessed if written.issuperset(_WORD.findall(word)))
+
+
 def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
-    return TriedAttempt(
-        attempt=tried.number,
-        seed=tried.seed,
-        temperature=tried.temperature,
-        parts=tried.parts,
-        findings=tuple(tried.findings),
-        reasons=tuple(tried.reasons),
-        checks=dict(tried.checks),
-    )
+    return TriedAttempt(attempt=tried.number, **asdict(tried))
 
 
 def _sentences(planned: PlanSegment, span: TimeSpan | None) -> tuple[Sentence, ...]:

@@ -98,9 +98,10 @@ export function titleOf(file, text) {
 
 /** The server's sentence with its segments, counted from 0, as the passages that the page counts from 1. */
 export function inPassages(sentence) {
-  const told = sentence.replace(/\bsegment (\d+)\b/gi, (_, index) => `passage ${count(Number(index) + 1)}`);
-  return told.charAt(0).toUpperCase() + told.slice(1);
+  return capitalised(sentence.replace(/\bsegment (\d+)\b/gi, (_, index) => `passage ${count(Number(index) + 1)}`));
 }
+
+export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function joined(large, largeUnit, small, smallUnit) {
   return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;

@@ -57,6 +57,33 @@ def test_a_sentence_is_narrated_by_a_blend_and_has_no_codes(http: httpx.Client) 
     assert refused.json()["detail"] == f"job {job} has no codes.safetensors: its model speaks without codes"
 
 
+def ended(http: httpx.Client, job: str) -> list[list[str]]:
+    """The guessed words of each segment, at its end."""
+    assert http.get(f"/v1/jobs/{job}", headers={"Prefer": "wait=240"}).raise_for_status().json()["state"] == "succeeded"
+    return [each["guessed"] for each in http.get(f"/v1/jobs/{job}/segments").raise_for_status().json()["data"]]
+
+
+def test_a_guessed_word_is_told_until_the_user_says_it(http: httpx.Client) -> None:
+    """Also in a copy of the speech, and by a dictionary."""
+    asked: dict[str, Any] = {"input": {"text": "Vashkiri woke.\n\nThe wind met Vashkiri and Tholmar.\n\nIt rained."}}
+    guessed = [["Vashkiri"], ["Vashkiri", "Tholmar"], []]
+    job, copy = (http.post("/v1/jobs", json=asked).raise_for_status().json()["id"] for _ in range(2))
+    assert (ended(http, job), ended(http, copy)) == (guessed, guessed)
+
+    said = {"segments": ["0", "1", "2"], "pronunciations": [{"grapheme": "Vashkiri", "alias": "vash keeree"}]}
+    http.patch(f"/v1/jobs/{job}/segments", json=said).raise_for_status()
+
+    assert ended(http, job) == [[], ["Tholmar"], []]
+    rules = [{"grapheme": "Tholmar", "alias": "toll mar"}]
+    words = http.post("/v1/pronunciation-dictionaries", json={"name": "saga", "rules": rules}).raise_for_status().json()
+    with_words = asked | {"pronunciation_dictionaries": [f"{words['id']}@1"]}
+    assert ended(http, http.post("/v1/jobs", json=with_words).raise_for_status().json()["id"]) == [
+        ["Vashkiri"],
+        ["Vashkiri"],
+        [],
+    ]
+
+
 def test_a_text_is_streamed_in_openais_voice(http: httpx.Client) -> None:
     asked = {"model": "tts-1", "input": TEXT, "voice": "nova", "response_format": "pcm", "stream": True}
 

@@ -111,10 +111,37 @@ def test_a_packed_segments_line_says_where_it_lies_and_keeps_its_digest_for_rele
     assert len(line) - len(alone) <= MAX_PLACE_BYTES
 
 
+GUESSED = ("Zorathiel", "Ithrëndil", "D’Arvesh")
+
+
+@given(st.none() | PLACES, FLAGS)
+def test_guessed_words_are_kept_where_releases_before_read_the_other_fields(
+    place: PackPlace | None, flags: tuple[str, ...]
+) -> None:
+    told = replace(report(), place=place, flags=flags, guessed=GUESSED)
+
+    line, alone = (f"D7:{encode_report(each)}" for each in (told, replace(told, guessed=())))
+
+    read = decode_segment_result("42", line)
+    assert (read.guessed, read.finish_reason) == (GUESSED, "eos")
+    assert replace(read, guessed=()) == decode_segment_result("42", alone)
+    fields, fields_alone = line.split(":"), alone.split(":")
+    assert fields[:8] + fields[9:] == fields_alone[:8] + fields_alone[9:]
+
+
+def test_a_line_of_a_release_before_has_no_guessed_words() -> None:
+    digest = pack_sha256(report().sha256)
+    lines = (f"D7:24000:{digest}", f"D7:24000:20:1:0:1:{digest}:5:length:-1900:")
+
+    assert [decode_segment_result("42", line).guessed for line in lines] == [(), ()]
+
+
 def test_packed_segments_are_counted_and_taken_back_as_any(store: JobStore, redis_client: redis.Redis) -> None:
     job = start_job(store, 2)
     place = PackPlace(PackName(0, 1, 1), 4096, 50_000)
-    store.commit_segment(claim(store, GPU_QUEUE).lease, replace(report(), place=place, flags=("level",), warning="w"))
+    store.commit_segment(
+        claim(store, GPU_QUEUE).lease, replace(report(), place=place, guessed=GUESSED, flags=("level",), warning="w")
+    )
     store.commit_segment(claim(store, GPU_QUEUE).lease, replace(report(), place=place))
     counted = store.get(ALICE, job.id)
     assert (counted.segments.done, counted.segments.flagged, counted.samples_done) == (2, 1, 48_000)

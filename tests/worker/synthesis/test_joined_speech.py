@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,12 @@ def test_frames_stay_whole_and_an_unfinished_part_leaves_the_whole_unfinished() 
     assert np.array_equal(both.frames, np.concatenate([first.frames, second.frames]))
     assert both.finish_reason is FinishReason.LENGTH
     assert both.engine_s == 1.0
+
+
+def test_a_word_that_both_parts_guessed_is_told_once() -> None:
+    told = [replace(tone(0.1, 0.5, 0.1), guessed=words) for words in (("Kel", "Vashkiri"), ("Vashkiri", "Zorath"))]
+
+    assert joined(told).guessed == ("Kel", "Vashkiri", "Zorath")
 
 
 def test_a_part_without_speech_keeps_its_place() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import BuiltInSpeaker, EngineInfo, Pcm, SpeechRequest, Urgency
 from worker.engine.kokoro.model import MOST_PHONES, SAMPLES_PER_FRAME, KokoroModel, ModelCall
-from worker.engine.kokoro.phones import phones_of
+from worker.engine.kokoro.phones import guessed_words, phones_of
 from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of, pace_of
 
 FIRST = 40
@@ -52,7 +52,7 @@ class Utterance:
     """A request that can be spoken. speed: the model's own. skipped: frames that were played already.
 
     lead_speed: of the silence before the first phone; stretched, it ends with a sound that is no word.
-    is_awaited: a listener waits for its first sound.
+    is_awaited: a listener waits for its first sound. guessed: see `Speech`.
     """
 
     phones: str
@@ -62,6 +62,7 @@ class Utterance:
     most_frames: int | None
     skipped: int
     is_awaited: bool
+    guessed: tuple[str, ...]
 
 
 def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices, model: KokoroModel) -> Utterance:
@@ -69,7 +70,8 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
     voice = _voice(request)
     _refuse(request, info)
     pack = voices.pack(voice)
-    phones = model.known(phones_of(request.text.strip(), accent_of(voice)).symbols)
+    text, accent = request.text.strip(), accent_of(voice)
+    phones = model.known(phones_of(text, accent).symbols)
     if _NO_SOUND.issuperset(phones):
         raise RequestRejected(f"there is nothing to speak in {request.text[:40]!r}: it has no phones")
     if len(phones) > MOST_PHONES:
@@ -81,7 +83,8 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
         min(max(request.speed * usual_speed(len(part), pace), SLOWEST), FASTEST) for part in (phones, first)
     )
     is_awaited = request.urgency is Urgency.LIVE and request.is_opening
-    return Utterance(phones, pack, speed, lead_speed, request.max_frames, skipped, is_awaited)
+    guessed = guessed_words(text, accent)
+    return Utterance(phones, pack, speed, lead_speed, request.max_frames, skipped, is_awaited, guessed)
 
 
 def usual_speed(num_phones: int, pace: float) -> float:

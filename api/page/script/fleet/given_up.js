@@ -1,6 +1,6 @@
 // Failed items that an operator can retry or dismiss.
 
-import { getJson, request, sendJson } from "../api.js";
+import { attempt, getJson, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { alerts, button, h, keepingFocus, keyed, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
@@ -31,7 +31,7 @@ export function givenUp() {
 
   /** The narration continues with its finished passages. The entry goes. */
   async function retry(entry) {
-    await attempt(async () => {
+    await busily(async () => {
       await sendJson("POST", `v1/jobs/${entry.job}/retry`);
       await forget(entry);
     }, entry);
@@ -39,7 +39,7 @@ export function givenUp() {
 
   async function drop(entry) {
     const isAgreed = await confirmed("Remove this entry?", "The narration stays as it is.", "Remove it");
-    if (isAgreed) await attempt(() => forget(entry), entry);
+    if (isAgreed) await busily(() => forget(entry), entry);
   }
 
   async function forget({ id }) {
@@ -54,16 +54,12 @@ export function givenUp() {
     else setText(summary, entries.length ? `${counted(entries.length, "entry", "entries")}, newest first.` : "No entries are left.");
   }
 
-  async function attempt(action, { tenant }) {
+  function busily(action, { tenant }) {
     replace(trouble);
-    try {
+    return attempt(async () => {
       await whileBusy(list, action);
       if (document.activeElement === document.body) title.focus({ preventScroll: true });
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      const isAnothers = error.status === 404;
-      showProblem(trouble, isAnothers ? { message: `Only a key of ${tenant} can retry it, if it still exists.` } : error);
-    }
+    }, (error) => showProblem(trouble, error.status === 404 ? { message: `Only a key of ${tenant} can retry it, if it still exists.` } : error));
   }
 
   return {

@@ -4,8 +4,8 @@ import { attempt, getJson, request } from "../api.js";
 import { alerts, announce, button, field, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { dropZone } from "../jobs/compose/documents.js";
-import { bytes } from "../wording.js";
-import { playRecording, stopRecording } from "./recordings.js";
+import { bytes, capitalised } from "../wording.js";
+import { hearRecording, stopRecording } from "./recordings.js";
 import { recorder } from "./recorder.js";
 
 const TYPES = ".wav,.flac,.mp3,.ogg";
@@ -56,7 +56,7 @@ export function voiceForm(onAdded) {
   async function fillLanguages() {
     try {
       const { languages } = await getJson("v1/capabilities", { signal: abort.signal });
-      language.append(...languages.map((each) => h("option", { value: each }, each.charAt(0).toUpperCase() + each.slice(1))));
+      language.append(...languages.map((each) => h("option", { value: each }, capitalised(each))));
     } catch (error) {
       if (error.name === "Problem") showProblem(trouble, error);
       else if (error.name !== "AbortError") throw error;
@@ -69,7 +69,7 @@ export function voiceForm(onAdded) {
     file = next;
     replace(trouble);
     replace(chip, h("span", { class: "chip-name", dir: "auto" }, file.name), h("span", { class: "chip-facts" }, bytes(file.size)),
-      button("Play the recording", () => playRecording(file), { iconName: "play", kind: "quiet icon-only", showsLabel: false }),
+      button("Play the recording", () => hearRecording(file), { iconName: "play", kind: "quiet icon-only", showsLabel: false }),
       button("Remove the recording", drop, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
     setHidden(chip, false);
   }

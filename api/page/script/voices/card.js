@@ -5,7 +5,7 @@ import { confirmed } from "../dialog.js";
 import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { span } from "../wording.js";
-import { playRecording } from "./recordings.js";
+import { hearRecording } from "./recordings.js";
 import { sampleButton } from "./sample.js";
 
 const CACHE_WORDS = { pending: "Waiting to be prepared", processing: "Being prepared", ready: "Ready", failed: "Failed", stale: "Out of date" };
@@ -15,6 +15,7 @@ const HUES = 12;
 export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   const isOwn = voice.kind === "own";
   const trouble = alerts();
+  const tell = (problem) => showProblem(trouble, problem);
   const badge = h("span", { class: "badge" });
   const box = isOwn ? h("input", { type: "checkbox", "aria-label": `Choose ${voice.name}`, on: { change: onChosen } }) : null;
   const prepare = isOwn ? button("Prepare", order, { kind: "quiet", "aria-label": `Prepare: ${voice.name}` }) : null;
@@ -26,16 +27,11 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
     h("div", { class: "row" },
       sampleButton("Hear it", () => ({ voice: voice.id ?? voice.name, language: voice.language }), tell,
         { "aria-label": `Hear it: ${voice.name}`, disabled: !voice.models.length }),
-      voice.sample?.kind === "recording" ? button("Recording", hearRecording, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null),
+      voice.sample?.kind === "recording" ? button("Recording", hear, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null),
     isOwn ? h("div", { class: "voice-foot" }, badge, prepare, button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` })) : null);
 
-  function tell(problem) {
-    if (problem) showProblem(trouble, problem);
-    else replace(trouble);
-  }
-
-  async function hearRecording() {
-    await tried(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
+  async function hear() {
+    await tried(async () => hearRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
   }
 
   async function order() {
@@ -53,7 +49,7 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
 
   function tried(action) {
     replace(trouble);
-    return attempt(action, (error) => showProblem(trouble, error));
+    return attempt(action, tell);
   }
 
   function showCaches(caches) {

@@ -3,20 +3,15 @@
 let audio = null;
 let tellOver = () => {};
 
-export async function playRecording(blob) {
-  stopRecording();
-  audio = new Audio(URL.createObjectURL(blob));
-  audio.addEventListener("ended", () => end(true));
-  await audio.play();
-}
-
 /** Play it to its end: whether that came before it was stopped. */
 export async function hearRecording(blob) {
   stopRecording();
   const over = new Promise((resolve) => {
     tellOver = resolve;
   });
-  await playRecording(blob);
+  audio = new Audio(URL.createObjectURL(blob));
+  audio.addEventListener("ended", () => end(true));
+  await audio.play();
   return over;
 }
 

@@ -74,6 +74,12 @@ def test_each_voice_sounds_otherwise_and_a_blend_like_none_of_its_two(engine: En
     assert len(set(spoken)) == 3
 
 
+def test_it_says_which_words_it_guessed(engine: Engine, spoken: Speech) -> None:
+    named = result(engine.submit(request("Vashkiri met Alice.")))
+
+    assert (named.guessed, spoken.guessed) == (("Vashkiri",), ())
+
+
 def test_seed_and_sampling_change_nothing(engine: Engine) -> None:
     first, second = (result(engine.submit(replace(request("Hello."), seed=seed))).pcm for seed in (1, 2))
 

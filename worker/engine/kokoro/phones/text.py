@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from worker.engine.kokoro.phones.dictionary import Accent, ways_of
 from worker.engine.kokoro.phones.unknown_words import MOST_LETTERS, PRIMARY, SECONDARY, VOWELS
-from worker.engine.kokoro.phones.words import phones_of_word
+from worker.engine.kokoro.phones.words import guessed_stem, phones_of_word
 
 _LETTER = r"[^\W\d_][\u0300-\u036f]{0,3}+"
 _PART = rf"(?:{_LETTER}){{1,{MOST_LETTERS}}}+(?:['’](?:{_LETTER}){{1,8}}+){{0,2}}+['’]?"
@@ -51,6 +51,12 @@ def phones_of(text: str, accent: Accent) -> Phones:
         symbols.extend(spaced)
         places.extend([token.start] * len(spaced))
     return Phones("".join(symbols), tuple(places))
+
+
+def guessed_words(text: str, accent: Accent) -> tuple[str, ...]:
+    """Each word once that no dictionary has and the network says, as the text has it."""
+    stems = ((token.start, guessed_stem(token.written, accent)) for token in _tokens(text, accent) if token.is_word)
+    return tuple(dict.fromkeys(text[start : start + len(stem)] for start, stem in stems if stem))
 
 
 def _tokens(text: str, accent: Accent) -> Iterator[_Token]:

@@ -20,6 +20,7 @@ _FUNCTION_WORDS = (
 )
 """Words of a dictionary that are spelled as nouns, and mostly meant as words where they stand in capitals."""
 _BEFORE_LETTERS = ("the", "an", "our", "your", "its", "this")
+_OWNED = re.compile("('s)?'?$", re.IGNORECASE)
 _LENGTHENED = re.compile(r"(.)\1{2,}")
 _PLAIN_LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "th", "þ": "th", "ß": "ss", "ı": "i"}
@@ -98,6 +99,18 @@ def unknown(word: str, accent: Accent) -> str:
     if any(letter in "aeiouy" for letter in short):
         return guessed(short, accent)
     return spelled(letters, accent) if letters else " ".join(filter(None, (_name(each, accent) for each in word)))
+
+
+def guessed_stem(written: str, accent: Accent) -> str:
+    """The word without an owner's ending if its sound follows from its spelling alone, else nothing.
+
+    written: with its case and straight apostrophes."""
+    stem = _OWNED.sub("", written)
+    letters = plain_letters(stem.lower())
+    if (stem.isupper() and len(stem) <= _LONGEST_SPELLED) or not any(letter in "aeiouy" for letter in letters):
+        return ""
+    forms = (written, stem, _LENGTHENED.sub(r"\1", letters))
+    return "" if any(known_ways(form, accent) for form in forms) else stem
 
 
 @lru_cache(_KEPT_WORDS)

@@ -31,16 +31,10 @@ export function orderOf({ request, metadata }, segments) {
   const options = { model: request.model, voice: request.own_voice?.id ?? request.voice, seed: request.seed, normalization: request.normalization };
   Object.assign(options, askedFor(request, USUAL));
   if (Object.keys(request.speakers).length) options.speakers = request.speakers;
-  if (options.pronunciation_dictionaries) options.pronunciation_dictionaries = options.pronunciation_dictionaries.map(dictionary);
   options.output = outputOf(request.output);
   if (Object.keys(metadata).length) options.metadata = metadata;
   return { text: isWhole ? text : request.input.first_words || "Your text.", options, isWhole, type: request.output.formats[0]?.type ?? "wav" };
 }
-
-const dictionary = (named) => {
-  const [id, version] = named.split("@");
-  return version ? { id, version: Number(version) } : { id };
-};
 
 function outputOf(output) {
   const { formats: _, ...found } = askedFor(output, USUAL.output);
@@ -103,7 +97,7 @@ function commandLine({ text, options, type }) {
   const left = metadata ? ["metadata"] : [];
   for (const [path, value] of leaves({ ...rest, output })) {
     if (FLAGS[path] && value === false) flags.push([FLAGS[path].replace("--", "--no-")]);
-    else if (FLAGS[path]) flags.push(...[value].flat().map((each) => (each === true ? [FLAGS[path]] : [FLAGS[path], dictionaryName(each)])));
+    else if (FLAGS[path]) flags.push(...[value].flat().map((each) => (each === true ? [FLAGS[path]] : [FLAGS[path], each])));
     else if (FLAGS[`${path} ${value}`]) flags.push([FLAGS[`${path} ${value}`]]);
     else left.push(path);
   }
@@ -118,7 +112,5 @@ function commandLine({ text, options, type }) {
 function leaves(part, within = "") {
   return Object.entries(part).flatMap(([name, value]) => (isObject(value) ? leaves(value, `${within}${name}.`) : [[`${within}${name}`, value]]));
 }
-
-const dictionaryName = (value) => (value.id ? [value.id, value.version].filter(Boolean).join("@") : value);
 
 const quoted = (value) => (/^[\w./:@-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);

@@ -23,7 +23,7 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
   const heading = h("h2", { tabindex: "-1" }, "Who speaks");
   const summary = h("p", { role: "status" });
   const trouble = alerts();
-  const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
+  const tell = (problem) => showProblem(trouble, problem);
   const rows = personRows(casting, { voices: usable, language, onChange: showAll, onLines: showLinesOf, onTrouble: tell });
   const narration = h("ul", { class: "cast-rows", "aria-label": "Narrator" });
   const people = pager("Characters", PEOPLE_SHOWN, rows.personRow);

@@ -24,7 +24,7 @@ export function composer(onSubmitted) {
   const title = h("input", { id: "title", type: "text", maxlength: 200, dir: "auto", placeholder: "From its first words" });
   const voice = voiceField();
   const sample = sampleButton("Hear it", () => ({ voice: voice.value() ?? undefined, language: language.value() }),
-    (problem) => (problem ? showProblem(trouble, problem) : replace(trouble)), { kind: "quiet" });
+    (problem) => showProblem(trouble, problem), { kind: "quiet" });
   const language = languageField();
   const delivery = deliveryFields();
   const priority = priorityFields();

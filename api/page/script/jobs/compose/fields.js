@@ -1,7 +1,7 @@
 // The fields of a new narration.
 
 import { field, h, replace } from "../../dom.js";
-import { voiceLabel } from "../../wording.js";
+import { capitalised, voiceLabel } from "../../wording.js";
 
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
 const DEFAULT_FORMAT = "wav";
@@ -81,10 +81,10 @@ export function chosen(element) {
   return element.querySelector("input:checked").value;
 }
 
-/** Show a `Problem`, one line for each violation. Text that is there already is not announced again. */
+/** Show a `Problem`, one line for each violation, or none for null. Text that is there already is not announced again. */
 export function showProblem(element, problem) {
-  const lines = problem.errors?.length ? problem.errors.map(violation) : [problem.message];
-  if (problem.status >= 500 && problem.requestId) lines.push(`Request ${problem.requestId}`);
+  const lines = problem?.errors?.length ? problem.errors.map(violation) : problem ? [problem.message] : [];
+  if (problem?.status >= 500 && problem.requestId) lines.push(`Request ${problem.requestId}`);
   if (element.textContent !== lines.join("")) replace(element, lines.map((line) => h("p", { class: "notice bad" }, line)));
 }
 
@@ -95,8 +95,4 @@ function violation({ pointer, parameter, detail }) {
 
 function choice(type, name, value, label, isChecked) {
   return h("label", { class: "choice" }, h("input", { type, name, value, checked: isChecked }), h("span", {}, label));
-}
-
-function capitalised(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

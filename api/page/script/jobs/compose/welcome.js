@@ -1,6 +1,6 @@
 // The first visit: three samples to play, and a text to narrate with one click.
 
-import { alerts, button, h, replace, setHidden } from "../../dom.js";
+import { alerts, button, h, setHidden } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { showProblem } from "./fields.js";
 
@@ -20,7 +20,7 @@ At last it stood at the brim, and she drank.`;
 /** `speakers()`: names of the available voices. `onText(text)`: narrate it. */
 export function welcome({ speakers, onText }) {
   const trouble = alerts();
-  const tell = (problem) => (problem ? showProblem(trouble, problem) : replace(trouble));
+  const tell = (problem) => showProblem(trouble, problem);
   const voiceOf = (place) => speakers()[place % Math.max(1, speakers().length)];
   const samples = SAMPLES.map(([label, text], place) => sampleButton(label, () => ({ text, voice: voiceOf(place), language: "auto" }), tell));
   const element = h("section", { class: "welcome", "aria-label": "Getting started", hidden: true },

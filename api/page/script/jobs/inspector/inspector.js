@@ -1,8 +1,9 @@
 // One passage: how it was spoken and checked, its takes, and having it changed or spoken again.
 
-import { getJson, sendJson } from "../../api.js";
+import { attempt as attempted, getJson, sendJson } from "../../api.js";
 import { alerts, announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { count, counted, decimal, span } from "../../wording.js";
+import { showProblem } from "../compose/fields.js";
 import { findingWords } from "./findings.js";
 import { characterOf } from "./segments.js";
 import { attemptList, takeList } from "./takes.js";
@@ -32,6 +33,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   const ofParagraph = voiceMenu("paragraph-voice", voices, recast);
   const ofSpeaker = voiceMenu("speaker-voice", voices, recast);
   const trouble = alerts();
+  const tell = (problem) => showProblem(trouble, problem);
   const list = takeList({ onSelect: select, onTrouble: tell });
   const attempts = attemptList({ onKeep: keep, onTrouble: tell });
   const words = h("details", { class: "words", on: { toggle: () => words.open && showWords() } }, h("summary", {}, "How a word is said"));
@@ -131,10 +133,6 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     draw();
   }
 
-  function tell(problem) {
-    replace(trouble, h("p", { class: "notice bad" }, problem.message));
-  }
-
   async function readTakes() {
     const wanted = index;
     numReadings += 1;
@@ -155,16 +153,9 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     return attempt(() => whileBusy(actions, action, element));
   }
 
-  async function attempt(action) {
+  function attempt(action) {
     replace(trouble);
-    try {
-      await action();
-      return true;
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      tell(error);
-      return false;
-    }
+    return attempted(() => action().then(() => true), tell);
   }
 
   /** The job goes on with it once it is tried again. */
@@ -179,7 +170,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   /** `word`: null for one of this passage. */
   async function showWords(word = null) {
     spelling ??= import("./spelling.js").then(({ spellingFields }) => {
-      const made = spellingFields(segments, { model, onTrouble: (problem) => (problem ? tell(problem) : replace(trouble)),
+      const made = spellingFields(segments, { model, onTrouble: tell,
         onApply: (indexes, pronunciations) => changed(indexes, () => segments.change(indexes, { pronunciations })) });
       words.append(made.element);
       return made;

@@ -8,7 +8,7 @@ import { characterOf } from "./segments.js";
 const NAME = /(?<=[\p{Ll},;:] |\b(?:Mrs?|Ms|Dr|St)\. )(?!(?:Mrs?|Ms|Dr|St)\.)\p{Lu}\p{L}[\p{L}\p{M}'’-]*(?: \p{Lu}\p{L}[\p{L}\p{M}'’-]*)*/gu;
 const WORD = /\p{L}[\p{L}\p{M}'’-]*/gu;
 const NO_SPACES = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]/u;
-const MOST_NAMES = 40;
+const MOST_NAMES = 200;
 
 /** Finds the word as a whole, in the same case. */
 function finder(word) {
@@ -35,17 +35,18 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
   let index = 0;
   let places = [];
 
-  /** A sentence with the word, as it would be said. */
+  /** A sentence with the word as it would be said, at first by its spelling. */
   function order() {
     const { sentences, voice, language } = segments.items[places.includes(index) ? index : places[0]];
     const wanted = finder(word.value);
     const { text } = sentences.find((sentence) => sentence.text.search(wanted) >= 0) ?? sentences[0];
-    return { model, voice, language, text: text.replace(wanted, () => said.value.trim()) };
+    return { model, voice, language, text: text.replace(wanted, () => said.value.trim() || word.value) };
   }
 
   function draw() {
     places = placesOf(word.value, segments);
-    hear.disabled = apply.disabled = !places.length || !said.value.trim();
+    hear.disabled = !places.length;
+    apply.disabled = hear.disabled || !said.value.trim();
     setText(apply.firstChild, `Say it so in ${counted(places.length, "passage")}`);
   }
 
@@ -72,16 +73,21 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
 }
 
 /**
- * The names in the text and its speakers, as buttons: the most frequent first. `onName(name, index)`: of its first passage.
+ * The guessed words, the other names and the speakers, as buttons: the most frequent first. `onName(name, index)`: of its first passage.
  * `onShow(index)`: a speaker's next passage.
  */
 export function nameList({ items }, onName, onShow) {
-  const names = tally(items.flatMap(({ written, index }) => [...written.matchAll(NAME)].map(([name]) => [name.replace(/['’]s$/, ""), index])));
+  const guessed = tally(items.flatMap(({ written, guessed, index }) =>
+    guessed.flatMap((word) => [...written.matchAll(finder(word))].map(() => [word, index]))));
+  const names = tally(items.flatMap(({ written, index }) => [...written.matchAll(NAME)].map(([name]) => [name.replace(/['’]s$/, ""), index])))
+    .filter(([name]) => !guessed.some(([word]) => word === name));
   const speakers = tally(items.map((item) => [characterOf(item), item.index]).filter(([name]) => name));
+  const hint = (text) => h("p", { class: "hint" }, text);
+  const words = (title, found) => (found.length ? [hint(title), h("div", { class: "choices" }, found.map(([name, places]) =>
+    button(`${name} · ${places.length}`, () => onName(...places[0]), { dir: "auto", "aria-label": `How ${name} is said` })))] : []);
+  const found = [...words("No dictionary has these words. Their sound is guessed:", guessed), ...words("Names in the text:", names)];
   return [
-    names.length ? h("div", { class: "choices" }, names.map(([name, places]) =>
-      button(`${name} · ${places.length}`, () => onName(...places[0]), { dir: "auto", "aria-label": `How ${name} is said` })))
-      : h("p", { class: "hint" }, "No names were found. Open a passage for other words."),
+    ...(found.length ? found : [hint("No names were found. Open a passage for other words.")]),
     h("div", { class: "choices" }, speakers.map(([name, places]) => {
       let next = 0;
       return button(`${name}: ${counted(places.length, "passage")}`, () => onShow(places[next++ % places.length][1]), { dir: "auto" });

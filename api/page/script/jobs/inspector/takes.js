@@ -1,6 +1,6 @@
 // The takes of a passage, newest first. The user keeps one.
 
-import { request } from "../../api.js";
+import { attempt, request } from "../../api.js";
 import { button, h, keyed, replace, setHidden, setText } from "../../dom.js";
 import { pausePlayer } from "../../player/player.js";
 import { hearRecording, stopRecording } from "../../voices/recordings.js";
@@ -121,15 +121,13 @@ function attemptRow(onKeep, onTrouble) {
 /** Alone: the narration pauses. Returns whether it played to its end. Its row is marked while it plays. */
 async function play(row, address, onTrouble) {
   try {
-    pausePlayer();
-    stopRecording();
-    const recording = await (await request("GET", address)).blob();
-    row.classList.add("sounding");
-    return await hearRecording(recording);
-  } catch (error) {
-    if (error.name !== "Problem") throw error;
-    onTrouble(error);
-    return false;
+    return await attempt(async () => {
+      pausePlayer();
+      stopRecording();
+      const recording = await (await request("GET", address)).blob();
+      row.classList.add("sounding");
+      return hearRecording(recording);
+    }, onTrouble);
   } finally {
     row.classList.remove("sounding");
   }

@@ -1,6 +1,6 @@
 // Another voice for a paragraph, or for all that a speaker says.
 
-import { pages } from "../../api.js";
+import { attempt, pages } from "../../api.js";
 import { h, replace, setHidden, setText } from "../../dom.js";
 import { voiceLabel } from "../../wording.js";
 
@@ -39,12 +39,10 @@ export function voiceMenu(id, voices, onChange) {
 
   async function fill() {
     if (isFilled) return;
-    try {
+    await attempt(async () => {
       draw(await voices());
       isFilled = true;
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-    }
+    }, () => {});
   }
 
   function draw(options) {

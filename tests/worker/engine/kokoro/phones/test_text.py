@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worker.engine.kokoro.phones as package
-from worker.engine.kokoro.phones import Accent, phones_of
+from worker.engine.kokoro.phones import Accent, guessed_words, phones_of
 
 ALPHABET = json.loads(Path(package.__file__).with_name("alphabet.json").read_text(encoding="utf-8"))
 TEXTS = st.text(max_size=80) | st.text(st.sampled_from("aeiou bcdstrAB'’-.,“\"(é5&\n—"), max_size=120)
@@ -52,6 +52,35 @@ def test_what_cannot_be_spoken_has_no_symbols(text: str) -> None:
 
 def test_signs_that_are_words_are_said() -> None:
     assert phones_of("5 & 6%", Accent.AMERICAN).symbols == phones_of("five and six percent", Accent.AMERICAN).symbols
+
+
+@pytest.mark.parametrize("accent", Accent)
+def test_words_of_no_dictionary_are_told_once_as_the_text_has_them(accent: Accent) -> None:
+    text = "Zorathiel’s boat, and Kel-Tharan’s. ‘Ithrëndil’ shouted: FLOMBIX! Zorathiel stayed."
+
+    assert guessed_words(text, accent) == ("Zorathiel", "Kel", "Tharan", "Ithrëndil", "FLOMBIX")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The wind blew hard, and Alice's sisters wrapped their cloaks around them.",
+        "goin' home, 'bout nine: boys' selfies, archness, googling",
+        "NASA and the XQZW of the BBC",
+        "sooooo, nooo! hmm, pssst",
+        "5 & 6%, 日本, Дмитрий, x",
+        "",
+    ],
+)
+def test_known_words_their_forms_and_spelled_letters_are_no_guesses(text: str) -> None:
+    assert guessed_words(text, Accent.AMERICAN) == ()
+
+
+@given(TEXTS, st.sampled_from(Accent))
+def test_what_is_guessed_is_a_word_of_the_text(text: str, accent: Accent) -> None:
+    for word in guessed_words(text, accent):
+        assert word in text
+        assert not set(word) & set(":,= ")
 
 
 def test_a_silent_sign_parts_words() -> None:
