@@ -33,6 +33,8 @@ STARTERS = frozenset({"worker.process.celery_command"})
 MODULES = STARTERS | {
     *("api.server", "worker.janitor", "worker.decoder", "worker.engine.decoder.process"),
     *("worker.engine.process.host", "worker.lifecycle.live.process", "worker.speech.postprocessing.process"),
+    *("worker.engine.description", "worker.speech.judging", "rhapsode.bench.server.load"),
+    *("rhapsode.bench.engine.measuring", "tests.rhapsode.bench.engine.measuring_briefly"),
 }
 """Not `api.one_of_several`: what it measures depends on its environment at import."""
 
@@ -95,7 +97,7 @@ class LoadedPrograms:
 def _is_loaded(command: Sequence[str]) -> bool:
     program = list(command[7:] if tuple(command[:4]) == _ISOLATED else command)
     if program[0] == CLI:
-        return program[1:2] in (["up"], ["narrate"])
+        return program[1:2] in (["up"], ["narrate"], ["bench"])
     return len(program) > 2 and program[:2] == [sys.executable, "-m"] and program[2] in MODULES
 
 

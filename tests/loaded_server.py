@@ -145,6 +145,8 @@ def run(command: list[str]) -> None:
         command_line()
         return
     sys.argv = command[2:]
+    # Python would warn that it is imported already.
+    sys.modules.pop(command[2], None)
     runpy.run_module(command[2], run_name="__main__", alter_sys=True)
 
 

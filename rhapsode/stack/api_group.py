@@ -67,7 +67,6 @@ class ApiGroup:
             self._supervisor.stop((names,), lambda: False)
 
     def _await_first_answer(self) -> None:
-        """One that ends twice before will not get better by trying."""
         with api_client(self._url) as client:
             while not answers(client, "/livez"):
                 if self._stop_asked.wait(LOOK_S):

@@ -27,7 +27,7 @@ from worker.speech.quality.words.word_errors import word_errors
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 LINES = (HERE / "everyday.txt").read_text(encoding="utf-8").splitlines()
-FEW = 30
+FEW = slice(0, 30, 3)
 AT_ONCE = 8
 
 
@@ -74,8 +74,8 @@ def check(found: list[Spoken], recogniser: MoonshineTiny) -> None:
     assert len(flagged) <= len(found) / 10
 
 
-def test_thirty_everyday_lines_are_all_spoken(stack: Stack, recogniser: MoonshineTiny) -> None:
-    lines = [(text, SPEAKERS[number % len(SPEAKERS)]) for number, text in enumerate(LINES[:FEW])]
+def test_a_few_everyday_lines_are_all_spoken(stack: Stack, recogniser: MoonshineTiny) -> None:
+    lines = [(text, SPEAKERS[number % len(SPEAKERS)]) for number, text in enumerate(LINES[FEW])]
 
     check(all_spoken(stack, lines), recogniser)
 

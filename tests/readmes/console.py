@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.state_file import Lifetime
+from tests.command_line import CLI, CommandLine
 from tests.readmes.console_blocks import Example
 from tests.readmes.masked_output import ids_of
 from tests.readmes.shown_machine import as_on_shown_machine
@@ -20,6 +22,19 @@ START = "rhapsode up"
 
 PAGE_ADDRESSES = ("localhost:8765", "127.0.0.1:8765")
 PATIENCE_S = 240
+ASKS = """\
+#!{python} -IS
+import json, os, socket, sys
+line, far_end = socket.socketpair()
+socket.send_fds(socket.socket(fileno={control}), [b"r"], [far_end.fileno(), 0, 1, 2])
+far_end.close()
+words = line.makefile("rw")
+order = {{"command": ["{cli}", *sys.argv[1:]], "folder": os.getcwd(), "environment": dict(os.environ)}}
+print(json.dumps(order), file=words, flush=True)
+words.readline()
+sys.exit(int(words.readline()))
+"""
+"""As `CommandLine.run`, for a shell. Its number of the socket is ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +51,12 @@ class RunningSystem:
 
 @dataclass(slots=True)
 class Console:
-    """known_ids: of this run, by what the page calls them."""
+    """loaded: makes the runs of `rhapsode`; none: each starts from nothing. known_ids: of this run, by what the page
+    calls them."""
 
     system: RunningSystem
     folder: Path
+    loaded: CommandLine | None = None
     known_ids: dict[str, str] = field(default_factory=dict[str, str])
 
     def run(self, example: Example) -> str:
@@ -49,16 +66,27 @@ class Console:
         outcome = subprocess.run(
             ["bash", "-c", self._here(example.command)],
             cwd=self.folder,
-            env=self.system.environment,
+            env=self.system.environment if self.loaded is None else self._with_loaded(self.loaded),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=PATIENCE_S,
+            pass_fds=() if self.loaded is None else [self.loaded.control.fileno()],
             check=False,
         )
         printed = outcome.stdout.decode()
         self.known_ids |= ids_of(example.printed, printed)
         return printed
+
+    def _with_loaded(self, command_line: CommandLine) -> dict[str, str]:
+        """In which `rhapsode` hands its streams to what has the command line loaded."""
+        command = self.folder.with_name(f"{self.folder.name}-bin") / "rhapsode"
+        if not command.exists():
+            command.parent.mkdir()
+            command.write_text(ASKS.format(python=sys.executable, cli=CLI, control=command_line.control.fileno()))
+            command.chmod(0o755)
+        environment = self.system.environment
+        return environment | {"PATH": f"{command.parent}{os.pathsep}{environment['PATH']}"}
 
     def run_program(self, program: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

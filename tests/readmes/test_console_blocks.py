@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import CommandLine
 from tests.environment import without_settings
 from tests.readmes.console import Console, RunningSystem, running_system
 from tests.readmes.console_blocks import Block, command_blocks, programs
@@ -31,6 +32,8 @@ WITH_PROGRAMS = [
 ]
 ON_THE_SMALL_VOICE = [ROOT / "docs" / "tutorials" / "voices-and-consent.md"]
 """Kokoro cannot clone."""
+FROM_NOTHING = [ROOT / "docs" / "first-steps.md"]
+"""Each of its commands starts Python and imports what it needs."""
 BIN = Path(sys.executable).parent
 
 
@@ -79,10 +82,11 @@ def test_every_block_with_commands_is_run_or_says_why_not() -> None:
 
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_what_a_page_says_is_printed_is_printed(page: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    loaded: CommandLine | None = None if page in FROM_NOTHING else request.getfixturevalue("command_line")
     system: RunningSystem = request.getfixturevalue("small_voice" if page in ON_THE_SMALL_VOICE else "system")
     if shutil.which("curl") is None:
         without("the pages use curl, which this machine lacks: `apt-get install curl`")
-    console = Console(system, tmp_path)
+    console = Console(system, tmp_path, loaded)
     wrong: list[str] = []
     for block in blocks(page):
         if block.reason:

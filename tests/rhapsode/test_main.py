@@ -12,16 +12,18 @@ from tests.rhapsode.conftest import CLI, clean_environment
 
 MODULE = (sys.executable, "-m", "rhapsode")
 OURS = ("api", "reading", "storage", "worker")
+FOLDERS = (OURS[::2], OURS[1::2])
 
 
-@pytest.fixture(params=["folders", "files"])
+@pytest.fixture(params=FOLDERS, ids=" ".join)
 def crowded(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Some of our packages have folders called like them, the others files."""
     for name in OURS:
-        if request.param == "files":
-            (tmp_path / f"{name}.py").write_text("")
-        else:
+        if name in request.param:
             (tmp_path / name).mkdir()
             (tmp_path / name / "__init__.py").write_text("")
+        else:
+            (tmp_path / f"{name}.py").write_text("")
     return tmp_path
 
 
@@ -39,7 +41,11 @@ def test_the_module_finds_its_own_packages(crowded: Path) -> None:
     assert (status, line.split(":")[:2]) == (1, ["rhapsode", " refusing to listen on 0.0.0.0 without API keys"])
 
 
-@pytest.mark.parametrize("process", ["api", "cpu-worker", "hooks-worker", "janitor"])
+@pytest.mark.parametrize(
+    ("crowded", "process"),
+    [(FOLDERS[0], "api"), (FOLDERS[1], "cpu-worker"), (FOLDERS[0], "hooks-worker"), (FOLDERS[1], "janitor")],
+    indirect=["crowded"],
+)
 def test_a_process_of_a_system_finds_its_own_packages(crowded: Path, process: str) -> None:
     status, line = said(crowded, CLI, "run", process, RHAPSODE_REDIS_URL="nonsense", RHAPSODE_STORE="file:///")
 

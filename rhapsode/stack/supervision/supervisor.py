@@ -18,7 +18,7 @@ from rhapsode.stack.state_file import ProcessRecord
 from rhapsode.stack.supervision.child import SupervisedChild
 
 FAILURES_OF_A_START = 2
-"""A process that ends this often before everything is ready will not get better by trying."""
+"""A process that ends this often before everything is ready, or once with status 2, will not get better by trying."""
 
 ORPHAN_GRACE_S = 3.0
 """Short, because their Valkey is often gone and nothing they still could do is needed: whatever they held is taken
@@ -50,7 +50,7 @@ class Supervisor:
         for child, status in self._ended():
             # However long it ran: on a slow machine a process takes a while to find out that it cannot start.
             self._ends_at_start[child.spec.name] += 1
-            if self._ends_at_start[child.spec.name] >= FAILURES_OF_A_START:
+            if status == 2 or self._ends_at_start[child.spec.name] >= FAILURES_OF_A_START:
                 raise StackStartFailed(child.spec.name, _spoken(status), child.last_words(), child.log)
         self._restart_due()
 

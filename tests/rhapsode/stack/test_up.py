@@ -153,7 +153,7 @@ def test_narrate_without_a_server_runs_one_for_the_duration(run_cli: Any, tmp_pa
 
 
 def test_ctrl_c_during_narrate_ends_its_stack_too(start_cli: Any, tmp_path: Path, data_dir: Path) -> None:
-    (tmp_path / "long.txt").write_text(" ".join([TEXT] * 2000))
+    (tmp_path / "long.txt").write_text(" ".join([TEXT] * 400))
     process = start_cli("narrate", "long.txt", "--data-dir", str(data_dir))
     wait_until_said(process, "speaking")
     everything = everything_below({process.pid})

@@ -1,7 +1,4 @@
-"""The talker: text and codec embeddings in, the hidden state and logits of codebook 0 out.
-
-Its inputs are always sums of embeddings, never ids; who sums what is the prompt's and the frame loop's business.
-"""
+"""The talker: sums of text and codec embeddings in, never ids; the hidden state and logits of codebook 0 out."""
 
 from __future__ import annotations
 
@@ -31,8 +28,9 @@ class TextProjection(nn.Module):
 class TalkerModel(TransformerStack):
     def __init__(self, config: TalkerConfig) -> None:
         super().__init__(config.transformer)
-        self.text_embedding = nn.Embedding(config.text_vocab_size, config.text_hidden_size)
-        self.codec_embedding = nn.Embedding(config.vocab_size, config.transformer.hidden_size)
+        table = nn.Embedding.from_pretrained  # to draw initial values on "meta" imports torch._dynamo: a second
+        self.text_embedding = table(torch.empty(config.text_vocab_size, config.text_hidden_size))
+        self.codec_embedding = table(torch.empty(config.vocab_size, config.transformer.hidden_size))
 
 
 class Talker(nn.Module):

@@ -18,24 +18,12 @@ from worker.engine.serving.parts import DeviceMemory, SlotMemory
 GIB = 1 << 30
 
 
-PROGRAM = ("-m", "rhapsode.bench.engine.measuring")
-WITH_SHORT_WINDOWS = (
-    "-c",
-    "from rhapsode.bench.engine import measuring; measuring.MOST_WINDOW_S = 0.5; measuring.main()",
-)
-"""Eight seconds of a busy core say no more of what is told."""
-WITH_THE_TINY_SIZE = (
-    "-c",
-    "from rhapsode.bench.engine import measuring; from tests.tiny_checkpoint import tiny_shape\n"
-    "from worker.engine.random_checkpoint import directory\n"
-    "directory.shape_of = lambda size, variant: tiny_shape(variant)\n"
-    "measuring.main()",
-)
-"""The published sizes take minutes to draw on a CPU."""
+PROGRAM = "rhapsode.bench.engine.measuring"
+BRIEFLY = "tests.rhapsode.bench.engine.measuring_briefly"
 
 
 def said(
-    folder: Path, draw_size: str | None, program: tuple[str, ...] = PROGRAM, seconds: float = 200.0
+    folder: Path, draw_size: str | None, program: str = PROGRAM, seconds: float = 200.0
 ) -> list[dict[str, object]]:
     words = folder.parent / "words.txt"
     words.write_text("rain north evening train " * 30)
@@ -53,7 +41,7 @@ def said(
         seconds=seconds,
     )
     outcome = subprocess.run(
-        [sys.executable, *program, json.dumps(asdict(task))], capture_output=True, text=True, check=False
+        [sys.executable, "-m", program, json.dumps(asdict(task))], capture_output=True, text=True, check=False
     )
     assert outcome.returncode == 0, outcome.stderr
     return [json.loads(line) for line in outcome.stdout.splitlines()]
@@ -63,7 +51,7 @@ def said(
 def test_a_checkpoint_of_any_kind_is_measured(variant: str, tmp_path: Path) -> None:
     make_checkpoint(tmp_path / "given", "tiny", variant)
 
-    messages = said(tmp_path / "given", None, WITH_SHORT_WINDOWS)
+    messages = said(tmp_path / "given", None, BRIEFLY)
 
     kinds = [message["kind"] for message in messages]
     assert kinds == ["device", "begins", "started", "begins", "first_audio", "begins", "closed_loop"]
@@ -71,7 +59,7 @@ def test_a_checkpoint_of_any_kind_is_measured(variant: str, tmp_path: Path) -> N
 
 
 def test_random_weights_are_drawn_whole_or_not_at_all(tmp_path: Path) -> None:
-    messages = said(tmp_path / "drawn", "tiny", WITH_THE_TINY_SIZE, seconds=0.5)
+    messages = said(tmp_path / "drawn", "tiny", BRIEFLY, seconds=0.5)
 
     assert (tmp_path / "drawn" / "speech_tokenizer" / "model.safetensors").is_file()
     assert not (tmp_path / "drawn.partial").exists()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from rhapsode.bench.engine.report import BenchReport
-from tests.rhapsode.conftest import RunCli
+from tests.rhapsode.conftest import CLI, RunCli, clean_environment
 
 
-def test_a_cpu_is_measured_and_the_report_says_of_what(tmp_path: Path, run_cli: RunCli) -> None:
+def test_a_cpu_is_measured_and_the_report_says_of_what(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
 
-    told = run_cli("bench", "--device", "cpu", "--streams", "1,2", "--minutes", "0.7", "--json", str(file))
+    command = [CLI, "bench", "--device", "cpu", "--streams", "1,2", "--minutes", "0.7", "--json", str(file)]
+    told = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
 
     report = BenchReport.read(file)
     (model,) = report.models

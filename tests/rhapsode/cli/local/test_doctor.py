@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode.cli.local.requirements import PARTS
-from tests.rhapsode.conftest import clean_environment
+from tests.rhapsode.conftest import RunCli, clean_environment
 
 CLIENT_ONLY = """
 import sys
@@ -61,15 +61,17 @@ def test_doctor_says_what_it_would_start_and_why_and_refuses_what_cannot_be(tmp_
 @pytest.mark.parametrize(
     ("folder", "limit", "subject", "sentence"),
     [
-        ("data\nfolder", 1024, "data folder", "control character in its name"),
+        ("data\nfolder", None, "data folder", "control character in its name"),
         ("data", 24, "open files", "a process may open 24 files here, and 256 are needed"),
     ],
     ids=["line-feed", "ulimit"],
 )
 def test_what_would_stop_a_start_is_said_by_doctor_and_by_up(
-    tmp_path: Path, folder: str, limit: int, subject: str, sentence: str
+    tmp_path: Path, run_cli: RunCli, folder: str, limit: int | None, subject: str, sentence: str
 ) -> None:
     def limited(*arguments: str) -> subprocess.CompletedProcess[str]:
+        if limit is None:
+            return run_cli(*arguments, "--data-dir", folder)
         limits = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))"
         program = f"{limits}; from rhapsode.__main__ import main; main()"
         return subprocess.run(

@@ -134,6 +134,16 @@ def test_a_process_that_will_not_stay_ends_the_start_with_its_last_words(
         wait_until(lambda: False, recorder.supervisor.watch_start)
 
 
+def test_a_process_with_wrong_settings_ends_the_start_at_once(recorder: Recorder, tmp_path: Path) -> None:
+    recorder.supervisor.start([program(tmp_path, "wrong", "print('STORE: must be a URL'); raise SystemExit(2)")])
+
+    with pytest.raises(StackStartFailed, match=r"wrong ended with status 2 while starting: STORE") as raised:
+        wait_until(lambda: False, recorder.supervisor.watch_start)
+
+    assert raised.value.exit_status == 2
+    assert recorder.events == []
+
+
 def test_a_process_that_gives_up_later_is_reported_with_its_last_words(recorder: Recorder, tmp_path: Path) -> None:
     recorder.supervisor.start([program(tmp_path, "broken", "print('loading'); raise SystemExit('bad file')")])
 
