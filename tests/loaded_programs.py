@@ -33,6 +33,7 @@ STARTERS = frozenset({"worker.process.celery_command"})
 MODULES = STARTERS | {
     *("api.server", "worker.janitor", "worker.decoder", "worker.engine.decoder.process"),
     *("worker.engine.process.host", "worker.lifecycle.live.process", "worker.speech.postprocessing.process"),
+    *("tests.worker.items.batch_process", "tests.api.live.speaking_worker"),
 }
 """Not `api.one_of_several`: what it measures depends on its environment at import."""
 
