@@ -167,7 +167,7 @@ def test_its_end_hands_streams_over(live: LiveProcess) -> None:
 def test_its_end_leaves_streams_their_grace(live: LiveProcess, engine: EngineProcess) -> None:
     """Longer than a process has to end that was only told to."""
     with calling(_address(live)) as caller, BoundedExecutor(1) as threads:
-        caller.open("s", an_order(LONG[: len(LONG) // 4]))
+        caller.open("s", an_order(LONG[: len(LONG) // 2]))
         caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
         began_s = time.monotonic()
         closed = threads.submit(live.close, PATIENCE_S)
