@@ -35,6 +35,7 @@ MODULES = STARTERS | {
     *("worker.engine.process.host", "worker.lifecycle.live.process", "worker.speech.postprocessing.process"),
     *("worker.engine.description", "worker.speech.judging", "rhapsode.bench.server.load"),
     *("rhapsode.bench.engine.measuring", "tests.rhapsode.bench.engine.measuring_briefly"),
+    *("tests.worker.items.batch_process", "tests.api.live.speaking_worker"),
 }
 """Not `api.one_of_several`: what it measures depends on its environment at import."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.threads import BoundedExecutor
 from tests.worker.engine.contracted_engines import (
+    SLOTS,
     Case,
     assert_same,
     endless,
@@ -23,6 +25,7 @@ from tests.worker.engine.contracted_engines import (
 from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import EngineDied, RequestCancelled
 from worker.engine.interface import (
+    Engine,
     Speech,
     SpeechRequest,
     Urgency,
@@ -30,14 +33,21 @@ from worker.engine.interface import (
 from worker.engine.settings import NativeEngineSettings
 
 
-def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case) -> None:
+@pytest.fixture(scope="module")
+def alone(case: Case) -> Iterator[Engine]:
+    """An engine with one slot, which says what a request gets that has no company."""
+    engine = case.build(slots=1)
+    yield engine
+    engine.close()
+
+
+def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case, alone: Engine) -> None:
     engine = case.build()
     requests = [
-        replace(request_for(engine, str(n), "Hello there, all of you."[: 8 + n], 2 + n % 7), seed=n) for n in range(24)
+        replace(request_for(engine, str(n), "Hello there, all of you."[: 5 + n], 2 + n % 7), seed=n)
+        for n in range(3 * SLOTS)
     ]
-    alone = case.build(slots=1)
     expected = [result(alone.submit(request)) for request in requests]
-    alone.close()
 
     def speak(request: SpeechRequest) -> Speech:
         return result(engine.submit(request))
@@ -51,12 +61,10 @@ def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case)
     engine.close()
 
 
-def test_streams_and_whole_utterances_side_by_side_are_those_that_they_are_alone(case: Case) -> None:
+def test_streams_and_whole_utterances_side_by_side_are_those_that_they_are_alone(case: Case, alone: Engine) -> None:
     engine = case.build()
-    requests = [replace(request_for(engine, str(n), frames=4 + 5 * n), seed=n) for n in range(6)]
-    alone = case.build(slots=1)
+    requests = [replace(request_for(engine, str(n), frames=4 + 8 * n), seed=n) for n in range(4)]
     expected = [result(alone.submit(request)) for request in requests]
-    alone.close()
 
     streams = [SpeechStream(engine, request) for request in requests[::2]]
     futures = [engine.submit(request) for request in requests[1::2]]
@@ -91,16 +99,16 @@ def test_somebody_who_waits_goes_before_what_can_wait(case: Case) -> None:
 
     submit(endless(engine, "running"))
     wait_until(lambda: engine.stats().active == 1)
-    bulk = [submit(request_for(engine, f"bulk {n}", frames=3)) for n in range(4)]
+    bulk = [submit(request_for(engine, f"bulk {n}", frames=3)) for n in range(2)]
     waits = submit(replace(request_for(engine, "interactive", frames=3), urgency=Urgency.INTERACTIVE))
 
     engine.cancel("running")
 
     for future in (*bulk, waits):
         result(future)
-    wait_until(lambda: len(order) == 5)
+    wait_until(lambda: len(order) == 3)
     assert order[0] == "interactive"
-    assert sorted(order[1:]) == [f"bulk {n}" for n in range(4)]
+    assert sorted(order[1:]) == [f"bulk {n}" for n in range(2)]
     engine.close()
 
 
@@ -161,10 +169,11 @@ def test_closing_fails_what_is_in_flight_and_all_that_comes_later(case: Case) ->
 
 def test_live_speech_has_slots_that_nothing_else_takes(case: Case) -> None:
     engine = case.build(slots=1)
+    more = engine.info.live_slots + 1
     busy = [engine.submit(endless(engine, f"bulk {number}")) for number in range(3)]
 
-    live = [engine.submit(live_request_for(engine, f"live {number}", "Hello.", frames=4)) for number in range(6)]
+    live = [engine.submit(live_request_for(engine, f"live {number}", "Hello.", frames=4)) for number in range(more)]
 
-    assert [len(result(one).frames) for one in live] == [4] * 6
+    assert [len(result(one).frames) for one in live] == [4] * more
     assert not any(one.done() for one in busy[1:])
     engine.close()

@@ -231,7 +231,7 @@ def test_a_killed_worker_costs_seconds_and_no_sample(system: System) -> None:
 
 def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path: Path) -> None:
     worker = system.start(
-        ["-m", "celery", "-A", "worker.gpu_app", "worker", "--pool", "threads"],
+        [*WORKER.split(), "worker.gpu_app", "--pool", "threads"],
         "broken.log",
         {"RHAPSODE_CHECKPOINT": str(tmp_path)},
     )
@@ -248,7 +248,7 @@ def test_a_worker_asks_for_its_metrics_port_before_it_loads_a_model(system: Syst
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         worker = system.start(
-            ["-m", "celery", "-A", "worker.gpu_app", "worker", "--pool", "threads"],
+            [*WORKER.split(), "worker.gpu_app", "--pool", "threads"],
             "taken.log",
             {
                 "RHAPSODE_CHECKPOINT": str(tmp_path),

@@ -21,7 +21,7 @@ from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.request_state import RequestState
 from worker.engine.requests.text_tokenizer import TextTokenizer
 
-SLOTS, CAPACITY, FRAMES = 3, 64, 3
+SLOTS, CAPACITY, FRAMES = 3, 64, 2
 DRAWS = (TokenSampling(), TokenSampling(temperature=0.0), TokenSampling(temperature=1.0, top_k=20, top_p=0.8))
 
 

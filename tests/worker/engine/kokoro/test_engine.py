@@ -34,7 +34,7 @@ from worker.lifecycle.model_card import model_card
 from worker.settings import PACKAGED
 
 SETTINGS = KokoroEngineSettings(PACKAGED["kokoro"], slots=1, live_slots=1)
-TEXT = "The wind blew hard, and the traveller wrapped his cloak around him."
+TEXT = "The wind blew hard, and he ran."
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_sentence_is_spoken_without_silent_edges(engine: Engine, spoken: Speec
     frame = engine.info.samples_per_frame
     assert spoken.finish_reason is FinishReason.EOS
     assert spoken.frames.shape == (len(spoken.pcm) // frame, 0)
-    assert 3 < len(spoken.pcm) / engine.info.sample_rate_hz < 6
+    assert 1.4 < len(spoken.pcm) / engine.info.sample_rate_hz < 2.8
     assert level(spoken.pcm) > 0.02
     assert level(spoken.pcm[: 4 * frame]) > 0.001 < level(spoken.pcm[-4 * frame :])
 
@@ -111,9 +111,9 @@ def test_a_stream_that_goes_on_elsewhere_hears_the_rest_of_the_same_sound(engine
     opening = replace(request(), urgency=Urgency.LIVE, is_opening=True)
     whole = result(engine.submit(opening)).pcm
 
-    rest = result(engine.submit(replace(opening, prefix=np.zeros((70, 0), np.int16)))).pcm
+    rest = result(engine.submit(replace(opening, prefix=np.zeros((30, 0), np.int16)))).pcm
 
-    np.testing.assert_array_equal(rest, whole[70 * engine.info.samples_per_frame :])
+    np.testing.assert_array_equal(rest, whole[30 * engine.info.samples_per_frame :])
 
 
 def test_the_two_parts_of_the_model_make_the_bytes_of_the_whole() -> None:

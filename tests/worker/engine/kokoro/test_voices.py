@@ -28,6 +28,11 @@ def voices() -> KokoroVoices:
     return KokoroVoices(read_voices(PACKAGED["kokoro"]))
 
 
+@pytest.fixture(scope="module")
+def model() -> KokoroModel:
+    return KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"]))
+
+
 def test_there_are_28_voices_and_the_first_is_the_default(voices: KokoroVoices) -> None:
     assert len(voices.names) == 28
     assert voices.names[0] == "af_heart"
@@ -85,8 +90,7 @@ def test_a_blend_has_the_mean_pace() -> None:
     assert pace_of("bm_george(3)+af_heart(1)") == pytest.approx((3 * pace_of("bm_george") + 1) / 4)
 
 
-def test_slow_fast_and_usual_voices_take_as_long_for_prose(voices: KokoroVoices) -> None:
-    model = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"]))
+def test_slow_fast_and_usual_voices_take_as_long_for_prose(voices: KokoroVoices, model: KokoroModel) -> None:
     texts = SENTENCES.read_text(encoding="utf-8").splitlines()[::30]
 
     def num_frames(voice: str) -> int:
@@ -129,8 +133,8 @@ def test_no_voice_speaks_faster_than_the_model_by_itself(voices: KokoroVoices) -
 
 
 @pytest.mark.parametrize("opening", ["Help!", "Never! Nobody came.", "Look!"])
-def test_no_sound_is_before_a_short_first_sentence(voices: KokoroVoices, opening: str) -> None:
-    model, info = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"])), describe_kokoro(PACKAGED["kokoro"])
+def test_no_sound_is_before_a_short_first_sentence(voices: KokoroVoices, model: KokoroModel, opening: str) -> None:
+    info = describe_kokoro(PACKAGED["kokoro"])
     said = utterance_of(_request(f"{opening} {LONG}", "af_heart"), info, voices, model)
 
     assert (said.speed, said.lead_speed) == (USUAL_SPEED, 1.0)
@@ -146,7 +150,7 @@ def _frames_before(model: KokoroModel, said: Utterance) -> int:
     return plan.lead - int(np.argmax(audible))
 
 
-def test_the_silence_before_a_long_first_sentence_has_the_usual_speed(voices: KokoroVoices) -> None:
-    model, info = KokoroModel(read_model(), read_symbols(PACKAGED["kokoro"])), describe_kokoro(PACKAGED["kokoro"])
+def test_the_silence_before_a_long_first_sentence_has_the_usual_speed(voices: KokoroVoices, model: KokoroModel) -> None:
+    info = describe_kokoro(PACKAGED["kokoro"])
 
     assert utterance_of(_request(LONG, "af_heart"), info, voices, model).lead_speed == USUAL_SPEED

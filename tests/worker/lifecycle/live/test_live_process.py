@@ -36,8 +36,14 @@ def settings(storage_settings: StorageSettings) -> WorkerSettings:
 
 
 @pytest.fixture
-def engine() -> Iterator[EngineProcess]:
-    engine = EngineProcess(FakeEngineSettings(slots=8, live_slots=LIVE_SLOTS, step_s=0.002))
+def step_s() -> float:
+    """What the engine waits for each frame."""
+    return 0.002
+
+
+@pytest.fixture
+def engine(step_s: float) -> Iterator[EngineProcess]:
+    engine = EngineProcess(FakeEngineSettings(slots=8, live_slots=LIVE_SLOTS, step_s=step_s))
     engine.start()
     yield engine
     engine.close()
@@ -157,10 +163,11 @@ def test_its_end_hands_streams_over(live: LiveProcess) -> None:
     assert pid not in children_of(os.getpid())
 
 
+@pytest.mark.parametrize("step_s", [0.02])
 def test_its_end_leaves_streams_their_grace(live: LiveProcess, engine: EngineProcess) -> None:
     """Longer than a process has to end that was only told to."""
     with calling(_address(live)) as caller, BoundedExecutor(1) as threads:
-        caller.open("s", an_order(LONG * 4))
+        caller.open("s", an_order(LONG[: len(LONG) // 2]))
         caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
         began_s = time.monotonic()
         closed = threads.submit(live.close, PATIENCE_S)

@@ -117,12 +117,12 @@ def test_a_recording_that_is_cut_off_and_one_that_loops_are_told_from_a_whole_on
 
 
 def test_voices_are_compared_with_the_reference_or_with_each_other(
-    alone: list[dict[str, object]], without_weights: list[dict[str, object]]
+    alone: list[dict[str, object]], without_weights: list[dict[str, object]], tmp_path: Path
 ) -> None:
     recordings = [Recording(path, "", "") for path in (SAMPLE, OTHER)]
 
     given = {each["path"]: each["cosine"] for each in without_weights if "cosine" in each}
-    among = {each["path"]: each["cosine"] for each in said(recordings) if "cosine" in each}
+    among = {each["path"]: each["cosine"] for each in said(recordings, "--whisper", str(tmp_path)) if "cosine" in each}
 
     assert given[SAMPLE] == pytest.approx(1.0, abs=1e-3)
     assert given[OTHER] == pytest.approx(among[OTHER], abs=1e-3)

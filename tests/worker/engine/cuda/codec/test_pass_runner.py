@@ -58,7 +58,7 @@ def test_utterances_of_different_lengths_share_a_pass(small_decoder: CodecDecode
 def test_any_cut_of_any_streams_has_no_seam(small_decoder: CodecDecoder, device: torch.device) -> None:
     passes = passes_in(torch.float32, small_decoder, device)
     draw = random.Random(1)
-    utterances = [random_frames(draw.randint(8, 12), seed) for seed in range(3)]
+    utterances = [random_frames(draw.randint(6, 9), seed) for seed in range(3)]
     heard: list[list[np.ndarray]] = [[] for _ in utterances]
     at = [0, 0, 0]
 

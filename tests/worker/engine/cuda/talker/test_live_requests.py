@@ -18,12 +18,12 @@ CAPACITY = 256
 TEXT = "Whatever is written while it is spoken is said as if it had been there from the beginning, and no other way."
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rig(rigs: Mapping[str, Any]) -> Any:
     return rigs["custom_voice"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def request_(rig: Any) -> SpeechRequest:
     speaker = BuiltInSpeaker(rig.prompts.speakers[0])
     return SpeechRequest("live", TEXT, speaker, text_mode=TextMode.PER_FRAME, seed=5, max_frames=160)
@@ -33,11 +33,21 @@ def spoken(rig: Any, lane: TalkerLane, request: SpeechRequest, arrive: Callable[
     return rig.run(lane, [arrive(request)])["live"].frames
 
 
+@pytest.fixture(scope="module")
+def whole_of_slots(rig: Any, request_: SpeechRequest, arrive: Callable[..., Any]) -> CodecFrames:
+    return spoken(rig, rig.slot_lane(), request_, arrive)
+
+
+@pytest.fixture(scope="module")
+def whole_of_rows(rig: Any, request_: SpeechRequest, arrive: Callable[..., Any]) -> CodecFrames:
+    return spoken(rig, rig.row_lane(), request_, arrive)
+
+
 @pytest.mark.parametrize("length", [1, 3, 17])
 def test_speech_goes_on_behind_its_prefix(
-    rig: Any, request_: SpeechRequest, arrive: Callable[..., Any], length: int
+    rig: Any, request_: SpeechRequest, arrive: Callable[..., Any], whole_of_slots: CodecFrames, length: int
 ) -> None:
-    whole = spoken(rig, rig.slot_lane(), request_, arrive)
+    whole = whole_of_slots
     resumed = replace(request_, prefix=whole[:length])
 
     for lane in (rig.slot_lane(), rig.row_lane()):
@@ -46,12 +56,10 @@ def test_speech_goes_on_behind_its_prefix(
 
 @pytest.mark.parametrize("pieces", [(1,) * 60, (40, 1, 5), (3, 7) * 9])
 def test_a_text_in_pieces_is_spoken_as_the_whole_of_it(
-    rig: Any, request_: SpeechRequest, arrive: Callable[..., Any], pieces: Sequence[int]
+    rig: Any, request_: SpeechRequest, whole_of_rows: CodecFrames, pieces: Sequence[int]
 ) -> None:
-    whole = spoken(rig, rig.row_lane(), request_, arrive)
-
     for lane in (rig.slot_lane(), rig.row_lane()):
-        np.testing.assert_array_equal(written(rig, lane, request_, pieces), whole)
+        np.testing.assert_array_equal(written(rig, lane, request_, pieces), whole_of_rows)
 
 
 def written(rig: Any, lane: TalkerLane, request: SpeechRequest, pieces: Sequence[int]) -> CodecFrames:
