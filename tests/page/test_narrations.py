@@ -387,6 +387,22 @@ def test_an_order_says_all_that_was_filled_in(open_page: OpenPage) -> None:
     assert order["not_before"] == page.evaluate("new Date('2030-01-02T03:04').toISOString()")
 
 
+def test_a_chosen_dictionary_respells_the_narration(open_page: OpenPage, client: Rhapsode) -> None:
+    words = client.dictionaries.create("sailors", [{"grapheme": "bosun", "alias": "boatswain"}])
+    page = open_page()
+    page.get_by_text("More choices").click()
+    page.get_by_label("Pronunciation dictionaries").select_option(label="sailors")
+    page.get_by_label("Text", exact=True).fill("The bosun slept.")
+
+    page.get_by_role("button", name="Narrate", exact=True).click()
+
+    expect(page.get_by_role("heading", level=1, name="The bosun slept.")).to_be_visible()
+    request = client.job(page.url.rpartition("/")[2]).request
+    assert isinstance(request, Narration)
+    assert list(request.pronunciation_dictionaries) == [f"{words.id}@1"]
+    client.dictionaries.delete(words.id)
+
+
 def test_who_has_narrated_nothing_hears_samples_and_narrates_with_a_click(
     open_at: OpenPage, storage_settings: StorageSettings, shoot: Shoot
 ) -> None:

@@ -39,7 +39,7 @@ export function orderFields() {
         return [name.trim(), voice.join("=").trim()];
       }));
       if (Object.keys(speakers).length) order.speakers = speakers;
-      const chosen = [...dictionaries.selectedOptions].map(({ value: id }) => ({ id }));
+      const chosen = [...dictionaries.selectedOptions].map(({ value }) => value);
       if (chosen.length) order.pronunciation_dictionaries = chosen;
       if (begins.value) order.not_before = new Date(begins.value).toISOString();
       if (folder.value.trim()) order.output.destination = { prefix: folder.value.trim() };
