@@ -27,7 +27,9 @@ from typing import Any
 
 from rhapsode.stack.supervision import launcher
 
-CLI = str(Path(sys.executable).parent / "rhapsode")
+PYTHON = sys.executable
+"""At first: a test may have another."""
+CLI = str(Path(PYTHON).parent / "rhapsode")
 STARTERS = frozenset({"worker.process.celery_command"})
 """Programs that start others of `MODULES`."""
 MODULES = STARTERS | {
@@ -52,7 +54,7 @@ _NOTHING_ASKED = (-1, None, None, None, -1, None)
 
 _FOLLOWED = frozenset({"PYTHONUNBUFFERED", "PYTHONSAFEPATH"})
 
-_ISOLATED = (sys.executable, "-I", "-S", launcher.__file__)
+_ISOLATED = (PYTHON, "-I", "-S", launcher.__file__)
 
 _fork_exec: Callable[..., int] = vars(subprocess)[FORK_EXEC]
 
@@ -99,7 +101,7 @@ def _is_loaded(command: Sequence[str]) -> bool:
     program = list(command[7:] if tuple(command[:4]) == _ISOLATED else command)
     if program[0] == CLI:
         return program[1:2] in (["up"], ["narrate"], ["bench"])
-    return len(program) > 2 and program[:2] == [sys.executable, "-m"] and program[2] in MODULES
+    return len(program) > 2 and program[:2] == [PYTHON, "-m"] and program[2] in MODULES
 
 
 def _variable(entry: bytes) -> tuple[str, str]:
