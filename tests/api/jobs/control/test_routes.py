@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 
 import httpx
 import pytest
@@ -83,7 +84,10 @@ def test_a_finished_job_shows_its_artifacts_and_no_retry_after(api: ServedApi) -
     shown = answer.json()
     assert (shown["state"], shown["queue"], shown["progress"]["fraction"]) == ("succeeded", None, 1.0)
     assert [artifact["name"] for artifact in shown["artifacts"]] == ["narration.wav"]
-    assert shown["expires_at"] > shown["finished_at"] >= shown["started_at"] >= shown["created_at"]
+    created, started, finished, expires = (
+        datetime.fromisoformat(shown[name]) for name in ("created_at", "started_at", "finished_at", "expires_at")
+    )
+    assert expires > finished >= started >= created
     assert "retry-after" not in answer.headers
 
 
