@@ -130,7 +130,7 @@ def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(
 
 
 MOST_BESIDE_SPEECH = 3_000
-"""Bytes of what a post-processor is told for one short job, speech apart."""
+"""Bytes of the message to a post-processor for one short job, without its speech."""
 
 
 def test_a_post_processor_is_told_of_the_job_and_not_of_the_engine(studio: Studio) -> None:
