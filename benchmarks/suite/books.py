@@ -1,32 +1,36 @@
 """What a book takes from its submission to its finished file, by hours of speech; what an edit of it costs, and a kill.
 
-    python benchmarks/suite/books.py [--hours 1 10] [--url URL]
+    python benchmarks/suite/books.py [--hours 1 10] [--checkpoint DIR] [--device cuda:0] [--slots 512] [--url URL]
 
-Without `--url` a separate stack, with the engine without a model. A book is paragraphs of the texts of `rhapsode
-bench`, estimated to last so many hours; the report has the actual length too. The edit is of the segment in the middle,
-until the new file can be fetched. The kill (-9) is of the GPU worker, when half of a second book as long as the first
-is spoken: how many seconds more that one takes. Each is one job alone on the stack.
+Without `--url` a separate stack: with `--checkpoint` on its engine, else on the engine without a model. A book is
+paragraphs of the texts of `rhapsode bench`, estimated to last so many hours; the report has the actual length too. The
+edit is of the segment in the middle, until the new file can be fetched. The kill (-9) is of the GPU worker, when half
+of a second book as long as the first is spoken: how many seconds more that one takes. Each is one job alone on the
+stack.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
 from benchmarks.rig import fake_engine, kind_of, parser, running_stack
 from rhapsode import Job, Rhapsode
 from rhapsode.bench.server.orders import Language, TextBank, TextChoice, TextLevel
+from rhapsode.client.request_options import QualityFields
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.devices import parse_devices
 from tests.run_guard import guarded_run
 
 CHARS_PER_HOUR = 54_000
-SLOTS = 64
 STEP_S = 0.001
 TIMEOUT_S = 4 * 3600.0
 POLL_S = 0.2
@@ -45,24 +49,37 @@ class Book:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--hours", type=float, nargs="+", default=[1.0])
+    options.add_argument("--checkpoint", type=Path)
+    options.add_argument("--device", default="cpu")
+    options.add_argument("--slots", type=int, default=64)
+    options.add_argument("--gate", choices=("basic", "off"), default="basic", help="off: random weights make noise")
     options.add_argument("--url", help="of a running server; then no worker is killed")
     given = options.parse_args()
     print(*(f"{name:>11}" for name in HEADS), flush=True)
     if given.url is not None:
-        _tell(given.url, given.hours, None)
+        _tell(given.url, given, None)
         return
-    with guarded_run() as folder, running_stack(StackOptions(folder, slots=SLOTS), fake_engine(STEP_S)) as stack:
-        _tell(stack.url, given.hours, _kill_worker)
+    environment = fake_engine(STEP_S)
+    if given.checkpoint is not None:
+        environment |= {"RHAPSODE_ENGINE": "native", "RHAPSODE_ENGINE_PROFILE": "throughput"}
+    with guarded_run() as folder:
+        devices = parse_devices("--device", given.device)
+        checkpoint = given.checkpoint and given.checkpoint.resolve()
+        options = StackOptions(folder, slots=given.slots, checkpoint=checkpoint, devices=devices)
+        with running_stack(options, environment) as stack:
+            _tell(stack.url, given, _kill_worker)
 
 
-def _tell(url: str, hours: list[float], kill: Callable[[], None] | None) -> None:
+def _tell(url: str, given: argparse.Namespace, kill: Callable[[], None] | None) -> None:
+    hours: list[float] = given.hours
+    quality: QualityFields = {"gate": given.gate}
     with Rhapsode(url) as client:
-        _spoken(client, book_text(0.02, 0), None)  # the first job of a stack finds nothing warm
+        _spoken(client, book_text(0.02, 0), quality, None)  # the first job of a stack finds nothing warm
         for number, wanted in enumerate(hours, start=1):
-            whole = _spoken(client, book_text(wanted, number), None)
+            whole = _spoken(client, book_text(wanted, number), quality, None)
             edit_s = _edited(client, whole.job)
             # Other sentences: the same would be reused.
-            broken = None if kill is None else _spoken(client, book_text(wanted, 1000 + number), kill)
+            broken = None if kill is None else _spoken(client, book_text(wanted, 1000 + number), quality, kill)
             spoken_s = sum(each.duration_s or 0.0 for each in client.artifacts(whole.job))
             cells = (
                 f"{wanted:g}",
@@ -88,9 +105,9 @@ def book_text(hours: float, seed: int) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _spoken(client: Rhapsode, text: str, kill: Callable[[], None] | None) -> Book:
+def _spoken(client: Rhapsode, text: str, quality: QualityFields, kill: Callable[[], None] | None) -> Book:
     began_s = time.monotonic()
-    job = client.submit_job(text, output={"formats": [{"type": "opus"}]}, reuse=False)
+    job = client.submit_job(text, output={"formats": [{"type": "opus"}]}, quality=quality, reuse=False)
     accepted_s = time.monotonic() - began_s
     while kill is not None and not job.state.is_terminal:
         job = client.job(job.id)
