@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from api.app import app_from_environment
 from api.http.middleware.connections import BEFORE_STOP, ConnectionLimits, HttpProtocol
 from api.http.middleware.websockets import OPTIONS, WebSocketProtocol
 from api.settings import LIMITS, ApiLimits, ApiSettings
@@ -50,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _serve(settings: ApiSettings, given: argparse.Namespace) -> None:
     """Raises `SettingsError`."""
+    # Wrong settings are told without it: its import takes two thirds of a start.
+    from api.app import app_from_environment
+
     try:
         listener = _listener(given.fd, given.host, given.port)
     except OSError as error:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 SHORT, LONG = 50_000, 200_000
 
-PROBES = ((1_000, 4_000), (3_125, 12_500))
+PROBES = ((1_000, 4_000), (3_125, 12_500), (12_500, SHORT))
 SQUARE_S = 0.4
-"""What is quadratic in the time for a run of `LONG`, at the most. Nearly everything is let go after the shortest probe
-or the next, without the long texts."""
+"""What is quadratic in the time for a run of `LONG`, at the most. Nearly everything is let go after one of the probes,
+without the long texts."""
 
 SHORT_FLOOR_S = 0.02
 
@@ -84,7 +84,7 @@ def steep(work: Callable[[str], object], units: Sequence[str] = UNITS) -> Iterat
         if any(_is_surely_linear(work, unit, *probe) for probe in PROBES):
             continue
         # A square shows at these already, long before `LONG` takes a minute.
-        for lengths in ((PROBES[-1][1], SHORT), (SHORT, LONG)):
+        for lengths in (PROBES[-1], (SHORT, LONG)):
             growth = _growth(work, unit, *lengths)
             if growth is not None:
                 yield growth

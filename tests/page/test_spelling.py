@@ -90,10 +90,7 @@ def test_a_name_behind_a_title_and_of_an_owner_is_listed(open_page: OpenPage, cl
     expect(names).to_have_text(["Farquharson · 2", "Dalgleish · 1"])
 
 
-SAGA = (
-    "At dawn Vashkiri rowed to the island.\n\nThe wind met Vashkiri and old Tholmar.\n\n"
-    "Then Alice laughed, because Vashkiri's oar was green."
-)
+SAGA = "Vashkiri rowed.\n\nHere stood Vashkiri and Tholmar.\n\nThen Alice took Vashkiri's oar."
 
 
 @pytest.fixture(scope="module")
@@ -125,10 +122,10 @@ def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, op
         expect(note).to_contain_text("Passage 1")
         with page.expect_request("**/v1/audio/speech") as asked:
             note.get_by_role("button", name="Hear it").click()
-        assert json.loads(asked.value.post_data or "")["input"] == "At dawn Vashkiri rowed to the island."
+        assert json.loads(asked.value.post_data or "")["input"] == "Vashkiri rowed."
         note.get_by_label("Said as").fill("vash keeree")
         note.get_by_role("button", name="Say it so in 3 passages").click()
-        expect(note).to_contain_text("Spoken: At dawn vash keeree rowed")
+        expect(note).to_contain_text("Spoken: vash keeree rowed")
         client.wait(job)
         page.reload()
 

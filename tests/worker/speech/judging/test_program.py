@@ -43,7 +43,7 @@ def judged(messages: list[dict[str, object]]) -> list[dict[str, object]]:
 
 @dataclass(frozen=True)
 class Judgements:
-    """Of one run over recordings of one sample and a buzz. wrong: of words that are not said in it."""
+    """Of recordings of one sample and a buzz. wrong: of words that are not said in it."""
 
     wrong: dict[str, object]
     without_language: dict[str, object]
@@ -55,8 +55,8 @@ class Judgements:
 
 @pytest.fixture(scope="module")
 def alone() -> list[dict[str, object]]:
-    """What is said of one sample by itself, whose text nobody gives."""
-    return said([Recording(SAMPLE, "", "english")])
+    """What is said of one sample by itself, beside a text that is not said in it."""
+    return said([Recording(SAMPLE, "Nothing of this is said there at all.", "english")])
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def without_weights(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, 
 
 @pytest.fixture(scope="module")
 def judgements(alone: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory) -> Judgements:
-    """One run, since each loads all the judges."""
+    """One more run, since each loads all the judges."""
     folder = tmp_path_factory.mktemp("recordings")
     buzz, cut, looped = (str(folder / name) for name in ("buzz.wav", "cut.wav", "looped.wav"))
     pcm, rate_hz = soundfile.read(SAMPLE)
@@ -79,13 +79,11 @@ def judgements(alone: list[dict[str, object]], tmp_path_factory: pytest.TempPath
     quiet = np.zeros(RATE_HZ // 2)
     soundfile.write(buzz, np.concatenate([quiet, tone, quiet, quiet, tone]), RATE_HZ, subtype="PCM_16")
 
-    (first,) = judged(alone)
-    heard, wrong = str(first["heard"]), "Nothing of this is said there at all."
-    recordings = (
-        *(Recording(SAMPLE, wrong, "english"), Recording(SAMPLE, wrong, ""), Recording(buzz, "", "")),
-        *(Recording(path, heard, "english") for path in (SAMPLE, cut, looped)),
-    )
-    return Judgements(*judged(said(list(recordings))))
+    (wrong,) = judged(alone)
+    heard = str(wrong["heard"])
+    recordings = [Recording(SAMPLE, heard, ""), Recording(buzz, "", "")]
+    recordings += [Recording(path, heard, "english") for path in (SAMPLE, cut, looped)]
+    return Judgements(wrong, *judged(said(recordings)))
 
 
 def test_words_are_counted_of_english_and_sound_is_measured_of_all(judgements: Judgements) -> None:

@@ -179,14 +179,14 @@ def test_channels_that_differ_in_another_way_stay_their_mean(right: NDArray[np.f
 
 
 def test_of_hours_in_a_few_bytes_a_bounded_part_is_decoded() -> None:
-    silent = file_of(np.zeros((5 * 3_600 * 8_000, 1), np.float32), 8_000, "flac")
-    assert len(silent) < 800_000
+    silent = file_of(np.zeros((2 * 3_600 * 8_000, 1), np.float32), 8_000, "flac")
+    assert len(silent) < 320_000
 
     with pytest.raises(RecordingRefused) as refused:
         decode_recording(silent)
     assert refused.value.code is RefusalCode.SILENT
 
-    wide = np.zeros((400 * 96_000, 2), np.float32)
+    wide = np.zeros((320 * 96_000, 2), np.float32)
     wide[:, 0] = np.resize(np.array([0.1, -0.1], np.float32), len(wide))
     recording = decode_recording(file_of(wide, 96_000, "flac"))
     assert recording.facts.repairs == (Repair.CUT,)
