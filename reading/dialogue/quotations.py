@@ -26,6 +26,7 @@ class Quotation:
     end: int
     paragraph: int
     continues: bool = False
+    is_thought: bool = False
 
 
 _VERBS = "|".join(sorted(SPEECH_VERBS))

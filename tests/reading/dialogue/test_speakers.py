@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reading.dialogue.attribution import find_lines, paragraphs, propose_speakers
-from reading.dialogue.lines import LinesDamaged, decode_lines, encode_lines
+from reading.drafting.lines import LinesDamaged, decode_lines, encode_lines
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Dialogue
 from reading.dialogue.quotations import quotations

@@ -1,0 +1,184 @@
+"""Finds thoughts: what a novel sets in italics as a sentence, or as a clause with a tag (`she thought`). English. Pure.
+
+Titles, foreign words, stressed words, letters and signs are set in italics too: what is not surely a thought is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from reading.cleaning.cleaning import find_italics
+from reading.dialogue.quotations import Quotation, Span
+from reading.dialogue.vocabulary import SPEECH_VERBS, words
+from reading.languages.function_words import FUNCTION_WORDS
+
+_THOUGHT = r"(?:th(?:ought|inks?)|wonder(?:ed|s)|mused|reflected|realized|realised|reasoned|decided|prayed)"
+_SELF = r"(?:him|her|my|it|one|them)sel(?:f|ves)"
+_SAID = "|".join(sorted(SPEECH_VERBS - words("thought thinks think wondered mused reflected reasoned prayed put")))
+_SUBJECT = r"\s(?:[\w’'.-]{1,20}\s)"
+_TAG_AFTER = re.compile(rf"[_*,!?…—-]{{0,4}}{_SUBJECT}{{0,3}}?(?:{_THOUGHT}\b|(?:{_SAID})\s(?:to\s)?{_SELF}\b)")
+_TOLD_AFTER = re.compile(rf"[_*,.!?…—-]{{0,4}}{_SUBJECT}{{0,6}}?{_THOUGHT}\b")
+"""Behind a whole sentence: `He smiled at the thought.`"""
+_TAG_BEFORE = re.compile(
+    rf"\b(?:{_THOUGHT}|(?:{_SAID})\s(?:to\s)?{_SELF})\b[^.!?;:\"”]{{0,30}}?[,:—-]{{1,2}}\s{{0,4}}$"
+)
+_SAID_BEFORE = re.compile(rf"\b(?:{_SAID})\b[^.!?;:\"”]{{0,30}}?[,:]\s{{0,4}}$")
+_SPOKEN_ALOUD = re.compile(rf"[_*,.!?…—-]{{0,4}}{_SUBJECT}{{0,2}}?(?:{_SAID})\b")
+_WRITTEN = re.compile(
+    r"\b(?:read|reads|reading|wrote|written|writing|letter|note|message|card|sign|signs|notice|label|labell?ed|headline"
+    r"|inscription|inscribed|printed|title|called|telegram|poster|song|sang|singing|verse|motto|words?|lines?)\b",
+    re.IGNORECASE,
+)
+_STARTS = re.compile(r"(?:[.!?…:;\])”\"’'—-]|^)[\s_*]{0,4}$")
+_ENDS = re.compile(r"[.!?…—-]$")
+_CLOSED = re.compile(r"[.!?…:;,—-][\"'”’_*]{0,2}$")
+_MARK = re.compile(r"[.,!?;…]{1,3}")
+_WORD = re.compile(r"[^\W\d_]+(?:[’'][^\W\d_]+)?")
+_PART = re.compile(r"[^\W\d_]+")
+_GAP = re.compile(r"\s?[\w’'-]{1,15}[.,!?]?\s?")
+_PERSONAL = words("i me my mine myself we us our you your yours")
+_DIRECT = _PERSONAL | words(
+    """
+    am is are isn aren can cannot don doesn won must shall will let
+    does do has have ll ve m re haven hasn
+    """
+)
+"""Words of what people think, in the first and second person or the present. A narrator tells of the past."""
+_MARGIN = 80
+_MOST_WORDS = 60
+_MOST_PARAGRAPHS = 2
+"""In italics as a whole, one behind another: more are a letter, a dream, verse."""
+_FEWEST_SMALL = 4
+"""Letters of a word of a title that begins with a capital."""
+
+
+def thoughts(
+    text: str, paragraphs: Sequence[Span], spoken: Sequence[Quotation], italics: Sequence[Span]
+) -> list[Quotation]:
+    """In order. spoken: what stands in quotation marks, with all that is within. italics: of a document's markup."""
+    placed = _placed(paragraphs, _joined(text, sorted({*italics, *find_italics(text)})))
+    in_crowds = _crowds(paragraphs, placed)
+    quoted = [each.end for each in spoken]
+    found: list[Quotation] = []
+    for index, (start, end) in placed:
+        at = bisect_left(quoted, start + 1)
+        is_spoken = at < len(spoken) and spoken[at].start < end
+        goes_on = bool(found) and found[-1].paragraph == index and start - found[-1].end < _MARGIN
+        if (
+            index not in in_crowds
+            and not is_spoken
+            and _is_thought(text, paragraphs, index, (start, end), goes_on=goes_on)
+        ):
+            found.append(Quotation(start, _with_mark(text, end, paragraphs[index][1]), index, is_thought=True))
+    return found
+
+
+def _placed(paragraphs: Sequence[Span], found: Iterable[Span]) -> list[tuple[int, Span]]:
+    """Cut at the ends of paragraphs, each part with its paragraph's index."""
+    ends = [end for _, end in paragraphs]
+    placed: list[tuple[int, Span]] = []
+    for start, end in found:
+        for index in range(bisect_left(ends, start + 1), len(paragraphs)):
+            first, last = paragraphs[index]
+            if first >= end:
+                break
+            placed.append((index, (max(first, start), min(last, end))))
+    return placed
+
+
+def _joined(text: str, found: Sequence[Span]) -> Iterator[Span]:
+    """Without what overlaps; one word between two stretches is stressed, and one of them."""
+    last: Span | None = None
+    for start, end in found:
+        if last is None:
+            last = start, end
+        elif start >= last[1]:
+            if _GAP.fullmatch(text, last[1], start) and "\n\n" not in text[last[1] : start]:
+                last = last[0], end
+            else:
+                yield last
+                last = start, end
+    if last is not None:
+        yield last
+
+
+def _crowds(paragraphs: Sequence[Span], placed: Sequence[tuple[int, Span]]) -> set[int]:
+    """Paragraphs in italics as a whole, of which too many stand together."""
+    whole = [index for index, span in placed if span == paragraphs[index]]
+    runs = ([index for _, index in run] for _, run in groupby(enumerate(whole), key=lambda each: each[1] - each[0]))
+    return {index for run in runs if len(run) > _MOST_PARAGRAPHS for index in run}
+
+
+def _with_mark(text: str, end: int, last: int) -> int:
+    """With the comma or full stop behind the italics, which belongs to their sentence."""
+    match = _MARK.match(text, end, last)
+    return match.end() if match else end
+
+
+def _is_thought(text: str, paragraphs: Sequence[Span], index: int, span: Span, *, goes_on: bool) -> bool:
+    """goes_on: another stands just before, in the same paragraph."""
+    start, end = span
+    first, last = paragraphs[index]
+    inside = text[start:end].strip("_* \n")
+    before, after = text[max(first, start - _MARGIN) : start], text[end : min(last, end + _MARGIN)]
+    found = _WORD.findall(inside)
+    if not found or before.rstrip("_* \n").endswith(("(", "[")):
+        return False
+    is_plain = not _is_title(found) and _is_english(inside)
+    is_begun = _STARTS.search(before) is not None
+    is_tagged = bool(_TAG_AFTER.match(after) or _TAG_BEFORE.search(before))
+    if is_tagged and (is_begun or (is_plain and len(found) > 1) or inside[-1] in ".!?"):
+        return True
+    if not (is_plain or goes_on) or _SAID_BEFORE.search(before):
+        return False
+    is_whole = not inside[0].islower() and is_begun and (_ENDS.search(inside) or _ENDS.match(after[:1]))
+    if (
+        not is_whole
+        or len(found) > _MOST_WORDS
+        or _SPOKEN_ALOUD.match(after)
+        or _is_written(text, paragraphs, index, before)
+    ):
+        return False
+    if goes_on or _TOLD_AFTER.match(after):
+        return True
+    parts = {part.lower() for part in _PART.findall(inside)}
+    asks = inside[-1] in "!?" or after.startswith(("!", "?"))
+    if not before.strip() and not after.strip(" .!?…"):
+        return _is_amid(text, paragraphs, index) and (asks or not _PERSONAL.isdisjoint(parts))
+    return len(found) > 1 and (asks or not _DIRECT.isdisjoint(parts))
+
+
+def _is_written(text: str, paragraphs: Sequence[Span], index: int, before: str) -> bool:
+    """What leads to it says that it is a letter, a sign or a song."""
+    if before.strip():
+        return _WRITTEN.search(before) is not None
+    lead_in = text[paragraphs[index - 1][0] : paragraphs[index - 1][1]][-_MARGIN:] if index else ""
+    return lead_in.endswith(":") and _WRITTEN.search(lead_in) is not None
+
+
+def _is_amid(text: str, paragraphs: Sequence[Span], index: int) -> bool:
+    """Whether the paragraph stands between two others, not beside a heading or a break."""
+    if not 0 < index < len(paragraphs) - 1:
+        return False
+    (a, b), (start, end), (c, d) = paragraphs[index - 1 : index + 2]
+    beside = text[b:start] + text[end:c]
+    return not any(map(str.isalnum, beside)) and all(_CLOSED.search(text[x:y][-3:]) for x, y in ((a, b), (c, d)))
+
+
+def _is_title(found: Sequence[str]) -> bool:
+    long = [word for word in found if len(word) >= _FEWEST_SMALL] or found
+    return (
+        len(found) > 1
+        and all(word[0].isupper() for word in long)
+        and any(word[0].isupper() for word in found[1:] if word != "I")
+    )
+
+
+def _is_english(inside: str) -> bool:
+    """It has more common words of English than of any other language."""
+    parts = [part.lower() for part in _PART.findall(inside)]
+    counts = {name: sum(part in known for part in parts) for name, known in FUNCTION_WORDS.items()}
+    return counts["english"] > 0 and counts["english"] == max(counts.values())
