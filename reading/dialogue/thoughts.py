@@ -29,7 +29,7 @@ _SAID_BEFORE = re.compile(rf"\b(?:{_SAID})\b[^.!?;:\"”]{{0,30}}?[,:]\s{{0,4}}$
 _SPOKEN_ALOUD = re.compile(rf"[_*,.!?…—-]{{0,4}}{_SUBJECT}{{0,2}}?(?:{_SAID})\b")
 _WRITTEN = re.compile(
     r"\b(?:read|reads|reading|wrote|written|writing|letter|note|message|card|sign|signs|notice|label|labell?ed|headline"
-    r"|inscription|inscribed|printed|title|called|telegram|poster|song|sang|singing|verse|motto|words?|lines?)\b",
+    r"|inscription|inscribed|printed|title|called|telegram|poster|scribbled|scrawled|typed|voices?|whisper(?:s|ed|ing)?|song|sang|singing|verse|motto|words?|lines?)\b",
     re.IGNORECASE,
 )
 _STARTS = re.compile(r"(?:[.!?…:;\])”\"’'—-]|^)[\s_*]{0,4}$")
@@ -48,11 +48,10 @@ _DIRECT = _PERSONAL | words(
 )
 """Words of what people think, in the first and second person or the present. A narrator tells of the past."""
 _MARGIN = 80
-_MOST_WORDS = 60
+_MOST_WORDS = 100
 _MOST_PARAGRAPHS = 2
 """In italics as a whole, one behind another: more are a letter, a dream, verse."""
-_FEWEST_SMALL = 4
-"""Letters of a word of a title that begins with a capital."""
+_SMALL_IN_TITLES = words("a an and as at but by de for from in into la le of on or the to von with")
 
 
 def thoughts(
@@ -66,13 +65,16 @@ def thoughts(
     for index, (start, end) in placed:
         at = bisect_left(quoted, start + 1)
         is_spoken = at < len(spoken) and spoken[at].start < end
-        goes_on = bool(found) and found[-1].paragraph == index and start - found[-1].end < _MARGIN
+        behind = found[-1] if found and start - found[-1].end < _MARGIN else None
+        goes_on = behind is not None and (behind.paragraph == index or not text[behind.end : start].strip())
         if (
             index not in in_crowds
             and not is_spoken
             and _is_thought(text, paragraphs, index, (start, end), goes_on=goes_on)
         ):
-            found.append(Quotation(start, _with_mark(text, end, paragraphs[index][1]), index, is_thought=True))
+            last = _with_mark(text, end, paragraphs[index][1])
+            continues = behind is not None and goes_on and behind.paragraph < index
+            found.append(Quotation(start, last, index, continues, is_thought=True))
     return found
 
 
@@ -125,14 +127,14 @@ def _is_thought(text: str, paragraphs: Sequence[Span], index: int, span: Span, *
     inside = text[start:end].strip("_* \n")
     before, after = text[max(first, start - _MARGIN) : start], text[end : min(last, end + _MARGIN)]
     found = _WORD.findall(inside)
-    if not found or before.rstrip("_* \n").endswith(("(", "[")):
+    if not found:
         return False
     is_plain = not _is_title(found) and _is_english(inside)
     is_begun = _STARTS.search(before) is not None
     is_tagged = bool(_TAG_AFTER.match(after) or _TAG_BEFORE.search(before))
     if is_tagged and (is_begun or (is_plain and len(found) > 1) or inside[-1] in ".!?"):
         return True
-    if not (is_plain or goes_on) or _SAID_BEFORE.search(before):
+    if not (is_plain or goes_on) or _SAID_BEFORE.search(before) or before.endswith(("(", "[")):
         return False
     is_whole = not inside[0].islower() and is_begun and (_ENDS.search(inside) or _ENDS.match(after[:1]))
     if (
@@ -169,12 +171,9 @@ def _is_amid(text: str, paragraphs: Sequence[Span], index: int) -> bool:
 
 
 def _is_title(found: Sequence[str]) -> bool:
-    long = [word for word in found if len(word) >= _FEWEST_SMALL] or found
-    return (
-        len(found) > 1
-        and all(word[0].isupper() for word in long)
-        and any(word[0].isupper() for word in found[1:] if word != "I")
-    )
+    """All words but the smallest begin with a capital."""
+    large = [word for word in found if word[0].isupper() and word != "I"]
+    return len(large) > 1 and all(word[0].isupper() or word in _SMALL_IN_TITLES for word in found)
 
 
 def _is_english(inside: str) -> bool:
