@@ -23,13 +23,13 @@ _TAG_AFTER = re.compile(rf"[_*,!?…—-]{{0,4}}{_SUBJECT}{{0,3}}?(?:{_THOUGHT}\
 _TOLD_AFTER = re.compile(rf"[_*,.!?…—-]{{0,4}}{_SUBJECT}{{0,6}}?{_THOUGHT}\b")
 """Behind a whole sentence: `He smiled at the thought.`"""
 _TAG_BEFORE = re.compile(
-    rf"\b(?:{_THOUGHT}|(?:{_SAID})\s(?:to\s)?{_SELF})\b[^.!?;:\"”]{{0,30}}?[,:—-]{{1,2}}\s{{0,4}}$"
+    rf"\b(?:{_THOUGHT}|(?:{_SAID})\s(?:to\s)?{_SELF})\b[^.!?;:\"”]{{0,60}}?[,:—-]{{1,2}}\s{{0,4}}$"
 )
 _SAID_BEFORE = re.compile(rf"\b(?:{_SAID})\b[^.!?;:\"”]{{0,30}}?[,:]\s{{0,4}}$")
 _SPOKEN_ALOUD = re.compile(rf"[_*,.!?…—-]{{0,4}}{_SUBJECT}{{0,2}}?(?:{_SAID})\b")
 _WRITTEN = re.compile(
     r"\b(?:read|reads|reading|wrote|written|writing|letter|note|message|card|sign|signs|notice|label|labell?ed|headline"
-    r"|inscription|inscribed|printed|title|called|telegram|poster|scribbled|scrawled|typed|voices?|whisper(?:s|ed|ing)?|song|sang|singing|verse|motto|words?|lines?)\b",
+    r"|inscription|inscribed|printed|title|called|telegram|wired|cabled|poster|scribbled|scrawled|typed|voices?|whisper(?:s|ed|ing)?|song|sang|singing|verse|motto|words?|lines?)\b",
     re.IGNORECASE,
 )
 _STARTS = re.compile(r"(?:[.!?…:;\])”\"’'—-]|^)[\s_*]{0,4}$")
@@ -59,7 +59,7 @@ def thoughts(
 ) -> list[Quotation]:
     """In order. spoken: what stands in quotation marks, with all that is within. italics: of a document's markup."""
     placed = _placed(paragraphs, _joined(text, sorted({*italics, *find_italics(text)})))
-    in_crowds = _crowds(paragraphs, placed)
+    in_crowds = _crowds(text, paragraphs, placed)
     quoted = [each.end for each in spoken]
     found: list[Quotation] = []
     for index, (start, end) in placed:
@@ -107,9 +107,17 @@ def _joined(text: str, found: Sequence[Span]) -> Iterator[Span]:
         yield last
 
 
-def _crowds(paragraphs: Sequence[Span], placed: Sequence[tuple[int, Span]]) -> set[int]:
+def _crowds(text: str, paragraphs: Sequence[Span], placed: Sequence[tuple[int, Span]]) -> set[int]:
     """Paragraphs in italics as a whole, of which too many stand together."""
-    whole = [index for index, span in placed if span == paragraphs[index]]
+    whole: list[int] = []
+    for index, spans in groupby(placed, key=lambda each: each[0]):
+        at, end = paragraphs[index]
+        others: list[str] = []
+        for _, (first, last) in spans:
+            others.append(text[at:first])
+            at = last
+        if not any(map(str.isalnum, "".join((*others, text[at:end])))):
+            whole.append(index)
     runs = ([index for _, index in run] for _, run in groupby(enumerate(whole), key=lambda each: each[1] - each[0]))
     return {index for run in runs if len(run) > _MOST_PARAGRAPHS for index in run}
 
