@@ -12,8 +12,8 @@ from itertools import groupby
 
 from reading.cleaning.cleaning import find_italics
 from reading.dialogue.quotations import Quotation, Span
-from reading.dialogue.vocabulary import SPEECH_VERBS, words
 from reading.languages.function_words import FUNCTION_WORDS
+from reading.languages.vocabulary import SPEECH_VERBS, words
 
 _THOUGHT = r"(?:th(?:ought|inks?)|wonder(?:ed|s)|mused|reflected|realized|realised|reasoned|decided|prayed)"
 _SELF = r"(?:him|her|my|it|one|them)sel(?:f|ves)"

@@ -12,7 +12,7 @@ from reading.dialogue.people import Mention, People
 from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation, Span
 from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, actors, after, before, leads_in, tokens
-from reading.dialogue.vocabulary import PERSON_NOUNS
+from reading.languages.vocabulary import PERSON_NOUNS
 
 Roles = Mapping[str, Counter[int]]
 """A noun in small letters, to how often the text gives it to each person."""
