@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from reading.cleaning.cleaning import find_italics
@@ -36,15 +36,13 @@ _STARTS = re.compile(r"(?:[.!?…:;\])”\"’'—-]|^)[\s_*]{0,4}$")
 _ENDS = re.compile(r"[.!?…—-]$")
 _CLOSED = re.compile(r"[.!?…:;,—-][\"'”’_*]{0,2}$")
 _MARK = re.compile(r"[.,!?;…]{1,3}")
+"""Behind the italics; it belongs to their sentence."""
 _WORD = re.compile(r"[^\W\d_]+(?:[’'][^\W\d_]+)?")
 _PART = re.compile(r"[^\W\d_]+")
 _GAP = re.compile(r"\s?[\w’'-]{1,15}[.,!?]?\s?")
 _PERSONAL = words("i me my mine myself we us our you your yours")
 _DIRECT = _PERSONAL | words(
-    """
-    am is are isn aren can cannot don doesn won must shall will let
-    does do has have ll ve m re haven hasn
-    """
+    "am is are isn aren can cannot don doesn won must shall will let does do has have ll ve m re"
 )
 """Words of what people think, in the first and second person or the present. A narrator tells of the past."""
 _MARGIN = 80
@@ -72,9 +70,9 @@ def thoughts(
             and not is_spoken
             and _is_thought(text, paragraphs, index, (start, end), goes_on=goes_on)
         ):
-            last = _with_mark(text, end, paragraphs[index][1])
+            mark = _MARK.match(text, end, paragraphs[index][1])
             continues = behind is not None and goes_on and behind.paragraph < index
-            found.append(Quotation(start, last, index, continues, is_thought=True))
+            found.append(Quotation(start, mark.end() if mark else end, index, continues, is_thought=True))
     return found
 
 
@@ -91,20 +89,16 @@ def _placed(paragraphs: Sequence[Span], found: Iterable[Span]) -> list[tuple[int
     return placed
 
 
-def _joined(text: str, found: Sequence[Span]) -> Iterator[Span]:
+def _joined(text: str, found: Sequence[Span]) -> Sequence[Span]:
     """Without what overlaps; one word between two stretches is stressed, and one of them."""
-    last: Span | None = None
+    result: list[Span] = []
     for start, end in found:
-        if last is None:
-            last = start, end
-        elif start >= last[1]:
-            if _GAP.fullmatch(text, last[1], start) and "\n\n" not in text[last[1] : start]:
-                last = last[0], end
-            else:
-                yield last
-                last = start, end
-    if last is not None:
-        yield last
+        at = result[-1][1] if result else 0
+        if result and start >= at and _GAP.fullmatch(text, at, start) and "\n\n" not in text[at:start]:
+            result[-1] = result[-1][0], end
+        elif start >= at:
+            result.append((start, end))
+    return result
 
 
 def _crowds(text: str, paragraphs: Sequence[Span], placed: Sequence[tuple[int, Span]]) -> set[int]:
@@ -112,20 +106,11 @@ def _crowds(text: str, paragraphs: Sequence[Span], placed: Sequence[tuple[int, S
     whole: list[int] = []
     for index, spans in groupby(placed, key=lambda each: each[0]):
         at, end = paragraphs[index]
-        others: list[str] = []
-        for _, (first, last) in spans:
-            others.append(text[at:first])
-            at = last
-        if not any(map(str.isalnum, "".join((*others, text[at:end])))):
+        bounds = [at, *(bound for _, span in spans for bound in span), end]
+        if not any(any(map(str.isalnum, text[a:b])) for a, b in zip(bounds[::2], bounds[1::2], strict=True)):
             whole.append(index)
     runs = ([index for _, index in run] for _, run in groupby(enumerate(whole), key=lambda each: each[1] - each[0]))
     return {index for run in runs if len(run) > _MOST_PARAGRAPHS for index in run}
-
-
-def _with_mark(text: str, end: int, last: int) -> int:
-    """With the comma or full stop behind the italics, which belongs to their sentence."""
-    match = _MARK.match(text, end, last)
-    return match.end() if match else end
 
 
 def _is_thought(text: str, paragraphs: Sequence[Span], index: int, span: Span, *, goes_on: bool) -> bool:
