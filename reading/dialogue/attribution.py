@@ -122,7 +122,7 @@ def _speakers(
 
 
 def _with_view(found: Sequence[Quotation], speakers: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """An uncertain thought is of the person whose point of view is told: the nearest who surely thinks."""
+    """An uncertain thought is the nearest sure thinker's: a point of view lasts for pages."""
     sure = [at for at, each in enumerate(found) if each.is_thought and speakers[at][1] >= _SURE_THINKER]
     places = [found[at].start for at in sure]
     result = list(speakers)

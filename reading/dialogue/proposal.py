@@ -16,7 +16,7 @@ class Line:
     """What one person says, in quotation marks, or thinks: [start, end) of the text.
 
     id: a hash of its words; a later line with the same words gets a number. speaker: "" if unknown.
-    probability: of the speaker, as measured on marked novels. text: its beginning.
+    probability: of the speaker, as measured on marked novels; of a thought not measured. text: its beginning.
     """
 
     id: str
