@@ -27,7 +27,7 @@ SPOKEN = ("training/corpus/sentences.py", "benchmarks/speech/", "tests/listening
 
 NO_PROSE = (
     *("reading/documents/plain/gutenberg.py", "reading/documents/plain/numbering.py"),
-    "reading/dialogue/vocabulary.py",
+    "reading/languages/vocabulary.py",
     *("rhapsode/bench/server/text_report.py", "storage/audio/language_codes.py", "storage/queue/transport.py"),
 )
 """Their strings are lists of words, heads of columns, or Lua."""

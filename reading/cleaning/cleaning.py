@@ -13,7 +13,7 @@ from reading.cleaning.hyphens import find_divided
 from reading.script.script import Replacement, Script
 
 _PAGE_MARK = re.compile(r"[ \t]?[\[{](?:Pg|Page|p\.)[ \t]?(?:\d{1,4}|[ivxlc]{1,8})[\]}]", re.IGNORECASE)
-_ITALICS = re.compile(r"(?<![\w_])_(?=[^\s_])(?:[^_\n]|\n(?![ \t]{0,80}\n)){1,600}(?<=[^\s_])_(?![\w_])")
+_ITALICS = re.compile(r"(?<![\w_])_(?=[^\s_])[^_]{1,5000}(?<=[^\s_])_(?![\w_])")
 _STARS = re.compile(r"(?<![\w*\\])(?P<open>\*{1,3})(?=[^\s*])[^*\n]{1,600}(?<=[^\s*\\])(?P<close>(?P=open))(?![\w*])")
 _PHONEMES = re.compile(r"(?P<open>\[)[^\[\]\n]{1,60}(?P<close>\]\(/[^/\n()]{1,100}/\))")
 """As clients of other servers say how a word is spoken."""
@@ -43,6 +43,12 @@ def _fitting(found: Sequence[Replacement], script: Script) -> Iterator[Replaceme
         if each.start >= at and each.end <= end:
             yield each
             at = each.end
+
+
+def find_italics(text: str) -> Iterator[tuple[int, int]]:
+    """What stands between two underscores or stars, with them."""
+    yield from (match.span() for match in _ITALICS.finditer(text))
+    yield from (match.span() for match in _STARS.finditer(text) if match["open"] == "*")
 
 
 def find_litter(text: str, *, is_book: bool) -> Iterator[Replacement]:

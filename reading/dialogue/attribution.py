@@ -20,6 +20,7 @@ from reading.dialogue.quotations import Quotation, Span, quotations, speeches
 from reading.dialogue.scene import Candidate
 from reading.dialogue.speakers import scenes
 from reading.dialogue.tags import NARRATOR
+from reading.dialogue.thoughts import thoughts
 from reading.dialogue.turns import read_turns
 from reading.script.script import BlockKind, Script
 
@@ -35,22 +36,33 @@ CALIBRATION: tuple[tuple[float, float], ...] = tuple((chance, right) for chance,
 
 _MOST_SHOWN = 100
 """Characters of a line that people see."""
+_SURE_THINKER = 0.9
+_OTHER_VIEW = 0.7
 _NAMED = 0.99
 """Probability of a speaker whose name stands before the speech."""
 
 
 def find_lines(script: Script) -> list[tuple[str, Quotation]]:
-    """The quotations of a script, or the speeches of a play, with their ids, in order."""
+    """The quotations and thoughts of a script, or the speeches of a play, with their ids, in order."""
     parts = paragraphs(script)
-    return _with_ids(script.text, speeches(script.text, parts)[0] or quotations(script.text, parts))
+    if spoken := speeches(script.text, parts)[0]:
+        return _with_ids(script.text, spoken)
+    quoted = quotations(script.text, parts)
+    return _with_ids(script.text, _in_order(quoted, thoughts(script.text, parts, quoted, script.italics)))
+
+
+def _in_order(quoted: Sequence[Quotation], thought: Sequence[Quotation]) -> list[Quotation]:
+    return sorted((*quoted, *thought), key=lambda each: each.start)
 
 
 def _with_ids(text: str, found: Sequence[Quotation]) -> list[tuple[str, Quotation]]:
+    """A thought has other ids than a quotation with the same words."""
     seen: Counter[str] = Counter()
     result: list[tuple[str, Quotation]] = []
     for quotation in found:
         words = "".join(filter(str.isalnum, text[quotation.start : quotation.end].casefold()))
-        digest = hashlib.blake2s(words.encode(), digest_size=4).hexdigest()
+        kind = b"thought" if quotation.is_thought else b""
+        digest = hashlib.blake2s(words.encode(), digest_size=4, person=kind).hexdigest()
         seen[digest] += 1
         result.append((digest if seen[digest] == 1 else f"{digest}-{seen[digest]}", quotation))
     return result
@@ -77,29 +89,56 @@ def _parts(text: str, start: int, end: int) -> list[tuple[int, str]]:
 
 
 def propose_speakers(script: Script) -> Dialogue:
-    """Who says each quotation of the script. Linear in the length of the text."""
+    """Who says each quotation of the script, and who thinks each thought. Linear in the length of the text."""
     parts = paragraphs(script)
     spoken, names = speeches(script.text, parts)
     if spoken:
         lines = _lines(script.text, spoken, [(name, _NAMED) for name in names])
         return Dialogue(_characters(lines, {name: ((name,), sex_of(name)) for name in names}), lines)
     quoted = quotations(script.text, parts)
-    people = People(script.text, quoted)
-    reading = read_turns(script.text, parts, quoted, people)
-    speakers = [("", 0.0)] * len(quoted)
-    for scene in scenes(reading, people):
+    speakers, people = _speakers(script.text, parts, quoted, quoted)
+    found = _in_order(quoted, thoughts(script.text, parts, quoted, script.italics))
+    if len(found) > len(quoted):
+        # A thought takes no turn: the quotations are judged without it.
+        said = iter(speakers)
+        thinkers = _with_view(found, _speakers(script.text, parts, quoted, found)[0])
+        speakers = [one if each.is_thought else next(said) for each, one in zip(found, thinkers, strict=True)]
+    lines = _lines(script.text, found, speakers)
+    return Dialogue(_characters(lines, {each.name: (each.names, each.sex) for each in people.persons}), lines)
+
+
+def _speakers(
+    text: str, parts: Sequence[Span], quoted: Sequence[Quotation], found: Sequence[Quotation]
+) -> tuple[list[tuple[str, float]], People]:
+    """Of each that is found, with its probability."""
+    people = People(text, quoted)
+    speakers = [("", 0.0)] * len(found)
+    for scene in scenes(read_turns(text, parts, found, people), people):
         for turn, candidates, chances in zip(scene.turns, scene.candidates, probabilities(scene, WEIGHTS), strict=True):
             best = max(range(len(candidates)), key=lambda at: chances[at])
             for index in turn.quotations:
                 speakers[index] = candidate_name(candidates[best], people), _measured(chances[best])
-    lines = _lines(script.text, quoted, speakers)
-    return Dialogue(_characters(lines, {each.name: (each.names, each.sex) for each in people.persons}), lines)
+    return speakers, people
+
+
+def _with_view(found: Sequence[Quotation], speakers: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """An uncertain thought is the nearest sure thinker's: a point of view lasts for pages."""
+    sure = [at for at, each in enumerate(found) if each.is_thought and speakers[at][1] >= _SURE_THINKER]
+    places = [found[at].start for at in sure]
+    result = list(speakers)
+    for at, each in enumerate(found):
+        if sure and each.is_thought and speakers[at][1] < _SURE_THINKER:
+            near = bisect_right(places, each.start)
+            nearest = min(sure[max(0, near - 1) : near + 1], key=lambda other: abs(found[other].start - each.start))
+            name, probability = speakers[nearest][0], speakers[at][1]
+            result[at] = name, probability if name == speakers[at][0] else _OTHER_VIEW
+    return result
 
 
 def _lines(text: str, found: Sequence[Quotation], speakers: Sequence[tuple[str, float]]) -> tuple[Line, ...]:
     """speakers: of each quotation, with its probability."""
     return tuple(
-        Line(id, each.start, each.end, name, round(probability, 2), _beginning(text, each))
+        Line(id, each.start, each.end, name, round(probability, 2), _beginning(text, each), each.is_thought)
         for (id, each), (name, probability) in zip(_with_ids(text, found), speakers, strict=True)
     )
 

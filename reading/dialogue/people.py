@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation
-from reading.dialogue.vocabulary import (
+from reading.languages.vocabulary import (
     FEMALE_NAMES,
     FEMALE_NOUNS,
     FEMALE_TITLES,

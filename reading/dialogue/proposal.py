@@ -13,10 +13,10 @@ FIRST_PERSON = "I"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one person says, in quotation marks: [start, end) of the text.
+    """What one person says, in quotation marks, or thinks: [start, end) of the text.
 
     id: a hash of its words; a later line with the same words gets a number. speaker: "" if unknown.
-    probability: of the speaker, as measured on marked novels. text: its beginning.
+    probability: of the speaker, as measured on marked novels; of a thought not measured. text: its beginning.
     """
 
     id: str
@@ -25,6 +25,7 @@ class Line:
     speaker: str
     probability: float
     text: str
+    thought: bool = False
 
 
 @dataclass(frozen=True, slots=True)

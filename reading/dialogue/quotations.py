@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reading.dialogue.vocabulary import SPEECH_VERBS
+from reading.languages.vocabulary import SPEECH_VERBS
 
 Span = tuple[int, int]
 
@@ -26,6 +26,7 @@ class Quotation:
     end: int
     paragraph: int
     continues: bool = False
+    is_thought: bool = False
 
 
 _VERBS = "|".join(sorted(SPEECH_VERBS))

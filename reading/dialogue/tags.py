@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Sex
-from reading.dialogue.vocabulary import FEMALE_NOUNS, MALE_NOUNS, PERSON_NOUNS, SPEECH_VERBS, words
+from reading.languages.vocabulary import FEMALE_NOUNS, MALE_NOUNS, PERSON_NOUNS, SPEECH_VERBS, words
 
 
 class HintKind(enum.IntEnum):

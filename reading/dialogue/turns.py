@@ -12,7 +12,8 @@ from reading.dialogue.people import Mention, People
 from reading.dialogue.proposal import Sex
 from reading.dialogue.quotations import Quotation, Span
 from reading.dialogue.tags import NO_HINT, Hint, HintKind, Token, action, actors, after, before, leads_in, tokens
-from reading.dialogue.vocabulary import PERSON_NOUNS
+from reading.languages.tables import table
+from reading.languages.vocabulary import PERSON_NOUNS
 
 Roles = Mapping[str, Counter[int]]
 """A noun in small letters, to how often the text gives it to each person."""
@@ -21,16 +22,12 @@ _NOUN = rf"({'|'.join(sorted(PERSON_NOUNS, key=len, reverse=True))})"
 _OWNER = r"(?:his|her|my|their|our|your|the|an?|this|that|old|young|poor)"
 _BEFORE = re.compile(rf"\b{_OWNER}\s(?:[a-z-]{{1,15}}\s){{0,2}}{_NOUN},?\s$", re.IGNORECASE)
 _AFTER = re.compile(rf"(?:,|\s(?:was|is))\s{_OWNER}\s(?:[a-z-]{{1,15}}\s){{0,2}}{_NOUN}\b")
-_TITLES = {
-    "dr": "doctor",
-    "prof": "professor",
-    "auntie": "aunt",
-    "granny": "grandmother",
-    "grandpa": "grandfather",
-    "papa": "father",
-    "mamma": "mother",
-    "mama": "mother",
-}
+_TITLES = table(
+    """
+    dr=doctor|prof=professor|auntie=aunt|granny=grandmother|grandpa=grandfather|papa=father|mamma=mother
+    mama=mother
+    """
+)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARGIN = 50
 """Characters before a name that can tell what the person is."""

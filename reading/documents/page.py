@@ -39,6 +39,8 @@ _BLOCKS = frozenset(
 )
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
+_ITALIC = ("em", "i")
+
 _SILENT_ROLES = frozenset(
     {
         *("noteref", "doc-noteref", "pagebreak", "doc-pagebreak", "footnote", "footnotes", "doc-footnote"),
@@ -144,6 +146,7 @@ class _Page:
         self._marks = marks
         self._heading_depth = 0
         self._pre_depth = 0
+        self._italic_depth = 0
         self._breaks = 0
         """Since the last text."""
 
@@ -182,6 +185,7 @@ class _Page:
         if name in _BLOCKS or name in HEADINGS:
             self._breaks = 0
         self._pre_depth += name == "pre"
+        self._italic_depth += name in _ITALIC
         for title in self._marks.ids.get(element.get("id") or "", ()):
             self._chapters.begin(title)
         if name in HEADINGS:
@@ -211,6 +215,7 @@ class _Page:
             if name in _BLOCKS or name in HEADINGS:
                 self._breaks = 0
             self._pre_depth -= name == "pre"
+            self._italic_depth -= name in _ITALIC
             if name in HEADINGS:
                 self._heading_depth -= 1
             elif name in ("ol", "ul") and not self._heading_depth:
@@ -241,6 +246,7 @@ class _Page:
     def _say(self, text: str | None) -> None:
         if not text or not self._chapters.is_wanted:
             return
+        self._flow.is_italic = self._italic_depth > 0
         said = clean_text(text)
         if self._initial and said.strip():
             said, self._initial = f"{self._initial}{_behind_initial(said, self._initial)}", ""

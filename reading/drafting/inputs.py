@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reading.dialogue.lines import LinesDamaged, decode_lines
 from reading.documents.by_format import read_document
 from reading.documents.errors import DocumentError
 from reading.drafting.draft import Draft, draft_script, plain_text_script
+from reading.drafting.lines import LinesDamaged, decode_lines
 from reading.drafting.spec import ReadingSpec
 from reading.drafting.unplannable import Unplannable
 from reading.script.entries import EntryFormatError, decode_entries, entries_script

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reading.languages.tables import table
 from reading.script.script import Replacement
 
 MAX_DIGITS = 16
@@ -36,28 +37,16 @@ JAPANESE = Numerals("〇一二三四五六七八九", "十百千", "万億兆", 
 KOREAN = Numerals("영일이삼사오육칠팔구", "십백천", "만억조", " 점 ", "마이너스 ", leaves_one_out=True, gap=" ")
 
 _CHINESE_UNITS = {"km": "公里", "cm": "厘米", "mm": "毫米", "kg": "公斤", "mg": "毫克", "°C": "摄氏度", "℃": "摄氏度"}
-_JAPANESE_UNITS = {
-    "km": "キロメートル",
-    "cm": "センチメートル",
-    "mm": "ミリメートル",
-    "kg": "キログラム",
-    "mg": "ミリグラム",
-    "%": "パーセント",
-    "％": "パーセント",
-    "°C": "度",
-    "℃": "度",
-}
-_KOREAN_UNITS = {
-    "km": "킬로미터",
-    "cm": "센티미터",
-    "mm": "밀리미터",
-    "kg": "킬로그램",
-    "mg": "밀리그램",
-    "%": "퍼센트",
-    "％": "퍼센트",
-    "°C": "도",
-    "℃": "도",
-}
+_JAPANESE_UNITS = table(
+    """
+    km=キロメートル|cm=センチメートル|mm=ミリメートル|kg=キログラム|mg=ミリグラム|%=パーセント|％=パーセント|°C=度|℃=度
+    """
+)
+_KOREAN_UNITS = table(
+    """
+    km=킬로미터|cm=센티미터|mm=밀리미터|kg=킬로그램|mg=밀리그램|%=퍼센트|％=퍼센트|°C=도|℃=도
+    """
+)
 _MONEY = {
     "zh": {"¥": "元", "￥": "元", "$": "美元", "€": "欧元", "£": "英镑"},
     "ja": {"¥": "円", "￥": "円", "$": "ドル", "€": "ユーロ", "£": "ポンド"},

@@ -24,6 +24,7 @@ class ScriptBuilder:
         self._chapters: list[ScriptChapter] = []
         self._marks: list[Mark] = []
         self._new_marks: list[Mark] = []
+        self._italics: list[tuple[int, int]] = []
         self.left_out = LeftOutList()
         self.repairs = LeftOutList()
 
@@ -56,6 +57,13 @@ class ScriptBuilder:
             self._spans[-1] = VoicedSpan(last.start, self._length, voicing)
         else:
             self._spans.append(VoicedSpan(start, self._length, voicing))
+
+    def italic(self, length: int) -> None:
+        """So many of the last characters are in italics. A stretch goes on behind one space."""
+        start = self._length - length
+        if self._italics and start - self._italics[-1][1] <= 1:
+            start, _ = self._italics.pop()
+        self._italics.append((start, self._length))
 
     def say_as(self, text: str, spoken: str, voicing: Voicing = Voicing()) -> None:  # noqa: B008 - frozen
         """Add text that is spoken differently from how it is written."""
@@ -118,6 +126,7 @@ class ScriptBuilder:
             left_out=self.left_out.all,
             marks=tuple(self._marks),
             repairs=self.repairs.all,
+            italics=tuple(self._italics),
         )
 
     def _place_marks(self, *, is_end: bool) -> None:

@@ -113,6 +113,7 @@ class Script:
 
     date: when the document was published, as it says: a year, a month of one, or a day. marks: in order.
     repairs: what is broken in the document and was skipped, mended or guessed.
+    italics: [start, end) of what a document's markup sets in italics; none touch.
     """
 
     text: str
@@ -128,6 +129,7 @@ class Script:
     left_out: tuple[LeftOutText, ...] = ()
     marks: tuple[Mark, ...] = ()
     repairs: tuple[LeftOutText, ...] = ()
+    italics: tuple[tuple[int, int], ...] = ()
 
     @property
     def voices(self) -> tuple[str, ...]:

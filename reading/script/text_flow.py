@@ -13,7 +13,7 @@ _CLAUSE_MARKS = frozenset(".,;:!?…—–\"'”’»)。、！？")
 
 
 class TextFlow:
-    """What a parser of XML or HTML says as it reads. The voicing holds until it is set again."""
+    """What a parser of XML or HTML says as it reads. The voicing and the italics hold until they are set again."""
 
     def __init__(self, builder: ScriptBuilder) -> None:
         self._builder = builder
@@ -21,6 +21,7 @@ class TextFlow:
         self._owes_space = False
         self._last = ""
         self.voicing = Voicing()
+        self.is_italic = False
 
     def leave_out(self, kind: str, first: str) -> None:
         """As `LeftOutList.add`."""
@@ -35,6 +36,8 @@ class TextFlow:
         if self._has_text and (self._owes_space or words.startswith(" ")):
             said = f" {said}"
         self._builder.say(said, self.voicing)
+        if self.is_italic:
+            self._builder.italic(len(said.strip()))
         self._last = said[-1]
         self._has_text = True
         self._owes_space = words.endswith(" ")

@@ -107,20 +107,8 @@ COMMANDS = {name: (group, place) for group, places in GROUPS.items() for name, p
 
 COMMON = {
     "narrate": (
-        *(
-            "file",
-            "output",
-            "voice",
-            "speaker",
-            "cast",
-            "language",
-            "preset",
-            "speed",
-            "seed",
-            "chapter_files",
-            "subtitles",
-        ),
-        *("include", "title", "force", "detach", "server", "as_json", "help_all"),
+        *("file", "output", "voice", "speaker", "cast", "language", "preset", "speed", "seed", "chapter_files"),
+        *("subtitles", "include", "title", "force", "detach", "server", "as_json", "help_all"),
     ),
     "bench": (
         *("streams", "minutes", "price", "json", "checkpoint", "device", "url", "target", "model", "voice", "rates"),

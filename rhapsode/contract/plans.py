@@ -91,7 +91,10 @@ _LineId = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9]{1,6})?$")]
 
 
 class ProposedLine(Answer):
-    """A quotation. `speaker`: "" where nobody is known. `probability`: of the speaker. `text`: its beginning."""
+    """A quotation, or a thought in italics. `speaker`: "" where nobody is known. `probability`: of the speaker.
+
+    `text`: its beginning.
+    """
 
     id: _LineId
     start: int
@@ -99,6 +102,7 @@ class ProposedLine(Answer):
     speaker: str
     probability: float
     text: str
+    thought: bool = False
 
 
 class ProposedCast(Answer):

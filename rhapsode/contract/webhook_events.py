@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 JOB_EVENTS = (
-    "job.created",
-    "job.started",
-    "job.paused",
-    "job.resumed",
-    "job.reopened",
-    "job.segment.edited",
-    "job.segment.selected",
-    "job.segment.flagged",
-    "job.segment.failed",
-    "job.artifact.created",
-    "job.succeeded",
-    "job.failed",
-    "job.cancelled",
-    "job.expired",
-    "batch.completed",
+    *("job.created", "job.started", "job.paused", "job.resumed", "job.reopened"),
+    *("job.segment.edited", "job.segment.selected", "job.segment.flagged", "job.segment.failed"),
+    *("job.artifact.created", "job.succeeded", "job.failed", "job.cancelled", "job.expired", "batch.completed"),
 )
 """`job.progress` and `job.segment.completed` come by the thousand and are in the job's event stream only."""
 

@@ -44,7 +44,7 @@ def job_dictionary(tenant: TenantId, job: JobId, index: int) -> str:
 
 
 def cast_lines(tenant: TenantId, job: JobId) -> str:
-    """Who says which quotation, as `reading.dialogue.lines.encode_lines` writes it."""
+    """Who says which quotation, as `reading.drafting.lines.encode_lines` writes it."""
     return f"{job_prefix(tenant, job)}lines.json"
 
 

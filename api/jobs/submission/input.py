@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic_core import PydanticCustomError
 
 from api.http.problems.problem import HttpProblem, invalid_field, speech_too_long, text_too_long
-from reading.dialogue.lines import encode_lines
+from reading.drafting.lines import encode_lines
 from reading.estimates import MAX_AUDIO_MS, expected_audio_ms
 from reading.script.entries import ScriptEntry
 from reading.script.lenient_ssml import lenient_script

@@ -37,6 +37,8 @@ class _Writer:
         self._open = [etree.Element("body")]
         self._texts: list[str] = []
         self._is_raised = False
+        self._is_italic = self._is_next_italic = False
+        """Of what was said last, and of the run that is open."""
         self._bold: list[bool] = []
         """Of the runs of the paragraph that is open."""
 
@@ -67,13 +69,18 @@ class _Writer:
                 level = self._styles.of(element).level
                 self._bold.clear()
                 self._begin(f"h{level}" if level else "p")
+                self._is_italic = False
                 self._texts.append(self._numbering.next_of(element))
             case "tbl" | "tr" | "tc":
                 self._begin({"tbl": "table", "tr": "tr", "tc": "td"}[name])
             case "r":
                 self._bold.append(is_on(child(element, "rpr", "b")))
+                self._is_next_italic = is_on(child(element, "rpr", "i"))
                 self._is_raised = attribute(child(element, "rpr", "vertalign"), "val") == _RAISED
             case "t":
+                if element.text and self._is_next_italic != self._is_italic:
+                    self._flush()
+                    self._is_italic = self._is_next_italic
                 self._texts.append((raised(element.text) if self._is_raised else element.text) or "")
             case "tab" | "ptab":
                 self._texts.append(" ")
@@ -111,7 +118,9 @@ class _Writer:
         if not text:
             return
         place = self._open[-1]
-        if len(place):
+        if self._is_italic:
+            etree.SubElement(place, "i").text = text
+        elif len(place):
             place[-1].tail = text
         else:
             place.text = text

@@ -20,15 +20,9 @@ _LETTERS = str.maketrans(
 )
 """A soft hyphen that was drawn is seen."""
 
-_ACCENTS = {
-    "\u00a8": "\u0308",
-    "\u02c6": "\u0302",
-    "\u02dc": "\u0303",
-    "\u02da": "\u030a",
-    "\u02c7": "\u030c",
-    "\u00b8": "\u0327",
-    "\u00b4": "\u0301",
-}
+_ACCENTS = dict(
+    zip("\u00a8\u02c6\u02dc\u02da\u02c7\u00b8\u00b4", "\u0308\u0302\u0303\u030a\u030c\u0327\u0301", strict=True)
+)
 """Those that stand by themselves, and those that stand on letters."""
 
 _ACCENTED = re.compile("([\u00a8\u02c6\u02dc\u02da\u02c7\u00b8]|\u00b4(?=[aeiouyAEIOUY]))([A-Za-z])")

@@ -7,26 +7,16 @@ import unicodedata
 
 from reading.english.figures.unit_names import FORMS
 from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, one_of, quantity, rule
-from reading.languages.tables import words
+from reading.languages.tables import table, words
 from reading.numbers.english_words import cardinal, ordinal, paired
 
-_OPERATORS = {
-    "+": "plus",
-    "-": "minus",
-    "−": "minus",
-    "×": "times",
-    "*": "times",
-    "÷": "divided by",
-    "=": "equals",
-    "<": "is less than",
-    ">": "is greater than",
-    "≤": "is less than or equal to",
-    "≥": "is greater than or equal to",
-    "≠": "does not equal",
-    "≈": "is about",
-    "±": "plus or minus",
-    "/": "divided by",
-}
+_OPERATORS = {"=": "equals"} | table(
+    """
+    +=plus|-=minus|−=minus|×=times|*=times|÷=divided by|<=is less than|>=is greater than
+    ≤=is less than or equal to|≥=is greater than or equal to|≠=does not equal|≈=is about|±=plus or minus
+    /=divided by
+    """
+)
 _SURE = frozenset("+×÷=<>≤≥≠≈*")
 _POWERS = {"²": "squared", "³": "cubed", "2": "squared", "3": "cubed"}
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")

@@ -5,22 +5,14 @@ from __future__ import annotations
 import re
 
 from reading.english.rule import EnglishRule, rule
+from reading.languages.tables import table
 from reading.numbers.english_words import cardinal, digits
 
-_MARKS = {
-    ".": "dot",
-    "/": "slash",
-    "-": "dash",
-    "_": "underscore",
-    "?": "question mark",
-    "=": "equals",
-    "&": "and",
-    "#": "hash",
-    "@": "at",
-    "~": "tilde",
-    "+": "plus",
-    ":": "colon",
-}
+_MARKS = {"=": "equals"} | table(
+    """
+    .=dot|/=slash|-=dash|_=underscore|?=question mark|&=and|#=hash|@=at|~=tilde|+=plus|:=colon
+    """
+)
 _PIECE = re.compile(r"[A-Za-z]{1,40}|\d{1,12}|.")
 _SPELLED_PIECES = frozenset(
     ("www", "uk", "io", "id", "de", "fr", "eu", "ca", "au", "nz", "tv", "ie", "jp", "html", "php", "pdf")

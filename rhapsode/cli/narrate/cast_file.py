@@ -23,7 +23,7 @@ SURE = 0.88
 
 @dataclass(frozen=True, slots=True)
 class CastFile:
-    """narrator: the voice of all other text. speakers: names and voices. lines: who says a quotation, by its id."""
+    """narrator: the voice of all other text. speakers: names and voices. lines: who says or thinks it, by its id."""
 
     narrator: str
     speakers: dict[str, str]
@@ -46,10 +46,13 @@ def read_cast(file: Path) -> CastFile:
         raise Misuse(f"--cast {file}: {error}") from error
     if held.get("version") != VERSION:
         raise Misuse(f"--cast {file}: `version = {VERSION}` is missing; `rhapsode cast` writes such a file")
+    if (thoughts := held.get("thoughts", "narrator")) not in ("narrator", "character"):
+        raise Misuse(f'--cast {file}: `thoughts` is "narrator" or "character"')
     try:
         narrator, characters, lines = str(held["narrator"]), held["characters"], held["lines"]
         voices = {name: _voice(name, characters) for name in characters}
-        spoken = {str(line["id"]): str(line["speaker"]) for line in lines}
+        heard = [line for line in lines if thoughts == "character" or not line.get("thought")]
+        spoken = {str(line["id"]): str(line["speaker"]) for line in heard}
     except (AttributeError, KeyError, TypeError) as error:
         raise Misuse(f"--cast {file}: {error!s:.80} is missing or of the wrong kind") from error
     for id, name in spoken.items():
@@ -101,11 +104,13 @@ def _written(title: str, proposed: ProposedCast, narrator: str) -> Iterator[str]
     yield '# A line whose speaker is "" is the narrator\'s. Then run: rhapsode narrate BOOK --cast THIS_FILE'
     yield f"version = {VERSION}"
     yield f"narrator = {_quoted(narrator)}"
+    if any(line.thought for line in proposed.lines):
+        yield 'thoughts = "narrator"  # or "character": each person speaks their own'
     yield "lines = ["
     yield "  # The least certain first. sure: per cent."
     for line in sorted(proposed.lines, key=lambda line: (line.probability >= SURE, line.start)):
-        fields = {"speaker": line.speaker, "sure": round(100 * line.probability), "id": line.id, "said": line.text}
-        yield f"  {_table(fields)},"
+        line_fields = {"speaker": line.speaker, "sure": round(100 * line.probability), "thought": line.thought}
+        yield f"  {_table(line_fields | {'id': line.id, 'said': line.text})},"
     yield "]"
     yield "[characters]"
     for each in proposed.characters:

@@ -94,10 +94,7 @@ class OutputFormat(RequestBody):
     """One file, as players know it, or one for each chapter of the document."""
 
     type: Choice[AudioFormat]
-    files: Choice[Files] = Field(
-        default=Files.WHOLE,
-        description="`chapters`: one numbered file for each chapter",
-    )
+    files: Choice[Files] = Field(default=Files.WHOLE, description="`chapters`: one numbered file for each chapter")
     bitrate_kbps: int | None = Field(
         default=None,
         ge=1,
@@ -172,9 +169,7 @@ class Tags(RequestBody):
     copyright: Tag = Field(default="", exclude_if=_is_empty, description="copyright")
     isbn: Isbn = Field(default="", exclude_if=_is_empty, description="10 or 13 digits")
     language: LanguageTag = Field(
-        default="",
-        exclude_if=_is_empty,
-        description="such as en-GB; absent: the document's, or the job's",
+        default="", exclude_if=_is_empty, description="such as en-GB; absent: the document's, or the job's"
     )
     series: Tag = Field(default="", exclude_if=_is_empty, description="series")
     series_part: Tag = Field(default="", exclude_if=_is_empty, description="part of the series")
@@ -194,18 +189,12 @@ class Destination(RequestBody):
 MIN_SPEED, MAX_SPEED = 0.5, 2
 
 Speed = Annotated[
-    float,
-    Field(
-        ge=MIN_SPEED,
-        le=MAX_SPEED,
-        description="speed factor at constant pitch, pauses included",
-    ),
+    float, Field(ge=MIN_SPEED, le=MAX_SPEED, description="speed factor at constant pitch, pauses included")
 ]
 EdgeSeconds = Annotated[float, Field(ge=0, le=10)]
 RoomToneDb = Annotated[float, Field(ge=-90, le=-55)]
 Formats = Annotated[
-    Listed[OutputFormat],
-    Field(min_length=1, max_length=10, description="each type once whole and once in chapters"),
+    Listed[OutputFormat], Field(min_length=1, max_length=10, description="each type once whole and once in chapters")
 ]
 Subtitles = Annotated[Listed[Choice[SubtitleFormat]], Field(max_length=2)]
 
@@ -214,33 +203,21 @@ class Output(RequestBody):
     """The delivered files."""
 
     preset: Choice[OutputPreset] | None = Field(
-        default=None,
-        description="a publisher's format, rate, loudness and silence, where you set none",
+        default=None, description="a publisher's format, rate, loudness and silence, where you set none"
     )
     formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
     sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's")
     speed: Speed = 1.0
     loudness: Loudness | None = Field(default=None, description="absent: unchanged; `rhapsode narrate` sends -19 LUFS")
-    head_s: EdgeSeconds = Field(
-        default=0.0,
-        description="seconds before the first word of each file",
-    )
-    tail_s: EdgeSeconds = Field(
-        default=0.0,
-        description="seconds after the last word of each file; 0: the usual pause",
-    )
+    head_s: EdgeSeconds = Field(default=0.0, description="seconds before the first word of each file")
+    tail_s: EdgeSeconds = Field(default=0.0, description="seconds after the last word of each file; 0: the usual pause")
     room_tone_db: RoomToneDb | None = Field(
-        default=None,
-        description="background noise level (RMS, dBFS); absent: digital silence",
+        default=None, description="background noise level (RMS, dBFS); absent: digital silence"
     )
     chapters: Choice[ChapterMarks] = Field(
-        default=ChapterMarks.AUTO,
-        description="chapter marks from the document, in m4b, mp3, flac and opus",
+        default=ChapterMarks.AUTO, description="chapter marks from the document, in m4b, mp3, flac and opus"
     )
-    timestamps: Choice[Timestamps] = Field(
-        default=Timestamps.OFF,
-        description="level of detail of timestamps.json",
-    )
+    timestamps: Choice[Timestamps] = Field(default=Timestamps.OFF, description="level of detail of timestamps.json")
     subtitles: Subtitles = ()
     karaoke: bool = Field(default=False, description="word times in `vtt` subtitles")
     tags: Tags = Tags()

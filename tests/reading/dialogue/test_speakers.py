@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reading.dialogue.attribution import find_lines, paragraphs, propose_speakers
-from reading.dialogue.lines import LinesDamaged, decode_lines, encode_lines
 from reading.dialogue.people import People
 from reading.dialogue.proposal import Dialogue
 from reading.dialogue.quotations import quotations
 from reading.dialogue.turns import find_roles
 from reading.dialogue.voicing import voiced_script
+from reading.drafting.lines import LinesDamaged, decode_lines, encode_lines
 from reading.script.script import Block, BlockKind, Script, VoicedSpan, plain_script
 from tests.property_tests import examples
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from reading.dialogue.lines import encode_lines
+from reading.drafting.lines import encode_lines
 from reading.languages.names import NORMALIZED_LANGUAGES
 from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration

@@ -10,6 +10,7 @@ import pytest
 
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
+from tests.reading.documents.books import book, package, page
 
 STORY = """"Has the post come?" asked Mr. Harding.
 
@@ -50,6 +51,29 @@ def test_a_story_is_cast_and_narrated(run_cli: Any, here: dict[str, str], stack:
         "Eleanor",
         "Mr. Harding",
     ]
+
+
+def test_thoughts_are_the_narrators_until_the_file_says_otherwise(
+    run_cli: Any, here: dict[str, str], stack: Stack, tmp_path: Path
+) -> None:
+    body = "<p>“I am late,” said Tom.</p><p><i>I am never late</i>, thought Tom. He saw <i>Emma</i> on the shelf.</p>"
+    (tmp_path / "bees.epub").write_bytes(book({"book.opf": package(["1.xhtml"]), "1.xhtml": page(body)}))
+    cast = tmp_path / "bees.cast.toml"
+
+    assert run_cli("cast", "bees.epub", env=here).returncode == 0
+    held = tomllib.loads(cast.read_text())
+    assert held["thoughts"] == "narrator"
+    assert [line["said"] for line in held["lines"] if line.get("thought")] == ["I am never late,"]
+    for choice, thinker in (("narrator", ""), ("character", "Tom")):
+        cast.write_text(cast.read_text().replace('thoughts = "narrator"', f'thoughts = "{choice}"'))
+        outcome = run_cli("narrate", "bees.epub", "--cast", "bees.cast.toml", "--force", env=here)
+
+        assert outcome.returncode == 0, outcome.stderr
+        with Rhapsode(stack.url) as client:
+            job = next(iter(client.jobs()))
+            spoken = {each.text: each.speaker for each in client.segments.list(job.id)}
+        assert {name for text, name in spoken.items() if "never late" in text} == {thinker}
+        assert {name for text, name in spoken.items() if "Emma" in text} == {""}
 
 
 def test_what_cannot_be_cast_is_refused_in_a_line(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:

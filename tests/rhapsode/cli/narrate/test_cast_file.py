@@ -54,6 +54,26 @@ def test_two_names_of_one_person_have_one_voice_and_the_narrators_lines_none(tmp
     assert set(read.speakers.values()) == {"e"}
 
 
+def test_thoughts_are_lines_of_a_person_only_if_the_file_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "cast.toml"
+    cast = proposed(("Tom", 0.99), ("Tom", 0.4), voices={"Tom": "am_adam"})
+    thought = cast.lines[1].model_copy(update={"thought": True})
+    file.write_text(
+        written := written_cast("A", ProposedCast(characters=cast.characters, lines=(*cast.lines[:1], thought)), "n")
+    )
+
+    assert read_cast(file).lines == {"00000000": "Tom"}
+    file.write_text(written.replace('thoughts = "narrator"', 'thoughts = "character"'))
+    assert read_cast(file).lines == {"00000000": "Tom", "00000001": "Tom"}
+    file.write_text(written.replace('thoughts = "narrator"', "thoughts = true"))
+    with pytest.raises(Misuse, match='`thoughts` is "narrator" or "character"'):
+        read_cast(file)
+
+
+def test_a_book_without_thoughts_has_no_choice_of_them() -> None:
+    assert "thought" not in written_cast("A", proposed(("Tom", 0.9), voices={"Tom": "am_adam"}), "n")
+
+
 def test_more_people_than_a_job_may_have_share_names(tmp_path: Path) -> None:
     many = [(f"Person {number}", 0.5) for number in range(MAX_SPEAKERS + 20)]
     file = tmp_path / "cast.toml"

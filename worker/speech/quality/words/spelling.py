@@ -9,46 +9,18 @@ from reading.numbers.english_words import ordinal
 from worker.speech.quality.words.letter_sounds import as_letters, letters_apart
 from worker.speech.quality.words.number_digits import is_number, numbers_as_digits
 
-_SAME = {
-    "cannot": "can not",
-    "can't": "can not",
-    "won't": "will not",
-    "shan't": "shall not",
-    "let's": "let us",
-    "gonna": "going to",
-    "wanna": "want to",
-    "ok": "okay",
-    "o'clock": "",
-    "oclock": "",
-    "too": "to",
-    "mr": "mister",
-    "mrs": "missus",
-    "dr": "doctor",
-    "grey": "gray",
-    "colour": "color",
-    "neighbour": "neighbor",
-    "neighbours": "neighbors",
-    "harbour": "harbor",
-    "favourite": "favorite",
-    "centre": "center",
-    "theatre": "theater",
-    "traveller": "traveler",
-    "travellers": "travelers",
-}
+_PAIRS = (
+    "cannot=can not|can't=can not|won't=will not|shan't=shall not|let's=let us|gonna=going to|wanna=want to|"
+    "ok=okay|o'clock=|oclock=|too=to|mr=mister|mrs=missus|dr=doctor|grey=gray|colour=color|neighbour=neighbor|"
+    "neighbours=neighbors|harbour=harbor|favourite=favorite|centre=center|theatre=theater|traveller=traveler|"
+    "travellers=travelers"
+)
+_SAME = {short: said for short, _, said in (pair.partition("=") for pair in _PAIRS.split("|"))}
 _SUFFIXES = {"n't": " not", "'re": " are", "'ll": " will", "'ve": " have", "'m": " am", "'d": " would"}
 _IS_AFTER = frozenset(["it", "that", "he", "she", "what", "there", "who", "where", "here", "how"])
 
 _TENS_OF_YEARS = (
-    "hundreds",
-    "tens",
-    "twenties",
-    "thirties",
-    "forties",
-    "fifties",
-    "sixties",
-    "seventies",
-    "eighties",
-    "nineties",
+    *("hundreds", "tens", "twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"),
 )
 
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*|[0-9]+(?:st|nd|rd|th|s)\b|[0-9]+(?:\.[0-9]+)?")

@@ -18,9 +18,10 @@ export class Casting {
 
   constructor({ cast }, narrator) {
     this.narrator = narrator;
-    this.#lines = cast.lines;
+    // Thoughts in italics are the narrator's here.
+    this.#lines = cast.lines.filter(({ thought }) => !thought);
     this.#people = cast.characters;
-    this.#speakers = cast.lines.map((line) => line.speaker);
+    this.#speakers = this.#lines.map((line) => line.speaker);
     // Characters without a voice have the narrator's.
     this.#voices = new Map(cast.characters.map(({ name, voice }) => [name, voice === narrator ? "" : voice]));
     this.isChanged = false;
