@@ -83,6 +83,25 @@ def test_tags_actions_calls_and_turns_name_the_speakers() -> None:
     assert Dialogue.of_rows(dialogue.rows()) == dialogue
 
 
+def test_a_name_of_no_list_is_found_by_its_tags_alone() -> None:
+    text = """Orlin counted the coins again. A voice behind him coughed.
+
+"That is not enough," Orlin said.
+
+"It is all there is," she said.
+
+"Who sent you?" he asked.
+
+"Nobody," said Veshka. "I came myself."
+
+"Is it you?" Orlin asked. "Nobody said so."
+"""
+    dialogue = propose_speakers(plain_script(text))
+
+    assert {each.name for each in dialogue.characters} == {"Orlin", "Veshka"}
+    assert spoken_by(dialogue)[0] == spoken_by(dialogue)[2] == spoken_by(dialogue)[-1] == "Orlin"
+
+
 def test_forms_of_a_name_are_one_person() -> None:
     dialogue = propose_speakers(
         plain_script(
