@@ -102,6 +102,19 @@ def test_a_name_of_no_list_is_found_by_its_tags_alone() -> None:
     assert spoken_by(dialogue)[0] == spoken_by(dialogue)[2] == spoken_by(dialogue)[-1] == "Orlin"
 
 
+def test_a_pronoun_means_nobody_who_is_named_only_later() -> None:
+    text = """"Then you knew my father." She sighed. "If only he had come himself!"
+
+"I think he meant to be kind."
+
+"Undoubtedly he did," said Miss Gray.
+
+"Of course," said the old woman, and she gave back the letter.
+"""
+
+    assert spoken_by(propose_speakers(plain_script(text)))[0] == "the old woman"
+
+
 def test_forms_of_a_name_are_one_person() -> None:
     dialogue = propose_speakers(
         plain_script(
