@@ -2,18 +2,23 @@
 
 import { getJson, pages, randomToken, sendJson } from "../../api.js";
 import { alerts, button, field, h, laterStyles, replace, setHidden, setText, whileBusy } from "../../dom.js";
-import { repeat } from "../../repeating.js";
+import { repeat, throttled } from "../../repeating.js";
 import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { sampleButton, stopSample } from "../../voices/sample.js";
-import { chosen, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
+import { chosen, keepVoice, keptName, keptValue, languageField, priorityFields, putKept, readDraft, showProblem, voiceField, writeDraft } from "./fields.js";
 
 const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
 const CHARS_PER_S = 14;
 const MOST_PLANNING_REQUESTS = 20;
+const SAVED_MS = 500;
+const ALWAYS_SHOWN = ["voice", "language"];
+
+/** The file of a form that was left. */
+let heldFile = null;
 
 export function composer(onSubmitted) {
   const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: matchMedia("(hover: none)").matches ? "Write or paste a text." : "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
@@ -40,23 +45,23 @@ export function composer(onSubmitted) {
   const cast = button("Find who speaks", findSpeakers, { kind: "quiet" });
   const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
   const heading = h("h1", { tabindex: "-1" }, "New narration");
-  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
+  const more = h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
+    h("div", {},
+      instructing,
+      delivery.choices,
+      priority,
+      rare,
+      h("div", { class: "checks" },
+        h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
+        delivery.checks)));
+  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate, input: noteChange, change: noteChange, click: () => saveSoon() } },
     heading,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
     h("div", { class: "grid" }, h("div", { class: "with-sample" }, voice.element, sample), language.element),
     field("Title", title),
     delivery.formats,
-    h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
-      h("div", {},
-        instructing,
-        delivery.choices,
-        priority,
-        rare,
-        h("div", { class: "checks" },
-          h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
-          delivery.checks))),
-    h("div", { class: "row end" }, check, cast, submit), estimate);
+    more, h("div", { class: "row end" }, check, cast, submit), estimate);
 
   let orders = null;
   let studio = null;
@@ -64,6 +69,11 @@ export function composer(onSubmitted) {
   let file = null;
   let upload = null;
   let token = { body: "", value: "" };
+  /** Values of a draft whose fields are not there yet. */
+  let { fields: waiting, file: lost } = readDraft();
+  let isBegun = Object.keys(waiting).length > 0;
+  const saveSoon = throttled(save, SAVED_MS);
+  addEventListener("pagehide", save);
   dropZone(zone, attach);
   let isServed = false;
   let isNewHere = false;
@@ -83,6 +93,10 @@ export function composer(onSubmitted) {
       }
       voice.show(voices);
       await orders?.fill(signal, voice.builtIn());
+      restore();
+      // Choices of the folded part unfold it.
+      const isLate = ([name, value]) => !ALWAYS_SHOWN.includes(name) && (value === true || value.length > 0);
+      if (!orders && Object.entries(waiting).some(isLate)) more.open = true;
       isServed = served.length > 0;
       setHidden(missing, isServed);
       await greet();
@@ -91,6 +105,26 @@ export function composer(onSubmitted) {
       if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
       throw error;
     }
+  }
+
+  /** Puts back what the draft has. */
+  function restore(inputs = element.elements) {
+    for (const input of inputs) {
+      const name = keptName(input);
+      if (name in waiting && putKept(input, waiting[name])) delete waiting[name];
+    }
+  }
+
+  function noteChange({ target }) {
+    delete waiting[keptName(target)];
+    isBegun = true;
+    saveSoon();
+  }
+
+  function save() {
+    if (!isBegun) return;
+    const fields = Object.fromEntries([...element.elements].map((input) => [keptName(input), keptValue(input)]).filter(([name]) => name));
+    writeDraft({ fields: { ...fields, ...waiting }, file: file?.name });
   }
 
   async function greet() {
@@ -138,7 +172,7 @@ export function composer(onSubmitted) {
       showProblem(trouble, { message: `${next.name} cannot be read. Use text, Markdown, HTML, EPUB, DOCX or PDF.` });
       return;
     }
-    [file, upload] = [next, null];
+    [file, upload, isBegun] = [next, null, true];
     replace(chip, h("span", { class: "chip-name", dir: "auto" }, next.name), h("span", { class: "chip-facts" }, bytes(next.size)),
       button("Remove the file", detach, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
     setHidden(chip, false);
@@ -175,7 +209,7 @@ export function composer(onSubmitted) {
     await attempt(async () => {
       const order = element.dataset.casting === undefined ? await body() : withCast(await body());
       const job = await sendJson("POST", "v1/jobs", order, { headers: { "Idempotency-Key": tokenFor(order) } });
-      clear();
+      clear(order.voice);
       onSubmitted(job);
     });
   }
@@ -266,14 +300,26 @@ export function composer(onSubmitted) {
     return token.value;
   }
 
-  function clear() {
+  /** All as at first, but with the voice that was used last. */
+  function clear(used) {
     token = { body: "", value: "" };
     closeStudio();
-    text.value = "";
-    title.value = "";
+    if (used) keepVoice(used);
+    [waiting, orders, isBegun] = [{}, null, false];
+    more.open = false;
+    replace(rare);
+    element.reset();
+    for (const input of element.elements) input.dispatchEvent(new Event("change"));
+    voice.use(used);
     if (file) detach();
     onText();
+    writeDraft(null);
   }
+
+  restore([text, title]);
+  onText();
+  if (heldFile) attach(heldFile);
+  else if (lost) setText(estimate, `The browser did not keep your file. Choose ${lost} again.`);
 
   return {
     element,
@@ -284,6 +330,10 @@ export function composer(onSubmitted) {
     },
     focus: () => heading.focus(),
     close() {
+      removeEventListener("pagehide", save);
+      save();
+      heldFile = file;
+      isBegun = false;
       closeStudio();
       stopSample();
       filler.stop();
