@@ -66,6 +66,7 @@ def test_an_ordered_narration_leaves_its_voice_alone(open_page: OpenPage) -> Non
     expect(page.get_by_role("heading", level=1, name="The ferry")).to_be_visible()
 
     page.get_by_role("link", name="New narration").click()
+    expect(page.get_by_role("heading", name="New narration")).to_be_visible()
     for _ in range(2):
         expect(page.get_by_label("Text", exact=True)).to_have_value("")
         expect(page.get_by_label("Title", exact=True)).to_have_value("")

@@ -7,23 +7,74 @@ const MOST_FIRST = 2;
 
 const FIRST_PERSON = "I";
 
-/** `plan`: with a `cast`. `narrator`: the voice of all other text. A speaker "" is the narrator. */
+/**
+ * `plan`: with a `cast`. `narrator`: the voice of all other text. `decided`: what `decisions()` gave for this text or an
+ * earlier one. A speaker "" is the narrator.
+ */
 export class Casting {
   #lines;
   #people;
   #speakers;
   #voices;
+  #keys;
+  #added = [];
+  #renamed = new Map();
   #merged = new Map();
   #checked = new Set();
 
-  constructor({ cast }, narrator) {
+  constructor({ cast }, narrator, decided) {
     this.narrator = narrator;
+    this.#keys = keysOf(cast.lines);
     this.#lines = cast.lines;
-    this.#people = cast.characters;
+    this.#people = [...cast.characters];
     this.#speakers = cast.lines.map((line) => line.speaker);
     // Characters without a voice have the narrator's.
     this.#voices = new Map(cast.characters.map(({ name, voice }) => [name, voice === narrator ? "" : voice]));
-    this.isChanged = false;
+    if (decided) this.#take(decided);
+  }
+
+  /** What a person decided, by line. A line of an earlier text counts if it is here as often. */
+  decisions() {
+    return { speakers: [...this.#checked].map((number) => [this.#keys[number], this.#speakers[number]]), added: this.#added,
+      renamed: [...this.#renamed], merged: [...this.#merged], voices: [...this.#voices] };
+  }
+
+  #take({ speakers, added, renamed, merged, voices }) {
+    for (const [name, other] of renamed) if (this.#knows(name) && !this.named(other)) this.rename(name, other);
+    for (const name of added) this.add(name);
+    for (const [name, voice] of voices) if (this.#knows(name)) this.setVoice(name, voice);
+    for (const [name, other] of merged) if (this.#knows(name) && this.#knows(other)) this.merge(name, other);
+    const numbers = new Map(this.#keys.map((key, number) => [key, number]));
+    for (const [key, name] of speakers) if (numbers.has(key) && (!name || this.#knows(name))) this.setSpeaker(numbers.get(key), name);
+  }
+
+  #knows(name) {
+    return this.#people.some((person) => person.name === name);
+  }
+
+  /** The character with this name in any case, if there is one. */
+  named(name) {
+    return this.#people.find((person) => person.name.toLowerCase() === name.toLowerCase())?.name;
+  }
+
+  /** A character whom the text does not name. */
+  add(name) {
+    if (this.named(name)) return;
+    this.#people.push({ name, sex: "" });
+    this.#voices.set(name, "");
+    this.#added.push(name);
+  }
+
+  /** Nobody else has the new name. */
+  rename(name, other) {
+    const said = (each) => (each === name ? other : each);
+    const first = [...this.#renamed].find(([, now]) => now === name)?.[0] ?? name;
+    if (this.#added.includes(name)) this.#added = this.#added.map(said);
+    else this.#renamed.set(first, other);
+    this.#people = this.#people.map((person) => ({ ...person, name: said(person.name) }));
+    this.#speakers = this.#speakers.map(said);
+    this.#voices = new Map([...this.#voices].map(([each, voice]) => [said(each), voice]));
+    this.#merged = new Map([...this.#merged].map((pair) => pair.map(said)));
   }
 
   line(number) {
@@ -37,7 +88,6 @@ export class Casting {
   setSpeaker(number, name) {
     this.#speakers[number] = name;
     this.#checked.add(number);
-    this.isChanged = true;
   }
 
   isUncertain(number) {
@@ -51,18 +101,15 @@ export class Casting {
   setVoice(name, voice) {
     if (name === "") this.narrator = voice;
     else this.#voices.set(name, voice);
-    this.isChanged = true;
   }
 
   /** From now on one is the other, with the other's voice. */
   merge(name, other) {
     this.#merged.set(name, other);
-    this.isChanged = true;
   }
 
   separate(name) {
     this.#merged.delete(name);
-    this.isChanged = true;
   }
 
   /** Everybody but the narrator, by the plan's numbers of lines: `{name, sex, voice, numLines, first, merged}`. */
@@ -134,6 +181,14 @@ export class Casting {
 export function calledName(name) {
   if (name === "") return "Narrator";
   return name === FIRST_PERSON ? "I, who tells the story" : name;
+}
+
+/** Of each line: its words, and how often the text has them. */
+function keysOf(lines) {
+  const times = new Map();
+  const words = ({ id }) => id.split("-")[0];
+  for (const line of lines) times.set(words(line), (times.get(words(line)) ?? 0) + 1);
+  return lines.map((line) => `${line.id} ${times.get(words(line))}`);
 }
 
 /** Gives each name once; case makes no difference to a server. */

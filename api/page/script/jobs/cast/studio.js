@@ -6,17 +6,19 @@ import { count, counted, percent, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { Casting, calledName } from "./casting.js";
 import { contextIn } from "./context.js";
-import { lateMenu, personRows } from "./people.js";
+import { askedName, lateMenu, personRows } from "./people.js";
 
 const PEOPLE_SHOWN = 6;
 const LINES_SHOWN = 12;
+/** No name begins with a blank. */
+const ANOTHER = " ";
 
 /**
  * `plan`: with lines. `narrator`: id or name of the narrator's voice. `voices`: every one, as the server lists them.
- * `language()`: to speak samples in. `onNarrate()`, `onBack()`: what the buttons do.
+ * `decided`: earlier decisions, or nothing. `language()`: to speak samples in. `onNarrate()`, `onBack()`: what the buttons do.
  */
-export function castStudio(plan, { narrator, voices, language, onNarrate, onBack }) {
-  const casting = new Casting(plan, narrator);
+export function castStudio(plan, { narrator, voices, decided, language, onNarrate, onBack }) {
+  const casting = new Casting(plan, narrator, decided);
   const usable = voicesBeside(narrator, voices);
   const nameOf = (voice) => usable.find(([id]) => id === voice)?.[1] ?? voice;
   const around = contextIn(plan.segments);
@@ -39,8 +41,15 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
   let shown = "all";
 
   function showAll() {
+    const active = document.activeElement?.getAttribute("aria-label");
     showPeople();
     showLines(false);
+    focusOn(active);
+  }
+
+  /** The row that was changed is a new one. */
+  function focusOn(label) {
+    if (label && document.activeElement === document.body) (element.querySelector(`[aria-label="${CSS.escape(label)}"]`) ?? heading).focus({ preventScroll: true });
   }
 
   function showPeople() {
@@ -49,8 +58,7 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
     setText(summary, summaryOf(casting, known.length));
     replace(narration, rows.narratorRow(plan.segments[0].text));
     people.show(known);
-    // The row that was changed is a new one.
-    if (active && document.activeElement === document.body) (element.querySelector(`[aria-label="${CSS.escape(active)}"]`) ?? heading).focus({ preventScroll: true });
+    focusOn(active);
   }
 
   function showLines(isFromStart) {
@@ -81,15 +89,38 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
     const line = casting.line(number);
     const [before, said, after] = around(line);
     const speaker = casting.speakerOf(number);
-    const state = h("span", { class: "hint" }, sureness(number));
-    const menu = lateMenu({ label: `Speaker of ${line.text}`, now: [speaker, calledName(speaker)], choices: speakers, onChoose: (name) => {
+    const state = h("span", { class: "hint" });
+    const right = button("Right", () => {
+      menu.focus({ preventScroll: true });
+      decide(casting.speakerOf(number));
+    }, { kind: "quiet", "aria-label": `Right: ${line.text}` });
+    const menu = lateMenu({ label: `Speaker of ${line.text}`, now: [speaker, calledName(speaker)],
+      choices: () => [...speakers(), [ANOTHER, "Another person …"]], onChoose: (name) => (name === ANOTHER ? another() : decide(name)) });
+
+    function decide(name) {
       casting.setSpeaker(number, name);
-      setText(state, sureness(number));
+      tellState();
       showPeople();
-    } });
+    }
+
+    async function another() {
+      menu.value = casting.speakerOf(number);
+      const name = await askedName("Another person", "", casting);
+      if (!name) return;
+      casting.add(name);
+      casting.setSpeaker(number, name);
+      showAll();
+    }
+
+    function tellState() {
+      setText(state, sureness(number));
+      setHidden(right, !casting.isUncertain(number));
+    }
+
+    tellState();
     return h("li", { class: "cast-line" },
       h("p", { class: "cast-words", dir: "auto" }, before, h("mark", {}, said), after),
-      h("div", { class: "row" }, menu, state));
+      h("div", { class: "row" }, menu, state, right));
   }
 
   function sureness(number) {
@@ -98,20 +129,16 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
     return "";
   }
 
-  function warnOfLoss(event) {
-    if (casting.isChanged) event.preventDefault();
-  }
-
-  addEventListener("beforeunload", warnOfLoss);
   showAll();
   return {
     element,
     tell,
     focus: () => heading.focus(),
     order: () => casting.order(nameOf),
+    decisions: () => casting.decisions(),
+    narrator: () => casting.narrator,
     close() {
       stopSample();
-      removeEventListener("beforeunload", warnOfLoss);
       element.remove();
     },
   };

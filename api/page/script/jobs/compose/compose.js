@@ -70,7 +70,7 @@ export function composer(onSubmitted) {
   let upload = null;
   let token = { body: "", value: "" };
   /** Values of a draft whose fields are not there yet. */
-  let { fields: waiting, file: lost } = readDraft();
+  let { fields: waiting, cast: decided, file: lost } = readDraft();
   let isBegun = Object.keys(waiting).length > 0;
   const saveSoon = throttled(save, SAVED_MS);
   addEventListener("pagehide", save);
@@ -123,8 +123,9 @@ export function composer(onSubmitted) {
 
   function save() {
     if (!isBegun) return;
+    noteCast();
     const fields = Object.fromEntries([...element.elements].map((input) => [keptName(input), keptValue(input)]).filter(([name]) => name));
-    writeDraft({ fields: { ...fields, ...waiting }, file: file?.name });
+    writeDraft({ fields: { ...fields, ...waiting }, cast: decided, file: file?.name });
   }
 
   async function greet() {
@@ -223,7 +224,7 @@ export function composer(onSubmitted) {
     });
   }
 
-  /** Decisions on a text are kept until another text is examined. */
+  /** Decisions are kept. In another text they count for the lines that it has too. */
   async function findSpeakers() {
     await attempt(async () => {
       if (!["auto", "english"].includes(language.value().toLowerCase())) {
@@ -231,7 +232,7 @@ export function composer(onSubmitted) {
         return;
       }
       const order = await body();
-      const looked = JSON.stringify(order.input);
+      const looked = JSON.stringify([order.input, order.voice]);
       if (studio?.looked !== looked) await openStudio(order, looked);
       if (!studio) return;
       setText(estimate, "");
@@ -251,7 +252,7 @@ export function composer(onSubmitted) {
         : found.cast ? "This text has no quotations. The narrator reads all of it." : "This text is not in English. Speakers are found in English texts only.");
       return;
     }
-    const made = castStudio(found, { narrator: order.voice ?? found.speakers[0].voice, voices: voice.known(), language: language.value,
+    const made = castStudio(found, { narrator: order.voice ?? found.speakers[0].voice, decided, voices: voice.known(), language: language.value,
       onNarrate: () => element.requestSubmit(), onBack: leaveStudio });
     studio = { ...made, looked };
     element.append(made.element);
@@ -262,7 +263,15 @@ export function composer(onSubmitted) {
     return { ...order, voice: narrator, speakers: { ...order.speakers, ...speakers }, input: { ...order.input, lines } };
   }
 
+  /** The narrator of the cast is the voice of the narration. */
+  function noteCast() {
+    if (element.dataset.casting === undefined) return;
+    decided = studio.decisions();
+    voice.use(studio.narrator());
+  }
+
   function leaveStudio() {
+    noteCast();
     delete element.dataset.casting;
     cast.focus();
   }
@@ -305,7 +314,7 @@ export function composer(onSubmitted) {
     token = { body: "", value: "" };
     closeStudio();
     if (used) keepVoice(used);
-    [waiting, orders, isBegun] = [{}, null, false];
+    [waiting, decided, orders, isBegun] = [{}, null, null, false];
     more.open = false;
     replace(rare);
     element.reset();
