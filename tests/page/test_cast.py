@@ -12,7 +12,7 @@ from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 from rhapsode import Rhapsode
 from rhapsode.contract.jobs.narration import Narration
 from tests.page.conftest import OpenPage, until_ready
-from tests.page.test_accessibility import MISNAMED, NARROW, faults
+from tests.page.test_accessibility import MISNAMED, NARROW, expect_headings_in_order, faults
 from tests.page.test_escaping import HOSTILE, expect_unharmed
 
 Shoot = Callable[[Page, str], None]
@@ -283,6 +283,7 @@ def test_pictures(open_page: OpenPage, shoot: Shoot, width: int, scheme: str) ->
     studio = find(page, STORY)
     choose(studio.get_by_label("Same person as Mr. Harding"), "Eleanor")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect_headings_in_order(page)
     assert (faults(page), page.evaluate(MISNAMED), page.evaluate(NARROW)) == ([], [], [])
     shoot(page, f"cast-{width}-{scheme}")
 

@@ -22,7 +22,7 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
   const usable = voicesBeside(narrator, voices);
   const nameOf = (voice) => usable.find(([id]) => id === voice)?.[1] ?? voice;
   const around = contextIn(plan.segments);
-  const heading = h("h2", { tabindex: "-1" }, "Who speaks");
+  const heading = h("h1", { tabindex: "-1" }, "Who speaks");
   const summary = h("p", { role: "status" });
   const trouble = alerts();
   const tell = (problem) => showProblem(trouble, problem);
@@ -30,12 +30,12 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
   const narration = h("ul", { class: "cast-rows", "aria-label": "Narrator" });
   const people = pager("Characters", PEOPLE_SHOWN, rows.personRow);
   const filter = h("span", {});
-  const linesHeading = h("h3", { tabindex: "-1" }, "Lines");
+  const linesHeading = h("h2", { tabindex: "-1" }, "Lines");
   const lines = pager("Lines", LINES_SHOWN, lineRow);
   const narrate = button("Narrate with this cast", onNarrate, { kind: "primary large" });
   const element = h("section", { class: "cast", "aria-label": "Who speaks" },
     h("div", { class: "row between" }, heading, button("Back to the text", onBack, { iconName: "back", kind: "quiet" })),
-    summary, narration, h("h3", {}, "Characters"), people.element,
+    summary, narration, h("h2", {}, "Characters"), people.element,
     h("div", { class: "row between" }, linesHeading, filter), lines.element,
     trouble, h("div", { class: "row end" }, narrate));
   let shown = "all";
