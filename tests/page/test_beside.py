@@ -129,6 +129,7 @@ def test_the_code_of_a_cast_has_its_voices_respellings_and_files(
     )
     last = [*client.segments.list(job)][-1]
     client.segments.edit_all(job, [last], voice="tom")
+    client.wait(job)
     client.segments.edit_all(job, [last], pronunciations={"ferry": "fairy"})
     job = client.wait(job)
     page = open_page(f"jobs/{job.id}")

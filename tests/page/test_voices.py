@@ -72,12 +72,6 @@ def test_a_voice_is_recorded_from_the_microphone(open_page: OpenPage, client: Rh
 def test_a_voice_is_chosen_on_its_card(open_page: OpenPage, add_voice: AddVoice) -> None:
     mine = add_voice("Chosen")
     page = open_page("voices")
-    which = page.get_by_label("Which voices")
-    which.select_option("Yours")
-    expect(card(page, "Chosen")).to_be_visible()
-    expect(card(page, "tom")).to_be_hidden()
-    which.select_option("All voices")
-
     for name, value in (("tom", "tom"), ("Chosen", mine.id)):
         card(page, name).get_by_role("button", name=f"Use this voice: {name}").click()
         expect(page.get_by_role("heading", level=1, name="New narration")).to_be_focused()

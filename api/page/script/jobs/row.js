@@ -3,9 +3,6 @@
 import { h, setHidden, setText } from "../dom.js";
 import { ago, count, doing, isOver, jobTitle, lengthS, percent, span } from "../wording.js";
 
-/** To the second: two narrations may have one title. */
-const WHEN = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
-
 /** A row. `show(job)` changes only what differs. */
 export function row(job) {
   const title = h("span", { class: "row-title", dir: "auto" });
@@ -24,7 +21,7 @@ export function row(job) {
     if (text === shown) return;
     shown = text;
     setText(title, jobTitle(next));
-    box.setAttribute("aria-label", `Select ${jobTitle(next)}, ${WHEN.format(new Date(next.created_at))}`);
+    box.setAttribute("aria-label", `Select ${jobTitle(next)}, ${new Date(next.created_at).toLocaleString("en")}`);
     setText(state, next.state === "running" ? percent(next.progress.fraction) : doing(next));
     state.dataset.state = next.state;
     setText(facts, factsOf(next));

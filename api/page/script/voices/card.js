@@ -62,12 +62,7 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
     setHidden(prepare, ["ready", "pending", "processing"].includes(worst));
   }
 
-  return { id: voice.id, element, group: groupOf(voice), showCaches, isChosen: () => Boolean(box?.checked) };
-}
-
-/** What a voice is chosen by: those of the user, and the others by their descriptions. */
-function groupOf({ kind, description }) {
-  return kind === "own" ? "Yours" : description || "Built in";
+  return { id: voice.id, element, showCaches, isChosen: () => Boolean(box?.checked) };
 }
 
 function factsOf({ kind, language, models, sample }) {

@@ -23,14 +23,13 @@ export function openVoices(main) {
   const tell = (error) => showProblem(trouble, error);
   const summary = h("p", { class: "summary" }, " ");
   const more = button("Show more", older, { kind: "quiet wide", hidden: true });
-  const filter = h("select", { "aria-label": "Which voices", hidden: true, on: { change: sift } }, h("option", { value: "" }, "All voices"));
   const prepareChosen = button("Prepare these", () => prepare({ voices: chosenIds() }), { hidden: true });
   const prepareAll = button("Prepare all", () => prepare({ filter: {} }), { hidden: true });
   const progress = preparation(() => refresher.now());
   const heading = h("h1", { tabindex: "-1" }, "Voices");
   const form = voiceForm(added);
   const list = h("section", { class: "voices-main" },
-    h("div", { class: "voices-head" }, h("div", {}, heading, summary), h("div", { class: "row" }, filter, prepareChosen, prepareAll)),
+    h("div", { class: "voices-head" }, h("div", {}, heading, summary), h("div", { class: "row" }, prepareChosen, prepareAll)),
     progress.element, trouble, grid, more);
   main.append(h("div", { class: "voices-page" }, list, form.element));
 
@@ -85,24 +84,6 @@ export function openVoices(main) {
     if (voice.id) card.showCaches(caches.get(voice.id) ?? []);
   }
 
-  /** Shows one group: American women, or the user's. */
-  function sift() {
-    for (const { group, element } of cards.values()) setHidden(element, filter.value !== "" && group !== filter.value);
-  }
-
-  function showGroups() {
-    const groups = [...new Set([...cards.values()].map(({ group }) => group))];
-    if (filter.options.length === groups.length + 1) {
-      sift();
-      return;
-    }
-    const kept = groups.includes(filter.value) ? filter.value : "";
-    replace(filter, [["", "All voices"], ...groups.map((group) => [group, group])].map(([value, label]) => h("option", { value }, label)));
-    filter.value = kept;
-    setHidden(filter, groups.length < 2);
-    sift();
-  }
-
   /** Of all voices if they are few; else of those that may be changing. */
   async function readCaches(signal) {
     const found = new Map();
@@ -122,7 +103,6 @@ export function openVoices(main) {
     const rest = cursor === null ? "" : ", and more";
     setText(summary, `${counted(known.length - own.length, "built-in voice")}, ${own.length} uploaded${rest}${own.length ? `; ${ready.length} ready to speak` : ""}`);
     setHidden(prepareAll, !own.length);
-    showGroups();
   }
 
   const chosenIds = () => [...cards.values()].filter((card) => card.isChosen()).map((card) => card.id);

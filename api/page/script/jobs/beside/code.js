@@ -32,7 +32,7 @@ export function orderOf({ request, metadata }, segments) {
   const isCast = isWhole && items.some(({ speaker, edited }) => speaker || edited);
   const options = { model: request.model, voice: request.own_voice?.id ?? request.voice, seed: request.seed, normalization: request.normalization };
   Object.assign(options, askedFor(request, USUAL));
-  const speakers = Object.entries(request.speakers).filter(([name]) => !isWhole || items.some((item) => item.speaker === name && !isVoice(item)));
+  const speakers = Object.entries(request.speakers).filter(([name, voice]) => !isCast || name !== voice);
   if (speakers.length) options.speakers = Object.fromEntries(speakers);
   options.output = outputOf(request.output);
   if (Object.keys(metadata).length) options.metadata = metadata;

@@ -1,4 +1,4 @@
-// Who speaks in a text, as a person decides: the plan's guess and the changes to it. No elements here.
+// Who speaks in a text, as a person decides: the plan's guess and the changes to it.
 
 /** More probable lines need no check: about 95 % are right. */
 const SURE = 0.88;
@@ -7,10 +7,7 @@ const MOST_FIRST = 2;
 
 const FIRST_PERSON = "I";
 
-/**
- * `plan`: with a `cast`. `narrator`: the voice of all other text. `decided`: what `decisions()` gave for this text or an
- * earlier one. A speaker "" is the narrator.
- */
+/** `narrator`: the voice of all other text. `decided`: earlier `decisions()`, or nothing. A speaker "" is the narrator. */
 export class Casting {
   #lines;
   #people;
@@ -18,7 +15,6 @@ export class Casting {
   #voices;
   #keys;
   #added = [];
-  #renamed = new Map();
   #merged = new Map();
   #checked = new Set();
 
@@ -35,12 +31,11 @@ export class Casting {
 
   /** What a person decided, by line. A line of an earlier text counts if it is here as often. */
   decisions() {
-    return { speakers: [...this.#checked].map((number) => [this.#keys[number], this.#speakers[number]]), added: this.#added,
-      renamed: [...this.#renamed], merged: [...this.#merged], voices: [...this.#voices] };
+    return { speakers: [...this.#checked].map((number) => [this.#keys[number], this.#speakers[number]]),
+      added: this.#added, merged: [...this.#merged], voices: [...this.#voices] };
   }
 
-  #take({ speakers, added, renamed, merged, voices }) {
-    for (const [name, other] of renamed) if (this.#knows(name) && !this.named(other)) this.rename(name, other);
+  #take({ speakers, added, merged, voices }) {
     for (const name of added) this.add(name);
     for (const [name, voice] of voices) if (this.#knows(name)) this.setVoice(name, voice);
     for (const [name, other] of merged) if (this.#knows(name) && this.#knows(other)) this.merge(name, other);
@@ -52,29 +47,23 @@ export class Casting {
     return this.#people.some((person) => person.name === name);
   }
 
-  /** The character with this name in any case, if there is one. */
-  named(name) {
-    return this.#people.find((person) => person.name.toLowerCase() === name.toLowerCase())?.name;
-  }
-
-  /** A character whom the text does not name. */
+  /** The character with this name, in any case; a new one if the text has none. */
   add(name) {
-    if (this.named(name)) return;
+    const known = this.#people.find((person) => person.name.toLowerCase() === name.toLowerCase());
+    if (known) return known.name;
     this.#people.push({ name, sex: "" });
     this.#voices.set(name, "");
     this.#added.push(name);
+    return name;
   }
 
-  /** Nobody else has the new name. */
   rename(name, other) {
-    const said = (each) => (each === name ? other : each);
-    const first = [...this.#renamed].find(([, now]) => now === name)?.[0] ?? name;
-    if (this.#added.includes(name)) this.#added = this.#added.map(said);
-    else this.#renamed.set(first, other);
-    this.#people = this.#people.map((person) => ({ ...person, name: said(person.name) }));
-    this.#speakers = this.#speakers.map(said);
-    this.#voices = new Map([...this.#voices].map(([each, voice]) => [said(each), voice]));
-    this.#merged = new Map([...this.#merged].map((pair) => pair.map(said)));
+    const { length } = this.#added;
+    const kept = this.add(other);
+    if (kept === name) return;
+    if (this.#added.length > length) this.setVoice(kept, this.voiceOf(name));
+    this.separate(kept);
+    this.merge(name, kept);
   }
 
   line(number) {
@@ -185,10 +174,10 @@ export function calledName(name) {
 
 /** Of each line: its words, and how often the text has them. */
 function keysOf(lines) {
-  const times = new Map();
-  const words = ({ id }) => id.split("-")[0];
-  for (const line of lines) times.set(words(line), (times.get(words(line)) ?? 0) + 1);
-  return lines.map((line) => `${line.id} ${times.get(words(line))}`);
+  const times = {};
+  const words = lines.map(({ id }) => id.slice(0, 8));
+  for (const each of words) times[each] = (times[each] ?? 0) + 1;
+  return lines.map(({ id }, number) => `${id} ${times[words[number]]}`);
 }
 
 /** Gives each name once; case makes no difference to a server. */

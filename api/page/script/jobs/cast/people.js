@@ -1,7 +1,7 @@
 // A row for each character: its lines, its voice, and whether it is another character.
 
-import { closeDialog, openDialog } from "../../dialog.js";
-import { button, field, h, replace, setText } from "../../dom.js";
+import { openDialog } from "../../dialog.js";
+import { button, field, h, replace } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { counted } from "../../wording.js";
 import { calledName } from "./casting.js";
@@ -9,10 +9,7 @@ import { calledName } from "./casting.js";
 const MOST_HEARD = 300;
 const FEW_CHOICES = 60;
 
-/**
- * `casting`: a `Casting`. `voices`: `[id, name]` of every voice. `language()`: to speak samples in. `onChange()`: after each
- * change. `onLines(name)`: shows the lines of a speaker. `onTrouble(problem)`: of a sample.
- */
+/** `voices`: `[id, name]` of each. `language()`: of samples. `onChange()`, `onLines(name)`, `onTrouble(problem)`: what follows. */
 export function personRows(casting, { voices, language, onChange, onLines, onTrouble }) {
   const nameOf = (voice) => voices.find(([id]) => id === voice)?.[1] ?? voice;
   const ofNarrator = () => ["", `The narrator's, ${nameOf(casting.narrator)}`];
@@ -37,8 +34,8 @@ export function personRows(casting, { voices, language, onChange, onLines, onTro
   }
 
   async function rename(name) {
-    const other = await askedName(`Rename ${name}`, name, casting);
-    if (other && other !== name) changed(() => casting.rename(name, other));
+    const other = await askedName(`Rename ${name}`, name);
+    if (other) changed(() => casting.rename(name, other));
   }
 
   function named(name, facts) {
@@ -67,42 +64,23 @@ export function personRows(casting, { voices, language, onChange, onLines, onTro
   return { narratorRow, personRow };
 }
 
-/** A name that the user types and no other character has; null for none. */
-export function askedName(title, name, casting) {
+/** A name that the user types; "" for none. */
+export function askedName(title, value = "") {
+  const input = h("input", { id: "person", maxlength: 200, dir: "auto", value });
+  let given = "";
+  const form = h("form", { class: "stack", method: "dialog", on: { submit: () => { given = input.value.trim(); } } }, field("Name", input),
+    h("button", { class: "primary" }, "Use this name"));
   return new Promise((resolve) => {
-    const input = h("input", { id: "person", type: "text", maxlength: 200, dir: "auto", autocomplete: "off", value: name });
-    const trouble = h("p", { class: "hint", role: "alert" });
-    let given = null;
-    const form = h("form", { class: "stack", on: { submit } }, field("Name", input), trouble,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Use this name")));
-
-    function submit(event) {
-      event.preventDefault();
-      const typed = input.value.trim().replace(/\s+/g, " ");
-      const taken = casting.named(typed);
-      if (!typed) setText(trouble, "Type a name.");
-      else if (taken && taken !== name) setText(trouble, `${taken} is there already.`);
-      else {
-        given = typed;
-        closeDialog();
-      }
-    }
-
     openDialog(title, form, () => resolve(given));
     input.select();
-    input.focus();
   });
 }
 
-/**
- * A menu. One of many choices is filled when a pointer or the focus comes near, and says so: hundreds of full ones would
- * slow the page.
- * `now`: `[value, name]`. `choices()`: all of them, as such pairs. `label`: for screen readers, if `id` has no label.
- */
-export function lateMenu({ label, id = null, now, choices, onChoose }) {
-  const select = h("select", { id, "aria-label": label, on: { change: () => onChoose(select.value), focus: fill, pointerenter: fill } });
+/** A menu of `[value, name]` pairs. A long one is slow, so it is filled when a pointer or the focus comes near. */
+export function lateMenu({ label, now, choices, onChoose }) {
+  const select = h("select", { "aria-label": label, on: { change: () => onChoose(select.value), focus: fill, pointerenter: fill } });
   let isFilled = false;
-  replace(select, option(now));
+  select.append(option(now));
   const { length } = choices();
   if (length <= FEW_CHOICES) fill();
   else select.append(h("option", { disabled: true }, `All ${length} come when you open this menu`));

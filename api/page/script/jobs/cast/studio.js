@@ -13,10 +13,7 @@ const LINES_SHOWN = 12;
 /** No name begins with a blank. */
 const ANOTHER = " ";
 
-/**
- * `plan`: with lines. `narrator`: id or name of the narrator's voice. `voices`: every one, as the server lists them.
- * `decided`: earlier decisions, or nothing. `language()`: to speak samples in. `onNarrate()`, `onBack()`: what the buttons do.
- */
+/** `plan`: with lines. `narrator`: id or name of a voice. `voices`: as the server lists them. `decided`: earlier decisions, or nothing. */
 export function castStudio(plan, { narrator, voices, decided, language, onNarrate, onBack }) {
   const casting = new Casting(plan, narrator, decided);
   const usable = voicesBeside(narrator, voices);
@@ -105,10 +102,9 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
 
     async function another() {
       menu.value = casting.speakerOf(number);
-      const name = await askedName("Another person", "", casting);
+      const name = await askedName("Another person");
       if (!name) return;
-      casting.add(name);
-      casting.setSpeaker(number, name);
+      casting.setSpeaker(number, casting.add(name));
       showAll();
     }
 

@@ -2,20 +2,18 @@
 
 import { getJson, pages, randomToken, sendJson } from "../../api.js";
 import { alerts, button, field, h, laterStyles, replace, setHidden, setText, whileBusy } from "../../dom.js";
-import { repeat, throttled } from "../../repeating.js";
+import { repeat } from "../../repeating.js";
 import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { sampleButton, stopSample } from "../../voices/sample.js";
-import { chosen, keepVoice, keptName, keptValue, languageField, priorityFields, putKept, readDraft, showProblem, voiceField, writeDraft } from "./fields.js";
+import { chosen, forgetDraft, keepVoice, keptName, keptValue, languageField, priorityFields, putKept, readDraft, showProblem, voiceField, writeDraft } from "./fields.js";
 
 const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
 const CHARS_PER_S = 14;
 const MOST_PLANNING_REQUESTS = 20;
-const SAVED_MS = 500;
-const ALWAYS_SHOWN = ["voice", "language"];
 
 /** The file of a form that was left. */
 let heldFile = null;
@@ -54,7 +52,7 @@ export function composer(onSubmitted) {
       h("div", { class: "checks" },
         h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
         delivery.checks)));
-  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate, input: noteChange, change: noteChange, click: () => saveSoon() } },
+  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate, input: noteChange, change: noteChange } },
     heading,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
@@ -70,9 +68,8 @@ export function composer(onSubmitted) {
   let upload = null;
   let token = { body: "", value: "" };
   /** Values of a draft whose fields are not there yet. */
-  let { fields: waiting, cast: decided, file: lost } = readDraft();
+  let { fields: waiting, cast: decided, file: lost, isWhole } = readDraft();
   let isBegun = Object.keys(waiting).length > 0;
-  const saveSoon = throttled(save, SAVED_MS);
   addEventListener("pagehide", save);
   dropZone(zone, attach);
   let isServed = false;
@@ -94,9 +91,6 @@ export function composer(onSubmitted) {
       voice.show(voices);
       await orders?.fill(signal, voice.builtIn());
       restore();
-      // Choices of the folded part unfold it.
-      const isLate = ([name, value]) => !ALWAYS_SHOWN.includes(name) && (value === true || value.length > 0);
-      if (!orders && Object.entries(waiting).some(isLate)) more.open = true;
       isServed = served.length > 0;
       setHidden(missing, isServed);
       await greet();
@@ -118,14 +112,13 @@ export function composer(onSubmitted) {
   function noteChange({ target }) {
     delete waiting[keptName(target)];
     isBegun = true;
-    saveSoon();
   }
 
   function save() {
     if (!isBegun) return;
     noteCast();
     const fields = Object.fromEntries([...element.elements].map((input) => [keptName(input), keptValue(input)]).filter(([name]) => name));
-    writeDraft({ fields: { ...fields, ...waiting }, cast: decided, file: file?.name });
+    writeDraft({ fields: { ...fields, ...waiting }, cast: decided, file: file?.name, isWhole: Boolean(orders) });
   }
 
   async function greet() {
@@ -322,10 +315,12 @@ export function composer(onSubmitted) {
     voice.use(used);
     if (file) detach();
     onText();
-    writeDraft(null);
+    forgetDraft();
   }
 
   restore([text, title]);
+  // Rare fields have choices too.
+  more.open = isWhole;
   onText();
   if (heldFile) attach(heldFile);
   else if (lost) setText(estimate, `The browser did not keep your file. Choose ${lost} again.`);

@@ -9,38 +9,40 @@ const DEFAULT_FORMAT = "wav";
 const DRAFT = "rhapsode.draft";
 const LAST_VOICE = "rhapsode.voice";
 const MOST_KEPT = 500_000;
-/** An address may hold a secret. The browser keeps no file. */
 const NEVER_KEPT = ["webhook", "document"];
 
-/** This tab's new narration: `fields` by name, decisions on the `cast`, the name of its `file`. */
+/** This tab's new narration: `fields` by name, decisions on the `cast`, the name of its `file`, whether it `isWhole`. */
 export const readDraft = () => JSON.parse(sessionStorage.getItem(DRAFT)) ?? { fields: {} };
 
-/** Without a text that is too long to keep. null forgets the draft. */
+/** Without a text that is too long to keep. */
 export function writeDraft(draft) {
-  if (draft?.fields.text?.length > MOST_KEPT) delete draft.fields.text;
-  keep(sessionStorage, DRAFT, draft && JSON.stringify(draft));
+  if (draft.fields.text?.length > MOST_KEPT) delete draft.fields.text;
+  keep(sessionStorage, DRAFT, JSON.stringify(draft));
 }
+
+export const forgetDraft = () => sessionStorage.removeItem(DRAFT);
 
 export const keepVoice = (voice) => keep(localStorage, LAST_VOICE, voice);
 
 /** The next new narration has this voice. */
 export function useVoice(voice) {
   const draft = readDraft();
-  writeDraft({ ...draft, fields: { ...draft.fields, voice } });
+  draft.fields.voice = voice;
+  writeDraft(draft);
   location.hash = "#/";
 }
 
 function keep(store, name, value) {
-  store.removeItem(name);
   try {
-    if (value) store.setItem(name, value);
+    store.setItem(name, value);
   } catch (error) {
     // A full store keeps nothing. The page works as before.
+    store.removeItem(name);
     if (error.name !== "QuotaExceededError") throw error;
   }
 }
 
-/** What a field is called in a draft; "" if it is not kept. */
+/** What a field is called in a draft; "" if it is not kept: a webhook's address may hold a secret. */
 export function keptName({ id, name, value }) {
   if (NEVER_KEPT.includes(id)) return "";
   return id || (name && `${name}=${value}`);
