@@ -100,6 +100,7 @@ _NAME = re.compile(
 _CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w’'-]*")
 _LOWER = re.compile(r"(?<![\w'’])[a-z][\w’'-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…\"“”‘*_—\-\[(])\s{0,4}['\"“‘(]{0,4}$")
+_LINE_BEFORE = re.compile(r"[,.!?…—-]['\"”’][ \n]$")
 _VERB_AFTER = re.compile(rf"(?:,? \w{{1,20}}ly)?,?\s{{1,4}}(?:{'|'.join(sorted(SPEECH_VERBS))})\b", re.IGNORECASE)
 _VERB_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPEECH_VERBS))})\s{{1,4}}(?:the\s{{1,4}})?$", re.IGNORECASE)
 _ACTS = re.compile(
@@ -124,7 +125,7 @@ _NEVER_NAMES = words(
     germany italy america india europe sir madam ma'am dear gracious bless some all every any each such only just
     perhaps indeed still even very too also again once more most much many few other another same however though
     although because since until till unless than rather quite yet upon into over under between hullo hello hush
-    nonsense certainly exactly
+    nonsense certainly exactly nobody somebody someone everybody everyone anybody anyone neither both people
     """
 )
 
@@ -194,10 +195,13 @@ _PRONOUN = re.compile(r"\b([Hh]e|[Hh]is|[Hh]im|[Hh]imself|[Ss]he|[Hh]er|[Hh]ers|
 
 
 def _proper_words(text: str) -> set[str]:
-    """Words that are written with a capital inside sentences, and more often than without one."""
+    """Words with a capital inside sentences or in `"Yes," Maren said`, and more often so than without one."""
     inside: Counter[str] = Counter()
     for match in _CAPITAL.finditer(text):
-        if not _SENTENCE_START.search(text, max(0, match.start() - 6), match.start()):
+        before = max(0, match.start() - 6), match.start()
+        if not _SENTENCE_START.search(text, *before) or (
+            _LINE_BEFORE.search(text, *before) and _VERB_AFTER.match(text, match.end())
+        ):
             inside[_POSSESSIVE.sub("", match[0])] += 1
     lower = Counter(_LOWER.findall(text))
     return {word for word, count in inside.items() if count > lower[word.lower()] and len(word) > 1}
@@ -393,12 +397,8 @@ def _is_own_name(form: _Form, other: _Form, alone: Counter[str]) -> bool:
         form.words[0] != other.words[0]
         and counts[1] >= _OFTEN
         and counts[1] > 2 * counts[0]
-        and _is_short(max(form.words[0], other.words[0], key=lambda word: alone[word]))
+        and max(form.words[0], other.words[0], key=lambda word: alone[word]).lower() in SHORT_NAMES
     )
-
-
-def _is_short(word: str) -> bool:
-    return word.lower() in SHORT_NAMES
 
 
 def _same_whole(form: _Form, groups: dict[_Form, _Group], alone: Counter[str]) -> _Group | None:

@@ -154,6 +154,9 @@ class _Context:
         ranked = sorted(
             score, key=lambda each: -(score[each] - (10.0 if wanted and each.sex and each.sex != wanted else 0.0))
         )
+        if wanted and turn.hint.pronoun:  # Of a person with a name before.
+            named = [each for each in ranked if self._reading.first_named.get(each.person, 0) <= turn.last]
+            ranked = named if any(each.sex in {wanted, ""} for each in named) else ranked
         return ranked[:MOST_CANDIDATES] or [Candidate(-1, turn.hint.noun or "")]
 
     def _in_role(self, hint: Hint) -> Counter[int]:

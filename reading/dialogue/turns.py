@@ -80,7 +80,7 @@ class _Around:
 class Reading:
     """The text as attribution reads it.
 
-    roles: of the people.
+    roles: of the people. first_named: for each person the paragraph that has the name first.
 
     narrated: for each paragraph the people whom its narration names, in order.
 
@@ -91,6 +91,7 @@ class Reading:
 
     turns: list[Turn]
     roles: Roles
+    first_named: dict[int, int] = field(default_factory=dict[int, int])
     narrated: list[list[int]] = field(default_factory=list[list[int]])
     subjects: list[Hint | None] = field(default_factory=list["Hint | None"])
     actors: list[list[int]] = field(default_factory=list[list[int]])
@@ -105,6 +106,8 @@ def read_turns(text: str, paragraphs: Sequence[Span], found: Sequence[Quotation]
     for number, (start, end) in enumerate(paragraphs):
         quoted = by_paragraph.get(number, [])
         inside = people.mentions[bisect_left(starts, start) : bisect_left(starts, end)]
+        for mention in inside:
+            reading.first_named.setdefault(mention.person, number)
         narrated = [mention.person for mention in inside if not mention.in_quotation][-_MOST_NARRATED:]
         reading.narrated.append(narrated)
         gaps = [tokens(text, a, b, people, starts) for a, b in _gaps(start, end, [found[i] for i in quoted])]

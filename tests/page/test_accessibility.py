@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,15 @@ CUT_RINGS = """() => [...document.querySelectorAll("a[href], button, select, inp
 """What has the focus, and around which the ring is not whole, left or right."""
 
 
+def expect_headings_in_order(page: Page) -> None:
+    """One of the first level, before all others; none is skipped."""
+    shown = page.locator("h1:visible, h2:visible, h3:visible, h4:visible")
+    levels = [int(name[1]) for name in shown.evaluate_all("all => all.map((each) => each.tagName)")]
+    assert levels[0] == 1, levels
+    assert levels.count(1) == 1, levels
+    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_view(open_page: OpenPage, narration: str, shoot: Shoot, scheme: str) -> None:
     # A colour on its way to another one is neither.
@@ -117,6 +127,7 @@ def test_axe_finds_nothing_in_any_view(open_page: OpenPage, narration: str, shoo
         assert faults(page) == [], name
         assert page.evaluate(MISNAMED) == [], name
         assert page.evaluate(CUT_RINGS) == [], name
+        expect_headings_in_order(page)
         shoot(page, f"{name}-{scheme}")
         if name == "narration":
             for button in ("Share", "As code", "History", "Other formats"):
@@ -124,7 +135,7 @@ def test_axe_finds_nothing_in_any_view(open_page: OpenPage, narration: str, shoo
                 expect(page.get_by_role("dialog")).to_be_visible()
                 assert faults(page) == [], button
                 page.keyboard.press("Escape")
-            page.get_by_role("button", name="Choose", exact=True).click()
+            page.get_by_role("button", name="Select narrations").click()
             page.locator(".row-choice").first.check()
             assert faults(page) == []
     page.get_by_role("button", name="Keyboard").click()

@@ -112,6 +112,52 @@ def test_the_code_of_a_narration_orders_the_same_one(
         assert audio.getnframes() > 0
 
 
+def test_the_code_of_a_cast_has_its_voices_respellings_and_files(
+    open_page: OpenPage, client: Rhapsode, tmp_path: Path
+) -> None:
+    text = '"I have a coat," Maren said.\n\n"You have half of one," said Josk. It rained.\n\nThe ferry left at six.'
+    plan = client.plan({"text": text, "find_speakers": True}, voice="ada")
+    assert plan.cast is not None
+    lines = {"Maren": [plan.cast.lines[0].id], "Josk": [plan.cast.lines[1].id]}
+    job = client.wait(
+        client.submit_job(
+            {"text": text, "lines": lines},
+            voice="ada",
+            speakers={"Maren": "tom", "Josk": "tom"},
+            output={"formats": [{"type": "wav"}, {"type": "flac"}, {"type": "mp3"}]},
+        )
+    )
+    last = [*client.segments.list(job)][-1]
+    client.segments.edit_all(job, [last], voice="tom")
+    client.wait(job)
+    client.segments.edit_all(job, [last], pronunciations={"ferry": "fairy"})
+    job = client.wait(job)
+    page = open_page(f"jobs/{job.id}")
+    expect(page.locator(".segment").last).to_be_visible()
+    page.get_by_role("button", name="As code").click()
+
+    answer = subprocess.run(["bash", "-c", code(page, "curl")], capture_output=True, text=True, check=True)
+    by_curl = client.wait(json.loads(answer.stdout)["id"])
+    script = tmp_path / "order.py"
+    script.write_text(code(page, "Python"))
+    subprocess.run([sys.executable, script], cwd=tmp_path, check=True)
+    by_python = next(iter(client.jobs()))
+
+    ours = [*client.segments.list(job)]
+    assert len({each.voice for each in ours}) == 2
+    assert ours[-1].text == "The fairy left at six."
+    for other in (by_curl, by_python):
+        theirs = [*client.segments.list(other)]
+        for name in ("text", "voice", "pause_after_s"):
+            assert [getattr(each, name) for each in theirs] == [getattr(each, name) for each in ours], name
+        assert [each.speaker for each in theirs[:-1]] == [each.speaker for each in ours[:-1]]
+    assert narration(client, by_curl.id).output == narration(client, job.id).output
+    assert '"tom": "tom"' not in code(page, "curl")
+    assert {each.name for each in tmp_path.glob("narration.*")} >= {"narration.wav", "narration.flac", "narration.mp3"}
+    left = "the voices and edits of single passages, the flac file, the mp3 file"
+    assert code(page, "Command line").startswith(f"# Without {left}.\n")
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -179,10 +225,10 @@ def test_narrations_are_found_by_their_words_and_several_deleted_at_once(
     page.get_by_label("Search narrations").fill("needle")
     rows = page.locator(".job-row:visible")
     expect(rows).to_have_count(3)
-    page.get_by_role("button", name="Choose", exact=True).click()
-    page.get_by_label("Choose Needle 0").check()
-    page.get_by_label("Choose Needle 2").check()
-    expect(page.get_by_text("2 narrations chosen")).to_be_visible()
+    page.get_by_role("button", name="Select narrations").click()
+    page.get_by_label("Select Needle 0").check()
+    page.get_by_label("Select Needle 2").check()
+    expect(page.get_by_text("2 narrations selected")).to_be_visible()
     shoot(page, "bulk")
 
     page.locator(".bulk").get_by_role("button", name="Delete").click()

@@ -11,8 +11,8 @@ from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from rhapsode import Rhapsode
 from rhapsode.contract.jobs.narration import Narration
-from tests.page.conftest import OpenPage
-from tests.page.test_accessibility import MISNAMED, NARROW, faults
+from tests.page.conftest import OpenPage, until_ready
+from tests.page.test_accessibility import MISNAMED, NARROW, expect_headings_in_order, faults
 from tests.page.test_escaping import HOSTILE, expect_unharmed
 
 Shoot = Callable[[Page, str], None]
@@ -116,9 +116,78 @@ def test_what_was_decided_is_kept_while_the_text_is_read_again(open_page: OpenPa
     expect(line(studio, "Who is there?").get_by_role("combobox")).to_have_value("")
 
     studio.get_by_role("button", name="Back to the text").click()
-    studio = find(page, f"{STORY} Another text.")
+    studio = find(page, STORY.replace("cat", "dog"))
     expect(studio).to_have_count(1)
-    expect(line(studio, "Who is there?").get_by_role("combobox")).not_to_have_value("")
+    expect(line(studio, "Who is there?").get_by_role("combobox")).to_have_value("")
+    # A line that the text has once more may be another one.
+    studio.get_by_role("button", name="Back to the text").click()
+    studio = find(page, f'{STORY} "Who is there?"')
+    expect(line(studio, "Who is there?").first.get_by_role("combobox")).not_to_have_value("")
+
+
+def test_a_name_is_typed_for_a_line_and_another_is_changed(open_page: OpenPage, client: Rhapsode) -> None:
+    page = open_page()
+    studio = find(page, STORY)
+    menu = line(studio, "Who is there?").get_by_role("combobox")
+    expect(menu.locator("option")).to_have_text(["Narrator", "Eleanor", "Mr. Harding", "Another person …"])
+
+    choose(menu, "Another person …")
+    dialog = page.get_by_role("dialog", name="Another person")
+    dialog.get_by_label("Name").fill("eleanor")
+    dialog.get_by_role("button", name="Use this name").click()
+    expect(menu).to_have_value("Eleanor")
+    choose(menu, "Another person …")
+    dialog.get_by_label("Name").fill("The postman")
+    dialog.get_by_role("button", name="Use this name").click()
+    expect(menu).to_have_value("The postman")
+    expect(menu).to_be_focused()
+    expect(person(studio, "The postman")).to_contain_text("1 line")
+    choose(studio.get_by_label("Voice of The postman"), "tom")
+    studio.get_by_role("button", name="Rename Mr. Harding").click()
+    page.get_by_role("dialog", name="Rename Mr. Harding").get_by_label("Name").fill("Father")
+    page.keyboard.press("Enter")
+    expect(person(studio, "Father")).to_contain_text("2 lines")
+    choose(studio.get_by_label("Voice of Father"), "tom")
+    studio.get_by_role("button", name="Rename Father").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("mr. harding")
+    page.keyboard.press("Enter")
+    expect(person(studio, "Mr. Harding")).to_contain_text("Also Father")
+    studio.get_by_role("button", name="Separate Father").click()
+    studio.get_by_role("button", name="Rename Mr. Harding").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Father")
+    page.keyboard.press("Enter")
+    expect(person(studio, "Father")).to_contain_text("2 lines")
+
+    # All this is kept: for another text, and when the page is loaded again.
+    page.reload()
+    until_ready(page)
+    expect(page.get_by_label("Text", exact=True)).to_have_value(STORY)
+    studio = find(page, STORY.replace("cat", "dog"))
+    expect(line(studio, "Who is there?").get_by_role("combobox")).to_have_value("The postman")
+    studio.get_by_role("button", name="Narrate with this cast").click()
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
+    job = client.job(page.url.rpartition("/")[2])
+    spoken = {each.text: (each.speaker, each.voice) for each in client.segments.list(job)}
+    assert spoken['"Who is there?"'] == ("The postman", "tom")
+    assert spoken['"Has the post come?"'] == ("Father", "tom")
+    page.get_by_role("link", name="New narration").click()
+    studio = find(page, STORY)
+    expect(person(studio, "Mr. Harding")).to_be_visible()
+    expect(person(studio, "The postman")).to_have_count(0)
+
+
+def test_a_guess_is_marked_right(open_page: OpenPage) -> None:
+    page = open_page()
+    studio = find(page, STORY)
+    said = studio.get_by_role("status")
+    uncertain = studio.get_by_role("button", name=re.compile("^Right: "))
+    number = uncertain.count()
+    assert number > 0
+    expect(said).to_contain_text(f"Check {number} uncertain")
+    for left in range(number - 1, -1, -1):
+        uncertain.first.click()
+        expect(uncertain).to_have_count(left)
+    expect(said).to_have_text("6 lines of 2 characters.")
 
 
 @pytest.mark.parametrize(
@@ -223,6 +292,7 @@ def test_pictures(open_page: OpenPage, shoot: Shoot, width: int, scheme: str) ->
     studio = find(page, STORY)
     choose(studio.get_by_label("Same person as Mr. Harding"), "Eleanor")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect_headings_in_order(page)
     assert (faults(page), page.evaluate(MISNAMED), page.evaluate(NARROW)) == ([], [], [])
     shoot(page, f"cast-{width}-{scheme}")
 

@@ -69,6 +69,16 @@ def test_a_voice_is_recorded_from_the_microphone(open_page: OpenPage, client: Rh
     assert 1.5 < (stored.sample.duration_s or 0) < 60
 
 
+def test_a_voice_is_chosen_on_its_card(open_page: OpenPage, add_voice: AddVoice) -> None:
+    mine = add_voice("Chosen")
+    page = open_page("voices")
+    for name, value in (("tom", "tom"), ("Chosen", mine.id)):
+        card(page, name).get_by_role("button", name=f"Use this voice: {name}").click()
+        expect(page.get_by_role("heading", level=1, name="New narration")).to_be_focused()
+        expect(page.get_by_label("Voice", exact=True)).to_have_value(str(value))
+        page.get_by_role("link", name="Voices", exact=True).click()
+
+
 def test_many_voices_are_prepared_at_once(open_page: OpenPage, add_voice: AddVoice) -> None:
     for number in range(5):
         add_voice(f"Choir {number}")

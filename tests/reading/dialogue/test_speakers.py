@@ -83,6 +83,38 @@ def test_tags_actions_calls_and_turns_name_the_speakers() -> None:
     assert Dialogue.of_rows(dialogue.rows()) == dialogue
 
 
+def test_a_name_of_no_list_is_found_by_its_tags_alone() -> None:
+    text = """Orlin counted the coins again. A voice behind him coughed.
+
+"That is not enough," Orlin said.
+
+"It is all there is," she said.
+
+"Who sent you?" he asked.
+
+"Nobody," said Veshka. "I came myself."
+
+"Is it you?" Orlin asked. "Nobody said so."
+"""
+    dialogue = propose_speakers(plain_script(text))
+
+    assert {each.name for each in dialogue.characters} == {"Orlin", "Veshka"}
+    assert spoken_by(dialogue)[0] == spoken_by(dialogue)[2] == spoken_by(dialogue)[-1] == "Orlin"
+
+
+def test_a_pronoun_means_nobody_who_is_named_only_later() -> None:
+    text = """"Then you knew my father." She sighed. "If only he had come himself!"
+
+"I think he meant to be kind."
+
+"Undoubtedly he did," said Miss Gray.
+
+"Of course," said the old woman, and she gave back the letter.
+"""
+
+    assert spoken_by(propose_speakers(plain_script(text)))[0] == "the old woman"
+
+
 def test_forms_of_a_name_are_one_person() -> None:
     dialogue = propose_speakers(
         plain_script(

@@ -9,15 +9,15 @@ import { showProblem } from "./compose/fields.js";
 export function bulkBar({ chosen, onDone, onEnd }) {
   const line = h("p", { class: "bulk-line", role: "status" });
   const trouble = alerts();
-  const cancel = button("Cancel chosen", () => each((job) => !isOver(job.state), (job) => sendJson("POST", `v1/jobs/${job.id}/cancel`)));
-  const drop = button("Delete chosen", remove, { kind: "danger" });
+  const cancel = button("Cancel selected", () => each((job) => !isOver(job.state), (job) => sendJson("POST", `v1/jobs/${job.id}/cancel`)));
+  const drop = button("Delete selected", remove, { kind: "danger" });
   const end = button("Done", onEnd, { kind: "quiet" });
   const buttons = h("div", { class: "row" }, cancel, drop);
   const element = h("div", { class: "bulk", hidden: true }, h("div", { class: "row" }, line, end), buttons, trouble);
 
   function show() {
     const jobs = chosen();
-    setText(line, jobs.length ? `${counted(jobs.length, "narration")} chosen` : "Choose narrations in the list.");
+    setText(line, jobs.length ? `${counted(jobs.length, "narration")} selected` : "Select narrations in the list.");
     cancel.disabled = !jobs.some(({ state }) => !isOver(state));
     drop.disabled = !jobs.some(({ state }) => isOver(state));
   }

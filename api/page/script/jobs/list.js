@@ -32,7 +32,7 @@ export function jobList(onEmpty) {
   const choice = h("select", { id: "job-filter", on: { change: restart } },
     Object.entries(FILTERS).map(([name, { label }]) => h("option", { value: name }, label)));
   const search = h("input", { id: "job-search", type: "search", placeholder: "Search titles", autocomplete: "off", on: { input: sift } });
-  const choosing = button("Choose", () => setChoosing(true), { kind: "quiet" });
+  const choosing = button("Select narrations", () => setChoosing(true), { kind: "quiet" });
   const bulk = bulkBar({
     chosen: () => [...rows].filter(([, { box }]) => box.checked).map(([id]) => jobs.get(id)),
     onDone: (id, isGone) => {
@@ -43,7 +43,7 @@ export function jobList(onEmpty) {
   });
   const element = h("section", { class: "jobs-side", "aria-labelledby": "jobs-title" },
     h("div", { class: "side-head" },
-      h("h1", { id: "jobs-title", tabindex: "-1" }, "Narrations"),
+      h("h2", { id: "jobs-title" }, "Narrations"),
       h("label", { class: "visually-hidden", for: "job-filter" }, "Which narrations"), choice),
     h("a", { class: "new-job", href: "#/" }, "New narration"),
     h("div", { class: "side-tools" }, h("label", { class: "visually-hidden", for: "job-search" }, "Search narrations"), search, choosing),

@@ -21,7 +21,7 @@ export function row(job) {
     if (text === shown) return;
     shown = text;
     setText(title, jobTitle(next));
-    box.setAttribute("aria-label", `Choose ${jobTitle(next)}`);
+    box.setAttribute("aria-label", `Select ${jobTitle(next)}, ${new Date(next.created_at).toLocaleString("en")}`);
     setText(state, next.state === "running" ? percent(next.progress.fraction) : doing(next));
     state.dataset.state = next.state;
     setText(facts, factsOf(next));

@@ -10,10 +10,7 @@ export function stopSample() {
   now?.stop();
 }
 
-/**
- * A button that plays a few words; pressed again, it stops them. `order()`: `{voice, language}`, with `text` for other words.
- * `onTrouble(problem)` gets an error, or null at the start.
- */
+/** A button that plays and stops a few words. `order()`: `{voice, language, text}`. `onTrouble(problem)`: an error, or null at the start. */
 export function sampleButton(label, order, onTrouble, properties = {}) {
   const element = button(label, press, { iconName: "play", ...properties });
   let mine = null;

@@ -10,7 +10,7 @@ const MOST_CHARS = 20_000;
 export function showCode(job, segments) {
   const order = orderOf(job, segments);
   openDialog("As code", h("div", { class: "stack code" },
-    h("p", { class: "hint" }, order.isWhole ? "The same narration, ordered by a program." : "The same narration, ordered by a program. A sample text replaces yours, which this page does not have."),
+    h("p", { class: "hint" }, `The same narration, ordered by a program. ${order.note}`),
     block("curl", curl(order)), block("Python", python(order)), block("Command line", commandLine(order))));
 }
 
@@ -26,14 +26,31 @@ function block(title, code) {
 /** The request without its default values. */
 export function orderOf({ request, metadata }, segments) {
   const isText = request.input.type === "text";
-  const text = isText ? textOf(segments, request.pauses.paragraph_s) : "";
+  const items = segments.items.filter(Boolean);
+  const text = isText ? textOf(items, request.pauses.paragraph_s) : "";
   const isWhole = isText && text !== "" && text.length <= MOST_CHARS;
+  const isCast = isWhole && items.some(({ speaker, edited }) => speaker || edited);
   const options = { model: request.model, voice: request.own_voice?.id ?? request.voice, seed: request.seed, normalization: request.normalization };
   Object.assign(options, askedFor(request, USUAL));
-  if (Object.keys(request.speakers).length) options.speakers = request.speakers;
+  const speakers = Object.entries(request.speakers).filter(([name, voice]) => !isCast || name !== voice);
+  if (speakers.length) options.speakers = Object.fromEntries(speakers);
   options.output = outputOf(request.output);
   if (Object.keys(metadata).length) options.metadata = metadata;
-  return { text: isWhole ? text : request.input.first_words || "Your text.", options, isWhole, type: request.output.formats[0]?.type ?? "wav" };
+  const said = isWhole ? text : request.input.first_words || "Your text.";
+  return { text: said, input: isCast ? { segments: items.map((item) => passage(item, request)) } : { text: said }, options, isCast,
+    note: isCast ? `Each passage has its own voice and words.${items.at(-1).chapter ? " Its chapters are left out." : ""}`
+      : isWhole ? "" : "A sample text replaces yours, which this page does not have.",
+    types: options.output.preset ? [] : [...new Set(request.output.formats.map(({ type }) => type))] };
+}
+
+/** A voice given to single passages is a speaker with the voice's name. */
+const isVoice = ({ speaker, voice }) => speaker === voice;
+
+/** As it is spoken now, with other words and another voice than at first. */
+function passage(item, request) {
+  const { written, text, edited, speaker, voice, pause_after_s } = item;
+  const own = Object.fromEntries(["language", "instructions"].filter((name) => item[name] !== request[name]).map((name) => [name, item[name]]));
+  return { text: edited ? text : written, ...(speaker && (isVoice(item) ? { voice } : { speaker })), ...own, pause_after_s };
 }
 
 function outputOf(output) {
@@ -53,29 +70,29 @@ const isObject = (value) => value !== null && typeof value === "object" && !Arra
 const isPart = (usual) => isObject(usual) && Object.keys(usual).length > 0;
 
 /** The text as written. A paragraph ends at a paragraph pause. */
-function textOf(segments, paragraphS) {
-  const items = segments.items.filter(Boolean);
+function textOf(items, paragraphS) {
   return items.map((item, place) => item.written + (place + 1 === items.length ? "" : item.pause_after_s >= paragraphS ? "\n\n" : " ")).join("");
 }
 
-function curl({ text, options }) {
-  const body = JSON.stringify({ input: { text }, ...options }, null, 2).replaceAll("'", "'\\''");
+function curl({ input, options }) {
+  const body = JSON.stringify({ input, ...options }, null, 2).replaceAll("'", "'\\''");
   const bearer = key.get() ? " \\\n  -H \"Authorization: Bearer $RHAPSODE_API_KEY\"" : "";
   return `curl ${SERVER}/v1/jobs${bearer} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`;
 }
 
-function python({ text, options, type }) {
+function python({ input, options }) {
   const given = Object.entries(options).map(([name, value]) => `        ${name}=${literal(value)},`).join("\n");
   const bearer = key.get() ? ', api_key=os.environ["RHAPSODE_API_KEY"]' : "";
   return `${bearer ? "import os\n\n" : ""}from rhapsode import Rhapsode
 
 with Rhapsode(${literal(SERVER)}${bearer}) as client:
     job = client.submit_job(
-        ${literal(text)},
+        ${literal(input.text ?? input)},
 ${given}
     )
     client.wait(job)
-    client.download(client.job(job.id), ${literal(`narration.${type}`)}, ${literal(`narration.${type}`)})
+    for file in client.artifacts(job):
+        client.download(job, file, file.name)
 `;
 }
 
@@ -88,13 +105,13 @@ function literal(value) {
   return JSON.stringify(value);
 }
 
-function commandLine({ text, options, type }) {
+function commandLine({ text, options, isCast, types: [type = "wav", ...others] }) {
   const { speakers = {}, metadata, output: { formats: _, loudness = null, ...output }, ...rest } = options;
-  const flags = [["--server", SERVER], ...Object.entries(speakers).map((pair) => ["--speaker", pair.join("=")])];
+  const flags = [["--server", SERVER], ...Object.entries(isCast ? {} : speakers).map((pair) => ["--speaker", pair.join("=")])];
   if (!loudness) flags.push(["--loudness", "none"]);
   else if (output.preset || JSON.stringify(loudness) !== JSON.stringify(LEVELLED)) output.loudness = loudness;
   // Callers choose these names, so they must not appear in a shell command.
-  const left = metadata ? ["metadata"] : [];
+  const left = [...(metadata ? ["metadata"] : []), ...(isCast ? ["the voices and edits of single passages"] : []), ...others.map((other) => `the ${other} file`)];
   for (const [path, value] of leaves({ ...rest, output })) {
     if (FLAGS[path] && value === false) flags.push([FLAGS[path].replace("--", "--no-")]);
     else if (FLAGS[path]) flags.push(...[value].flat().map((each) => (each === true ? [FLAGS[path]] : [FLAGS[path], each])));

@@ -1,4 +1,4 @@
-// Who speaks in a text, as a person decides: the plan's guess and the changes to it. No elements here.
+// Who speaks in a text, as a person decides: the plan's guess and the changes to it.
 
 /** More probable lines need no check: about 95 % are right. */
 const SURE = 0.88;
@@ -7,24 +7,64 @@ const MOST_FIRST = 2;
 
 const FIRST_PERSON = "I";
 
-/** `plan`: with a `cast`. `narrator`: the voice of all other text. A speaker "" is the narrator. */
+/** `narrator`: the voice of all other text. `decided`: earlier `decisions()`, or nothing. A speaker "" is the narrator. */
 export class Casting {
   #lines;
   #people;
   #speakers;
   #voices;
+  #keys;
+  #added = [];
   #merged = new Map();
   #checked = new Set();
 
-  constructor({ cast }, narrator) {
+  constructor({ cast }, narrator, decided) {
     this.narrator = narrator;
     // Thoughts in italics are the narrator's here.
     this.#lines = cast.lines.filter(({ thought }) => !thought);
-    this.#people = cast.characters;
+    this.#keys = keysOf(this.#lines);
+    this.#people = [...cast.characters];
     this.#speakers = this.#lines.map((line) => line.speaker);
     // Characters without a voice have the narrator's.
     this.#voices = new Map(cast.characters.map(({ name, voice }) => [name, voice === narrator ? "" : voice]));
-    this.isChanged = false;
+    if (decided) this.#take(decided);
+  }
+
+  /** What a person decided, by line. A line of an earlier text counts if it is here as often. */
+  decisions() {
+    return { speakers: [...this.#checked].map((number) => [this.#keys[number], this.#speakers[number]]),
+      added: this.#added, merged: [...this.#merged], voices: [...this.#voices] };
+  }
+
+  #take({ speakers, added, merged, voices }) {
+    for (const name of added) this.add(name);
+    for (const [name, voice] of voices) if (this.#knows(name)) this.setVoice(name, voice);
+    for (const [name, other] of merged) if (this.#knows(name) && this.#knows(other)) this.merge(name, other);
+    const numbers = new Map(this.#keys.map((key, number) => [key, number]));
+    for (const [key, name] of speakers) if (numbers.has(key) && (!name || this.#knows(name))) this.setSpeaker(numbers.get(key), name);
+  }
+
+  #knows(name) {
+    return this.#people.some((person) => person.name === name);
+  }
+
+  /** The character with this name, in any case; a new one if the text has none. */
+  add(name) {
+    const known = this.#people.find((person) => person.name.toLowerCase() === name.toLowerCase());
+    if (known) return known.name;
+    this.#people.push({ name, sex: "" });
+    this.#voices.set(name, "");
+    this.#added.push(name);
+    return name;
+  }
+
+  rename(name, other) {
+    const { length } = this.#added;
+    const kept = this.add(other);
+    if (kept === name) return;
+    if (this.#added.length > length) this.setVoice(kept, this.voiceOf(name));
+    this.separate(kept);
+    this.merge(name, kept);
   }
 
   line(number) {
@@ -38,7 +78,6 @@ export class Casting {
   setSpeaker(number, name) {
     this.#speakers[number] = name;
     this.#checked.add(number);
-    this.isChanged = true;
   }
 
   isUncertain(number) {
@@ -52,18 +91,15 @@ export class Casting {
   setVoice(name, voice) {
     if (name === "") this.narrator = voice;
     else this.#voices.set(name, voice);
-    this.isChanged = true;
   }
 
   /** From now on one is the other, with the other's voice. */
   merge(name, other) {
     this.#merged.set(name, other);
-    this.isChanged = true;
   }
 
   separate(name) {
     this.#merged.delete(name);
-    this.isChanged = true;
   }
 
   /** Everybody but the narrator, by the plan's numbers of lines: `{name, sex, voice, numLines, first, merged}`. */
@@ -135,6 +171,14 @@ export class Casting {
 export function calledName(name) {
   if (name === "") return "Narrator";
   return name === FIRST_PERSON ? "I, who tells the story" : name;
+}
+
+/** Of each line: its words, and how often the text has them. */
+function keysOf(lines) {
+  const times = {};
+  const words = lines.map(({ id }) => id.slice(0, 8));
+  for (const each of words) times[each] = (times[each] ?? 0) + 1;
+  return lines.map(({ id }, number) => `${id} ${times[words[number]]}`);
 }
 
 /** Gives each name once; case makes no difference to a server. */

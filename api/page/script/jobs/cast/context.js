@@ -1,4 +1,4 @@
-// The words around a line, from the plan's passages. No elements here.
+// The words around a line, from the plan's passages.
 
 const MOST_AROUND = 220;
 const MOST_SAID = 400;

@@ -1,16 +1,15 @@
 // A row for each character: its lines, its voice, and whether it is another character.
 
-import { button, h, replace } from "../../dom.js";
+import { openDialog } from "../../dialog.js";
+import { button, field, h, replace } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { counted } from "../../wording.js";
 import { calledName } from "./casting.js";
 
 const MOST_HEARD = 300;
+const FEW_CHOICES = 60;
 
-/**
- * `casting`: a `Casting`. `voices`: `[id, name]` of every voice. `language()`: to speak samples in. `onChange()`: after each
- * change. `onLines(name)`: shows the lines of a speaker. `onTrouble(problem)`: of a sample.
- */
+/** `voices`: `[id, name]` of each. `language()`: of samples. `onChange()`, `onLines(name)`, `onTrouble(problem)`: what follows. */
 export function personRows(casting, { voices, language, onChange, onLines, onTrouble }) {
   const nameOf = (voice) => voices.find(([id]) => id === voice)?.[1] ?? voice;
   const ofNarrator = () => ["", `The narrator's, ${nameOf(casting.narrator)}`];
@@ -30,7 +29,13 @@ export function personRows(casting, { voices, language, onChange, onLines, onTro
         voiceMenu(name, voice, [ofNarrator(), ...voices.filter(([id]) => id !== casting.narrator)]),
         hear(name, first[0]),
         lateMenu({ label: `Same person as ${name}`, now: ["", "Same person as …"], choices: () => others(name), onChoose: (other) => other && changed(() => casting.merge(name, other)) }),
+        button("Rename", () => rename(name), { kind: "quiet", "aria-label": `Rename ${name}` }),
         button("Show lines", () => onLines(name), { kind: "quiet", "aria-label": `Show lines of ${name}` })));
+  }
+
+  async function rename(name) {
+    const other = await askedName(`Rename ${name}`, name);
+    if (other) changed(() => casting.rename(name, other));
   }
 
   function named(name, facts) {
@@ -59,20 +64,33 @@ export function personRows(casting, { voices, language, onChange, onLines, onTro
   return { narratorRow, personRow };
 }
 
-/**
- * A menu of many choices, filled when a pointer or the focus comes near: hundreds of full ones would slow the page.
- * `now`: `[value, name]`. `choices()`: all of them, as such pairs. `label`: for screen readers, if `id` has no label.
- */
-export function lateMenu({ label, id = null, now, choices, onChoose }) {
-  const select = h("select", { id, "aria-label": label, on: { change: () => onChoose(select.value), focus: fill, pointerenter: fill } });
+/** A name that the user types; "" for none. */
+export function askedName(title, value = "") {
+  const input = h("input", { id: "person", maxlength: 200, dir: "auto", value });
+  let given = "";
+  const form = h("form", { class: "stack", method: "dialog", on: { submit: () => { given = input.value.trim(); } } }, field("Name", input),
+    h("button", { class: "primary" }, "Use this name"));
+  return new Promise((resolve) => {
+    openDialog(title, form, () => resolve(given));
+    input.select();
+  });
+}
+
+/** A menu of `[value, name]` pairs. A long one is slow, so it is filled when a pointer or the focus comes near. */
+export function lateMenu({ label, now, choices, onChoose }) {
+  const select = h("select", { "aria-label": label, on: { change: () => onChoose(select.value), focus: fill, pointerenter: fill } });
   let isFilled = false;
-  replace(select, option(now));
+  select.append(option(now));
+  const { length } = choices();
+  if (length <= FEW_CHOICES) fill();
+  else select.append(h("option", { disabled: true }, `All ${length} come when you open this menu`));
 
   function fill() {
     if (isFilled) return;
     isFilled = true;
     const kept = select.value;
-    replace(select, choices().map(option));
+    const all = choices();
+    replace(select, (all.some(([value]) => value === now[0]) ? all : [now, ...all]).map(option));
     select.value = kept;
   }
 

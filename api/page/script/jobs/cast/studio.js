@@ -6,21 +6,20 @@ import { count, counted, percent, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { Casting, calledName } from "./casting.js";
 import { contextIn } from "./context.js";
-import { lateMenu, personRows } from "./people.js";
+import { askedName, lateMenu, personRows } from "./people.js";
 
 const PEOPLE_SHOWN = 6;
 const LINES_SHOWN = 12;
+/** No name begins with a blank. */
+const ANOTHER = " ";
 
-/**
- * `plan`: with lines. `narrator`: id or name of the narrator's voice. `voices`: every one, as the server lists them.
- * `language()`: to speak samples in. `onNarrate()`, `onBack()`: what the buttons do.
- */
-export function castStudio(plan, { narrator, voices, language, onNarrate, onBack }) {
-  const casting = new Casting(plan, narrator);
+/** `plan`: with lines. `narrator`: id or name of a voice. `voices`: as the server lists them. `decided`: earlier decisions, or nothing. */
+export function castStudio(plan, { narrator, voices, decided, language, onNarrate, onBack }) {
+  const casting = new Casting(plan, narrator, decided);
   const usable = voicesBeside(narrator, voices);
   const nameOf = (voice) => usable.find(([id]) => id === voice)?.[1] ?? voice;
   const around = contextIn(plan.segments);
-  const heading = h("h2", { tabindex: "-1" }, "Who speaks");
+  const heading = h("h1", { tabindex: "-1" }, "Who speaks");
   const summary = h("p", { role: "status" });
   const trouble = alerts();
   const tell = (problem) => showProblem(trouble, problem);
@@ -28,19 +27,26 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
   const narration = h("ul", { class: "cast-rows", "aria-label": "Narrator" });
   const people = pager("Characters", PEOPLE_SHOWN, rows.personRow);
   const filter = h("span", {});
-  const linesHeading = h("h3", { tabindex: "-1" }, "Lines");
+  const linesHeading = h("h2", { tabindex: "-1" }, "Lines");
   const lines = pager("Lines", LINES_SHOWN, lineRow);
   const narrate = button("Narrate with this cast", onNarrate, { kind: "primary large" });
   const element = h("section", { class: "cast", "aria-label": "Who speaks" },
     h("div", { class: "row between" }, heading, button("Back to the text", onBack, { iconName: "back", kind: "quiet" })),
-    summary, narration, h("h3", {}, "Characters"), people.element,
+    summary, narration, h("h2", {}, "Characters"), people.element,
     h("div", { class: "row between" }, linesHeading, filter), lines.element,
     trouble, h("div", { class: "row end" }, narrate));
   let shown = "all";
 
   function showAll() {
+    const active = document.activeElement?.getAttribute("aria-label");
     showPeople();
     showLines(false);
+    focusOn(active);
+  }
+
+  /** The row that was changed is a new one. */
+  function focusOn(label) {
+    if (label && document.activeElement === document.body) (element.querySelector(`[aria-label="${CSS.escape(label)}"]`) ?? heading).focus({ preventScroll: true });
   }
 
   function showPeople() {
@@ -49,8 +55,7 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
     setText(summary, summaryOf(casting, known.length));
     replace(narration, rows.narratorRow(plan.segments[0].text));
     people.show(known);
-    // The row that was changed is a new one.
-    if (active && document.activeElement === document.body) (element.querySelector(`[aria-label="${CSS.escape(active)}"]`) ?? heading).focus({ preventScroll: true });
+    focusOn(active);
   }
 
   function showLines(isFromStart) {
@@ -81,15 +86,37 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
     const line = casting.line(number);
     const [before, said, after] = around(line);
     const speaker = casting.speakerOf(number);
-    const state = h("span", { class: "hint" }, sureness(number));
-    const menu = lateMenu({ label: `Speaker of ${line.text}`, now: [speaker, calledName(speaker)], choices: speakers, onChoose: (name) => {
+    const state = h("span", { class: "hint" });
+    const right = button("Right", () => {
+      menu.focus({ preventScroll: true });
+      decide(casting.speakerOf(number));
+    }, { kind: "quiet", "aria-label": `Right: ${line.text}` });
+    const menu = lateMenu({ label: `Speaker of ${line.text}`, now: [speaker, calledName(speaker)],
+      choices: () => [...speakers(), [ANOTHER, "Another person …"]], onChoose: (name) => (name === ANOTHER ? another() : decide(name)) });
+
+    function decide(name) {
       casting.setSpeaker(number, name);
-      setText(state, sureness(number));
+      tellState();
       showPeople();
-    } });
+    }
+
+    async function another() {
+      menu.value = casting.speakerOf(number);
+      const name = await askedName("Another person");
+      if (!name) return;
+      casting.setSpeaker(number, casting.add(name));
+      showAll();
+    }
+
+    function tellState() {
+      setText(state, sureness(number));
+      setHidden(right, !casting.isUncertain(number));
+    }
+
+    tellState();
     return h("li", { class: "cast-line" },
       h("p", { class: "cast-words", dir: "auto" }, before, h("mark", {}, said), after),
-      h("div", { class: "row" }, menu, state));
+      h("div", { class: "row" }, menu, state, right));
   }
 
   function sureness(number) {
@@ -98,20 +125,16 @@ export function castStudio(plan, { narrator, voices, language, onNarrate, onBack
     return "";
   }
 
-  function warnOfLoss(event) {
-    if (casting.isChanged) event.preventDefault();
-  }
-
-  addEventListener("beforeunload", warnOfLoss);
   showAll();
   return {
     element,
     tell,
     focus: () => heading.focus(),
     order: () => casting.order(nameOf),
+    decisions: () => casting.decisions(),
+    narrator: () => casting.narrator,
     close() {
       stopSample();
-      removeEventListener("beforeunload", warnOfLoss);
       element.remove();
     },
   };

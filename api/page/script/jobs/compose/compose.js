@@ -7,13 +7,16 @@ import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { sampleButton, stopSample } from "../../voices/sample.js";
-import { chosen, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
+import { chosen, forgetDraft, keepVoice, keptName, keptValue, languageField, priorityFields, putKept, readDraft, showProblem, voiceField, writeDraft } from "./fields.js";
 
 const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
 const CHARS_PER_S = 14;
 const MOST_PLANNING_REQUESTS = 20;
+
+/** The file of a form that was left. */
+let heldFile = null;
 
 export function composer(onSubmitted) {
   const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: matchMedia("(hover: none)").matches ? "Write or paste a text." : "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
@@ -40,23 +43,23 @@ export function composer(onSubmitted) {
   const cast = button("Find who speaks", findSpeakers, { kind: "quiet" });
   const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
   const heading = h("h1", { tabindex: "-1" }, "New narration");
-  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
+  const more = h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
+    h("div", {},
+      instructing,
+      delivery.choices,
+      priority,
+      rare,
+      h("div", { class: "checks" },
+        h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
+        delivery.checks)));
+  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate, input: noteChange, change: noteChange } },
     heading,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
     h("div", { class: "grid" }, h("div", { class: "with-sample" }, voice.element, sample), language.element),
     field("Title", title),
     delivery.formats,
-    h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),
-      h("div", {},
-        instructing,
-        delivery.choices,
-        priority,
-        rare,
-        h("div", { class: "checks" },
-          h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
-          delivery.checks))),
-    h("div", { class: "row end" }, check, cast, submit), estimate);
+    more, h("div", { class: "row end" }, check, cast, submit), estimate);
 
   let orders = null;
   let studio = null;
@@ -64,6 +67,10 @@ export function composer(onSubmitted) {
   let file = null;
   let upload = null;
   let token = { body: "", value: "" };
+  /** Values of a draft whose fields are not there yet. */
+  let { fields: waiting, cast: decided, file: lost, isWhole } = readDraft();
+  let isBegun = Object.keys(waiting).length > 0;
+  addEventListener("pagehide", save);
   dropZone(zone, attach);
   let isServed = false;
   let isNewHere = false;
@@ -83,6 +90,7 @@ export function composer(onSubmitted) {
       }
       voice.show(voices);
       await orders?.fill(signal, voice.builtIn());
+      restore();
       isServed = served.length > 0;
       setHidden(missing, isServed);
       await greet();
@@ -91,6 +99,26 @@ export function composer(onSubmitted) {
       if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
       throw error;
     }
+  }
+
+  /** Puts back what the draft has. */
+  function restore(inputs = element.elements) {
+    for (const input of inputs) {
+      const name = keptName(input);
+      if (name in waiting && putKept(input, waiting[name])) delete waiting[name];
+    }
+  }
+
+  function noteChange({ target }) {
+    delete waiting[keptName(target)];
+    isBegun = true;
+  }
+
+  function save() {
+    if (!isBegun) return;
+    noteCast();
+    const fields = Object.fromEntries([...element.elements].map((input) => [keptName(input), keptValue(input)]).filter(([name]) => name));
+    writeDraft({ fields: { ...fields, ...waiting }, cast: decided, file: file?.name, isWhole: Boolean(orders) });
   }
 
   async function greet() {
@@ -138,7 +166,7 @@ export function composer(onSubmitted) {
       showProblem(trouble, { message: `${next.name} cannot be read. Use text, Markdown, HTML, EPUB, DOCX or PDF.` });
       return;
     }
-    [file, upload] = [next, null];
+    [file, upload, isBegun] = [next, null, true];
     replace(chip, h("span", { class: "chip-name", dir: "auto" }, next.name), h("span", { class: "chip-facts" }, bytes(next.size)),
       button("Remove the file", detach, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
     setHidden(chip, false);
@@ -175,7 +203,7 @@ export function composer(onSubmitted) {
     await attempt(async () => {
       const order = element.dataset.casting === undefined ? await body() : withCast(await body());
       const job = await sendJson("POST", "v1/jobs", order, { headers: { "Idempotency-Key": tokenFor(order) } });
-      clear();
+      clear(order.voice);
       onSubmitted(job);
     });
   }
@@ -189,7 +217,7 @@ export function composer(onSubmitted) {
     });
   }
 
-  /** Decisions on a text are kept until another text is examined. */
+  /** Decisions are kept. In another text they count for the lines that it has too. */
   async function findSpeakers() {
     await attempt(async () => {
       if (!["auto", "english"].includes(language.value().toLowerCase())) {
@@ -197,7 +225,7 @@ export function composer(onSubmitted) {
         return;
       }
       const order = await body();
-      const looked = JSON.stringify(order.input);
+      const looked = JSON.stringify([order.input, order.voice]);
       if (studio?.looked !== looked) await openStudio(order, looked);
       if (!studio) return;
       setText(estimate, "");
@@ -217,7 +245,7 @@ export function composer(onSubmitted) {
         : found.cast ? "This text has no quotations. The narrator reads all of it." : "This text is not in English. Speakers are found in English texts only.");
       return;
     }
-    const made = castStudio(found, { narrator: order.voice ?? found.speakers[0].voice, voices: voice.known(), language: language.value,
+    const made = castStudio(found, { narrator: order.voice ?? found.speakers[0].voice, decided, voices: voice.known(), language: language.value,
       onNarrate: () => element.requestSubmit(), onBack: leaveStudio });
     studio = { ...made, looked };
     element.append(made.element);
@@ -228,7 +256,15 @@ export function composer(onSubmitted) {
     return { ...order, voice: narrator, speakers: { ...order.speakers, ...speakers }, input: { ...order.input, lines } };
   }
 
+  /** The narrator of the cast is the voice of the narration. */
+  function noteCast() {
+    if (element.dataset.casting === undefined) return;
+    decided = studio.decisions();
+    voice.use(studio.narrator());
+  }
+
   function leaveStudio() {
+    noteCast();
     delete element.dataset.casting;
     cast.focus();
   }
@@ -266,14 +302,28 @@ export function composer(onSubmitted) {
     return token.value;
   }
 
-  function clear() {
+  /** All as at first, but with the voice that was used last. */
+  function clear(used) {
     token = { body: "", value: "" };
     closeStudio();
-    text.value = "";
-    title.value = "";
+    if (used) keepVoice(used);
+    [waiting, decided, orders, isBegun] = [{}, null, null, false];
+    more.open = false;
+    replace(rare);
+    element.reset();
+    for (const input of element.elements) input.dispatchEvent(new Event("change"));
+    voice.use(used);
     if (file) detach();
     onText();
+    forgetDraft();
   }
+
+  restore([text, title]);
+  // Rare fields have choices too.
+  more.open = isWhole;
+  onText();
+  if (heldFile) attach(heldFile);
+  else if (lost) setText(estimate, `The browser did not keep your file. Choose ${lost} again.`);
 
   return {
     element,
@@ -284,6 +334,10 @@ export function composer(onSubmitted) {
     },
     focus: () => heading.focus(),
     close() {
+      removeEventListener("pagehide", save);
+      save();
+      heldFile = file;
+      isBegun = false;
       closeStudio();
       stopSample();
       filler.stop();

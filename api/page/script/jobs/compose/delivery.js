@@ -10,9 +10,7 @@ export function deliveryFields() {
   const preset = h("select", { id: "preset", on: { change: choose } }, h("option", { value: "" }, "As chosen above"));
   const meant = h("p", { class: "hint", role: "status", hidden: true });
   const speed = h("input", { id: "speed", type: "number", min: 0.5, max: 2, step: 0.05, value: 1, inputmode: "decimal" });
-  const chapters = h("input", { type: "checkbox" });
-  const loudness = h("input", { type: "checkbox" });
-  const subtitles = h("input", { type: "checkbox" });
+  const [chapters, loudness, subtitles] = ["chapters", "loudness", "subtitles"].map((id) => h("input", { type: "checkbox", id }));
   const perChapter = h("label", { class: "check" }, chapters, "A file for each chapter");
   const even = h("label", { class: "check" }, loudness, "Even loudness of audiobooks (−18 LUFS)");
   let presets = [];

@@ -1,4 +1,4 @@
-// The fields of a new narration.
+// The fields of a new narration, and what is kept of them until it is ordered.
 
 import { field, h, replace } from "../../dom.js";
 import { capitalised, voiceLabel } from "../../wording.js";
@@ -6,14 +6,78 @@ import { capitalised, voiceLabel } from "../../wording.js";
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
 const DEFAULT_FORMAT = "wav";
 
+const DRAFT = "rhapsode.draft";
+const LAST_VOICE = "rhapsode.voice";
+const MOST_KEPT = 500_000;
+const NEVER_KEPT = ["webhook", "document"];
+
+/** This tab's new narration: `fields` by name, decisions on the `cast`, the name of its `file`, whether it `isWhole`. */
+export const readDraft = () => JSON.parse(sessionStorage.getItem(DRAFT)) ?? { fields: {} };
+
+/** Without a text that is too long to keep. */
+export function writeDraft(draft) {
+  if (draft.fields.text?.length > MOST_KEPT) delete draft.fields.text;
+  keep(sessionStorage, DRAFT, JSON.stringify(draft));
+}
+
+export const forgetDraft = () => sessionStorage.removeItem(DRAFT);
+
+export const keepVoice = (voice) => keep(localStorage, LAST_VOICE, voice);
+
+/** The next new narration has this voice. */
+export function useVoice(voice) {
+  const draft = readDraft();
+  draft.fields.voice = voice;
+  writeDraft(draft);
+  location.hash = "#/";
+}
+
+function keep(store, name, value) {
+  try {
+    store.setItem(name, value);
+  } catch (error) {
+    // A full store keeps nothing. The page works as before.
+    store.removeItem(name);
+    if (error.name !== "QuotaExceededError") throw error;
+  }
+}
+
+/** What a field is called in a draft; "" if it is not kept: a webhook's address may hold a secret. */
+export function keptName({ id, name, value }) {
+  if (NEVER_KEPT.includes(id)) return "";
+  return id || (name && `${name}=${value}`);
+}
+
+export const keptValue = (input) => (isBox(input) ? input.checked : input.multiple ? [...input.selectedOptions].map(({ value }) => value) : input.value);
+
+/** Whether the field takes the value. */
+export function putKept(input, value) {
+  if (isBox(input)) input.checked = value;
+  else if (input.multiple) for (const option of input.options) option.selected = value.includes(option.value);
+  else if (input.options && ![...input.options].some((option) => option.value === value && !option.disabled)) return false;
+  else input.value = value;
+  input.dispatchEvent(new Event("change"));
+  return true;
+}
+
+const isBox = ({ type }) => type === "checkbox" || type === "radio";
+
 const ANYBODY = "The model's default";
 
 export function voiceField() {
   const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
   let known = [];
   let names = [];
+
+  /** This voice; without one that can be chosen, the first. */
+  function use(wanted) {
+    const usable = [...select.options].filter(({ disabled }) => !disabled).map(({ value }) => value);
+    select.value = [wanted, names[0], usable[0]].find((value) => usable.includes(value)) ?? "";
+  }
+
   return {
     element: field("Voice", select),
+    use,
     value: () => select.value || null,
     /** Names of the known built-in voices. */
     builtIn: () => names,
@@ -26,8 +90,7 @@ export function voiceField() {
       replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>
         h("optgroup", { label }, members.map((voice) => h("option", { value: voice.id ?? voice.name, disabled: !voice.models.length }, voiceLabel(voice))))));
       if (!voices.length) replace(select, h("option", { value: "" }, ANYBODY));
-      const builtIn = groups[1][1][0];
-      select.value = kept || builtIn?.name || voices.find((voice) => voice.models.length)?.id || "";
+      use(kept || localStorage.getItem(LAST_VOICE));
     },
   };
 }

@@ -3,10 +3,7 @@
 import { Problem, randomToken, request } from "../../api.js";
 import { isOver } from "../../wording.js";
 
-/**
- * The plan, or its job if it takes longer than so many requests of half a minute. Throws a `Problem`. The job of a plan is
- * deleted: nobody wants it in the list.
- */
+/** The plan, or its job if so many requests of half a minute are too few. The job of a plan is deleted. Throws a `Problem`. */
 export async function planOf(order, mostRequests = 1) {
   // Repeated, it is the same job.
   const headers = { "Idempotency-Key": randomToken() };
