@@ -128,8 +128,8 @@ class Sentence(Answer):
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
-    `text`: what is spoken, where it was edited as it was written; `written`: the same as people write it, such as "FBI"
-    for "eff bee eye"; `sentences`: the same, one by one. `source_id`: what the request calls the entry it was made
+    `text`: what is spoken; `written`: the same as people write it, such as "FBI" for "eff bee eye"; `sentences`: the
+    same, one by one. `source_id`: what the request calls the entry it was made
     from. `chapter`: index into the plan's chapters. `take`: the one in place or being made; `takes`: how many there
     are. `attempts`: number of attempts at this take, 0 if it was reused. `start_s`: its place in the narration; null
     until all earlier segments are done. `findings`: what the quality gate found and could not cure; `flagged`: whether

@@ -26,7 +26,6 @@ from storage.job_store.calls import Transitioned
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
-from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit
 
 AUTO_LANGUAGE = "auto"
@@ -37,7 +36,7 @@ def change_segment(
 ) -> Transitioned:
     """Raises a `Problem` or a `StorageError`."""
     card = _card(services, viewer.spec)
-    now = edited(viewer.segments[index], viewer.states.edit(index)).speaker
+    now = viewer.edited(index).speaker
     member = _cast_member(services, tenant, change.voice, now, viewer.spec, card)
     edit = SegmentEdit(
         text=_text(change.text, card, viewer.spec),
@@ -63,12 +62,12 @@ def change_segments(
     if change.pronunciations is not None:
         respelt = _respellings(viewer, indexes, change.pronunciations)
         for index, edit in respelt.items():
-            said = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
+            said = viewer.edited(index, edit.over(viewer.states.edit(index)))
             _text(said.text, card, viewer.spec, "/pronunciations")
         if not respelt:
             raise invalid_field("/pronunciations", "not_found", "none of these segments has one of the words")
         return services.jobs.control.edit(tenant, viewer.record.id, respelt)
-    speakers = {index: edited(viewer.segments[index], viewer.states.edit(index)).speaker for index in indexes}
+    speakers = {index: viewer.edited(index).speaker for index in indexes}
     members = {
         now: _cast_member(services, tenant, change.voice, now, viewer.spec, card) for now in set(speakers.values())
     }
@@ -82,11 +81,11 @@ def change_sentence(
 ) -> Transitioned:
     """place: index of the segment and number of its sentence. Raises a `Problem` or a `StorageError`."""
     index, number = place
-    now = edited(viewer.segments[index], viewer.states.edit(index))
+    now = viewer.edited(index)
     if number >= len(now.sentences):
         raise problem("not_found", f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
     edit = SegmentEdit(sentences=((number, change.text),))
-    whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
+    whole = viewer.edited(index, edit.over(viewer.states.edit(index)))
     _text(whole.text, _card(services, viewer.spec), viewer.spec)
     return services.jobs.control.edit(tenant, viewer.record.id, {index: edit})
 
@@ -96,7 +95,7 @@ def _respellings(viewer: SegmentViewer, indexes: Sequence[int], rules: Sequence[
     ready = [(rule, Lexicon([rule])) for rule in (PronunciationRule(**each.model_dump()) for each in rules)]
     found: dict[int, SegmentEdit] = {}
     for index in indexes:
-        text = edited(viewer.segments[index], viewer.states.edit(index)).written
+        text = viewer.edited(index).written
         if mine := tuple(rule for rule, applies in ready if any(applies(text, 0, len(text)))):
             found[index] = SegmentEdit(rules=mine)
     return found

@@ -14,7 +14,8 @@ from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import StoredTake as StoredTake
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
-from storage.segments.edited import edited
+from storage.segments.edited import edited_aloud
+from storage.segments.edits import SegmentEdit
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, places, spoken_span
 from storage.segments.tried import RejectedTake
@@ -32,6 +33,11 @@ class SegmentViewer:
     segments: tuple[PlanSegment, ...]
     states: SegmentStates
     links: LinkBuilder
+    dictionaries: tuple[bytes, ...] = ()
+
+    def edited(self, index: int, edit: SegmentEdit | None = None) -> PlanSegment:
+        """As it is said and shown with its edit, or with this one in its place."""
+        return edited_aloud(self.segments[index], edit or self.states.edit(index), self.spec.request, self.dictionaries)
 
     def places(self, until: int) -> dict[int, Placed]:
         """Of the segments before `until` whose predecessors are all done."""
@@ -45,7 +51,7 @@ class SegmentViewer:
 
     def segment(self, index: int, place: Placed | None) -> Segment:
         edit = self.states.edit(index)
-        planned = edited(self.segments[index], edit)
+        planned = self.edited(index)
         result = self.states.results.get(index)
         rejection = self.states.rejections.get(index)
         rejected = rejection.best if rejection else None
@@ -97,7 +103,7 @@ class SegmentViewer:
         return shown_attempt(take.tried).model_copy(update={"audio": link if take.sha256 else None})
 
     def take(self, index: int, take: StoredTake) -> Take:
-        planned = edited(self.segments[index], take.edit)
+        planned = self.edited(index, take.edit)
         return Take(
             take=take.number,
             selected=take.is_selected,

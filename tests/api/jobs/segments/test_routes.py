@@ -290,6 +290,20 @@ def test_a_sentence_is_edited_without_retyping_its_neighbours(api: ServedApi) ->
     assert speak(api).edit.sentences == ((1, "Where were you at 9?"),)
 
 
+def test_what_is_changed_is_read_as_the_text_was(api: ServedApi) -> None:
+    rules = {"name": "signs", "rules": [{"grapheme": "km", "alias": "kay em"}]}
+    dictionary = api.http.post("/v1/pronunciation-dictionaries", json=rules).json()["id"]
+    reading = {"language": "English", "normalization": "basic", "pronunciation_dictionaries": [dictionary]}
+    job = planned(api, **reading)
+
+    one = api.http.patch(at(job, 1), json={"text": "It cost 312 crowns."}).json()
+    other = api.http.patch(f"{job['links']['self']}/sentences/seg_000002.1", json={"text": "After 6 km."}).json()
+
+    assert (one["written"], one["text"]) == ("It cost 312 crowns.", "It cost three hundred twelve crowns.")
+    assert (other["written"], other["text"]) == ("After 6 km.", "After six kay em.")
+    assert other["sentences"][0]["spoken"] == other["text"]
+
+
 @pytest.mark.parametrize(
     ("sentence", "change", "status"),
     [
