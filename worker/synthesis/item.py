@@ -15,7 +15,8 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
-from storage.segments.results import SegmentReport
+from storage.segments.results import LEFT_OUT, SegmentReport
+from storage.segments.timeline import MARGIN_S
 from storage.segments.tried import RejectedTake, Rejection
 from worker import metrics
 from worker.engine.interface import Conditioning, Speech, SpeechRequest
@@ -37,6 +38,7 @@ from worker.synthesis.attempts import (
     SpokenAttempt,
     settle_attempts,
 )
+from worker.synthesis.joined_speech import silence
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_recovery import find_recovered
@@ -60,6 +62,8 @@ def run_segment(
     index = int(item.lease.item)
     plan = until_available(lambda: _plan(item, services), held)
     segment = spoken_segment(item, as_edited(item, held, services.worker.artifacts)(plan.segments[index], item.edit))
+    if not segment.text:
+        return _left_out(item, segment, held, services)
     content = reusable_content(item, segment, services.engine.info)
     reuse_id = content.id if content else ""
     copied = find_recovered(item, segment, held, services) if item.recovered else None
@@ -80,6 +84,17 @@ def run_segment(
     pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
     stored = _stored(SpeechToStore(header, outcome.speech, pauses), held, services)
     return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
+
+
+def _left_out(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices) -> Tickets:
+    """Its user wants nothing said: silence of two margins takes its place."""
+    info = services.engine.info
+    speech = silence(2 * MARGIN_S, info)
+    manner = Manner(0, segment.seed(item.narration.request.seed, 1), info.default_sampling, ())
+    outcome = SegmentOutcome(SpokenAttempt(manner, speech, Verdict((), {}, None)), speech, ())
+    header = replace(segment_header(item, segment, outcome, info), finish_reason=LEFT_OUT)
+    stored = _stored(SpeechToStore(header, speech, None), held, services)
+    return _committed(segment_report(header, stored, segment, "", outcome), held, services)
 
 
 class _Judge:

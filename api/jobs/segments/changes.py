@@ -39,12 +39,14 @@ def change_segment(
     now = viewer.edited(index).speaker
     member = _cast_member(services, tenant, change.voice, now, viewer.spec, card)
     edit = SegmentEdit(
-        text=_text(change.text, card, viewer.spec),
+        text=change.text,
         speaker=_speaker(change.speaker, viewer.spec) if member is None else member.name,
         language=_language(change.language, card, viewer.spec),
         instructions=_instructions(change.instructions, card),
         seed=change.seed,
     )
+    if change.text is not None:
+        _check_said(viewer, index, edit, card)
     recast = None if member is None else _recasting(member)
     return services.jobs.control.edit(tenant, viewer.record.id, {index: edit}, recast)
 
@@ -62,8 +64,7 @@ def change_segments(
     if change.pronunciations is not None:
         respelt = _respellings(viewer, indexes, change.pronunciations)
         for index, edit in respelt.items():
-            said = viewer.edited(index, edit.over(viewer.states.edit(index)))
-            _text(said.text, card, viewer.spec, "/pronunciations")
+            _check_said(viewer, index, edit, card, "/pronunciations")
         if not respelt:
             raise invalid_field("/pronunciations", "not_found", "none of these segments has one of the words")
         return services.jobs.control.edit(tenant, viewer.record.id, respelt)
@@ -85,8 +86,7 @@ def change_sentence(
     if number >= len(now.sentences):
         raise problem("not_found", f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
     edit = SegmentEdit(sentences=((number, change.text),))
-    whole = viewer.edited(index, edit.over(viewer.states.edit(index)))
-    _text(whole.text, _card(services, viewer.spec), viewer.spec)
+    _check_said(viewer, index, edit, _card(services, viewer.spec))
     return services.jobs.control.edit(tenant, viewer.record.id, {index: edit})
 
 
@@ -106,14 +106,19 @@ def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
     return next((card for card in services.models.list() if card.name == spec.model), None)
 
 
-def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec, place: str = "/text") -> str | None:
+def _check_said(
+    viewer: SegmentViewer, index: int, edit: SegmentEdit, card: ModelCard | None, place: str = "/text"
+) -> None:
+    """What the segment says with the edit. Raises a `Problem`."""
+    text, spec = viewer.edited(index, edit.over(viewer.states.edit(index))).text, viewer.spec
     limit = spec.bounds.max_bytes
-    if text is not None and limit is not None and len(text.encode()) > limit:
+    if limit is not None and len(text.encode()) > limit:
         raise invalid_field(place, "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
-    if text is not None and card is not None:
+    if not text and not any(viewer.edited(each).text for each in range(len(viewer.segments)) if each != index):
+        raise invalid_field(place, "empty_text", "nothing would be left to speak; delete the job instead")
+    if card is not None:
         _refuse_long(text, place, card)
         refuse_foreign_text(text, place, card)
-    return text
 
 
 def _refuse_long(text: str, place: str, card: ModelCard) -> None:

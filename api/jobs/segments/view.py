@@ -17,7 +17,7 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited_aloud
 from storage.segments.edits import SegmentEdit
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, places, spoken_span
+from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, pause_after_s, places, spoken_span
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import StoredAttempt as StoredAttempt
 
@@ -78,7 +78,7 @@ class SegmentViewer:
             finish_reason=result.finish_reason if result else None,
             start_s=round(span.start_s, 3) if span else None,
             duration_s=duration_s,
-            pause_after_s=planned.pause_after_s,
+            pause_after_s=pause_after_s(planned, result.finish_reason if result else ""),
             chars_per_s=round(result.num_chars / duration_s / self.speed(index), 2) if result and duration_s else None,
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),

@@ -290,6 +290,19 @@ def test_a_sentence_is_edited_without_retyping_its_neighbours(api: ServedApi) ->
     assert speak(api).edit.sentences == ((1, "Where were you at 9?"),)
 
 
+def test_all_but_the_last_segment_can_be_left_out(api: ServedApi) -> None:
+    job = finished(api)
+
+    gone = api.http.patch(f"{job['links']['self']}/sentences/seg_000001.1", json={"text": " "}).json()
+    api.http.patch(at(job, 2), json={"text": ""})
+    refused = api.http.patch(at(job, 0), json={"text": ""})
+
+    assert (gone["text"], gone["written"], gone["state"], gone["take"]) == ("", "", "pending", 2)
+    assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "empty_text")
+    edits = [speak(api).edit for _ in range(2)]
+    assert {(edit.text, edit.sentences) for edit in edits} == {("", None), (None, ((0, ""),))}
+
+
 def test_what_is_changed_is_read_as_the_text_was(api: ServedApi) -> None:
     rules = {"name": "signs", "rules": [{"grapheme": "km", "alias": "kay em"}]}
     dictionary = api.http.post("/v1/pronunciation-dictionaries", json=rules).json()["id"]
@@ -445,7 +458,7 @@ def test_an_edit_of_a_failed_job_waits_for_its_retry(api: ServedApi) -> None:
     ("change", "pointer"),
     [
         ({}, ""),
-        ({"text": " "}, "/text"),
+        ({"text": "..."}, "/text"),
         ({"text": "x" * 1_001}, "/text"),
         ({"text": "字" * 900}, "/text"),
         ({"text": "word " * 60}, "/text"),
