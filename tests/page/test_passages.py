@@ -167,7 +167,7 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     page = open_page(f"jobs/{job.id}")
     note = inspect(page, 2)
     takes = note.get_by_role("list", name="Takes").get_by_role("listitem")
-    undo = note.get_by_role("button", name="Undo", exact=True)
+    undo = note.get_by_role("button", name="Undo the change of passage 3", exact=True)
     expect(undo).to_be_hidden()
 
     write(page, 2, 1, "This one goes again.")
@@ -252,7 +252,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     voices = note.get_by_label("Voice of ANNA")
     voices.focus()
     voices.select_option(label="tom")
-    undo = note.get_by_role("button", name="Undo", exact=True)
+    undo = note.get_by_role("button", name="Undo the change of 2 passages", exact=True)
     expect(undo).to_be_visible()
     expect(note.locator(".inspector-facts")).to_contain_text("tom")
     client.wait(job)
@@ -275,6 +275,53 @@ def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPag
 
     expect(note.get_by_role("alert")).to_contain_text(re.compile("letter|word|speak"))
     expect(field(page)).to_have_text("...")
+    note.get_by_role("button", name="Leave it").click()
+    expect(note.locator("[role=alert]")).to_be_empty()
+
+
+def test_a_sentence_and_a_passage_are_deleted_and_come_back(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    passage = page.locator(".segment").nth(2)
+    undo = note.get_by_role("button", name="Undo the change of passage 3")
+
+    write(page, 2, 0, "")
+    shoot(page, "deleting")
+    field(page).press("Enter")
+    expect(passage).to_have_text(was[1])
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    assert sentences(client, job, 2) == ["", was[1]]
+    note.get_by_role("button", name="Delete the passage").click()
+    expect(passage).to_have_text("deleted")
+    expect(note.locator(".inspector-state")).to_have_text("Deleted")
+    expect(undo).to_be_visible()
+    client.wait(job)
+    expect(page.locator(".job-head .state")).to_have_text("Done")
+    shoot(page, "deleted")
+    assert (client.segments.get(job.id, 2).text, client.segments.get(job.id, 2).pause_after_s) == ("", 0.0)
+
+    undo.click()
+    expect(passage).to_have_text(was[1])
+    undo.click()
+    expect(passage).to_have_text(" ".join(was))
+    assert sentences(client, job, 2) == was
+
+
+def test_an_edited_sentence_is_read_as_words(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job("It cost 212 crowns.", language="english", normalization="basic"))
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 0)
+    expect(note).to_contain_text("Spoken: It cost two hundred twelve crowns.")
+
+    write(page, 0, 0, "It cost 312 crowns.")
+    field(page).press("Enter")
+
+    expect(note).to_contain_text("Spoken: It cost three hundred twelve crowns.")
+    expect(note.locator(".takes mark")).to_have_text("two")
 
 
 def test_who_presses_listen_before_the_text_is_there_hears_it(open_page: OpenPage, client: Rhapsode) -> None:

@@ -65,7 +65,7 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
         before[2].replace("Skye", "sky"),
         *before[3:],
     ]
-    note.get_by_role("button", name="Undo", exact=True).click()
+    note.get_by_role("button", name="Undo the change of 2 passages", exact=True).click()
     expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
     client.wait(job)
     assert spoken(client, job) == before

@@ -138,7 +138,7 @@ export function jobView(id, list) {
 
   function open({ request }) {
     const { signal } = abort;
-    const editor = { open: (index) => paper.edit(index, 0), keep: () => paper.field.keep(), leave: () => paper.field.leave(-1) };
+    const editor = { open: (index) => paper.edit(index, 0), keep: (text) => paper.field.keep(text), leave: () => paper.field.leave(-1) };
     const note = inspector(id, segments, { model: request.model, editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const choose = (index) => {
       paper.setChosen(index);

@@ -22,10 +22,12 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   const again = button("Speak it again", speakAgain);
   const compare = button("", () => pressed(readTakes));
   const edit = button("Change it", () => editor.open(index));
-  const undo = button("Undo", takeBack, { kind: "quiet" });
-  const actions = h("div", { class: "row" }, listen, edit, again, compare, undo);
+  const cut = button("Delete the passage", () => changed([index], async () => segments.put(await sendJson("PATCH", path(), { text: "" }))), { kind: "quiet" });
+  const undo = button("", takeBack, { kind: "quiet" });
+  const actions = h("div", { class: "row" }, listen, edit, again, compare, cut, undo);
   const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
-    button("Leave it", () => editor.leave()), h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence."));
+    button("Leave it", () => editor.leave()), button("Delete the sentence", () => editor.keep(""), { kind: "quiet" }),
+    h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."));
   const spoken = h("p", { class: "hint", dir: "auto" });
   const voices = voicesOf(model);
   const recast = (indexes, voice) => changed(indexes, () => segments.change(indexes, { voice }));
@@ -73,9 +75,11 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       setText(spoken, otherwise.length ? `Spoken: ${otherwise.map(({ spoken: said }) => said).join(" ")}` : "");
       setHidden(spoken, !otherwise.length);
       setHidden(undo, !undoing.isPossible);
-      setText(undo.firstChild, undoing.indexes.includes(index) ? "Undo" : `Undo the change of ${placesOf(undoing.indexes)}`);
-      setHidden(listen, !isDone);
-      setHidden(again, !isDone);
+      setText(undo.firstChild, `Undo the change of ${placesOf(undoing.indexes)}`);
+      const isLeftOut = !segment.written;
+      setHidden(listen, !isDone || isLeftOut);
+      setHidden(again, !isDone || isLeftOut);
+      setHidden(cut, isLeftOut);
       setText(compare.firstChild, `Compare ${count(segment.takes)} takes`);
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
@@ -195,6 +199,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     changeSentence,
     /** Whether a sentence in the text is being changed. */
     setWriting(isWriting) {
+      replace(trouble);
       keepingFocus(element, () => {
         setHidden(actions, isWriting);
         setHidden(writing, !isWriting);
@@ -237,7 +242,8 @@ function placesOf(indexes) {
   return indexes.length === 1 ? `passage ${count(indexes[0] + 1)}` : counted(indexes.length, "passage");
 }
 
-function stateOf({ state, flagged, takes }) {
+function stateOf({ state, flagged, takes, written }) {
+  if (!written) return "Deleted";
   if (state === "done" && flagged) return "Spoken, flagged";
   return state === "pending" && takes ? "Will be spoken again" : STATES[state];
 }

@@ -63,7 +63,7 @@ function takeRow(onSelect, onTrouble, textInPlace) {
       take = next;
       const told = [`Take ${count(take.take)}`, span(take.duration_s ?? 0), take.speaker, take.flagged && "flagged"];
       setText(facts, told.filter(Boolean).join(" · "));
-      replace(words, ...differing(take.text, textInPlace() ?? take.text));
+      replace(words, ...differing(take.text || "Deleted", textInPlace() ?? take.text));
       press.setAttribute("aria-label", `Hear take ${count(take.take)}`);
       use.setAttribute("aria-label", `Keep this one: take ${count(take.take)}`);
       setHidden(inPlace, !take.selected);

@@ -60,7 +60,7 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     }
     span.dataset.state = segment.state;
     span.toggleAttribute("data-flagged", segment.flagged);
-    span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
+    span.title = !segment.written ? "deleted" : segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
   }
 
   /** The character who says a passage, where another spoke before; "" for nobody new. */
@@ -172,7 +172,7 @@ function sentenceParts({ written, sentences }) {
     parts.push(written.slice(at, from), h("span", { class: "sentence", "data-number": number }, text));
     at = from + text.length;
   });
-  return [...parts, written.slice(at)];
+  return [...parts, written.slice(at), written ? null : h("span", { class: "left-out" }, "deleted")].filter(Boolean);
 }
 
 /** Scrolls along unless the reader has scrolled elsewhere. */
