@@ -135,7 +135,8 @@ class Segment(Answer):
     until all earlier segments are done. `findings`: what the quality gate found and could not cure; `flagged`: whether
     there is any; of a segment that failed, what was found in the attempt with `seed_used`, the least bad. `checks`:
     what was measured, by name; `tried`: every attempt; both null in lists. `guessed`: up to 16 words whose sound the
-    engine guessed from their spelling; empty as well where the engine does not know.
+    engine guessed from their spelling; empty as well where the engine does not know. `pronunciations`: how
+    its user has words of it said.
     """
 
     id: Id
@@ -167,6 +168,7 @@ class Segment(Answer):
     tried: tuple[TriedAttempt, ...] | None = None
     flagged: bool
     guessed: tuple[str, ...] = ()
+    pronunciations: tuple[Rule, ...] = ()
     reused: bool
     sha256: str | None
     links: SegmentLinks
@@ -186,6 +188,7 @@ class Take(Answer):
     selected: bool
     text: str
     speaker: str
+    voice: str
     language: str
     instructions: str
     seed_used: int

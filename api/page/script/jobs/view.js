@@ -42,6 +42,7 @@ export function jobView(id, list) {
   const notes = jobWarnings((index) => parts?.review(index));
   const changed = changedPassages(id, segments, (index) => parts.review(index));
   const showChanged = throttled(changed.show, 300);
+  const showNamesSoon = throttled(showNames, 300);
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
   const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names and speakers"));
   const toFiles = button("Files", () => files.element.scrollIntoView(), { kind: "quiet" });
@@ -61,6 +62,7 @@ export function jobView(id, list) {
   let lastEvent = "";
   let lastEnd = 0;
   let numTold = 0;
+  let namesShown = "";
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
   const soon = throttled(() => refresher.now(), 600);
@@ -76,14 +78,20 @@ export function jobView(id, list) {
     setHidden(toFiles, !narrow.matches);
   }
 
-  /** Read each time it is opened. The text may have changed. */
+  /** Follows the text while it is open. */
   async function showNames() {
-    if (!names.open) return;
+    if (!names.open || abort.signal.aborted) return;
     const { nameList } = await import("./inspector/spelling.js");
-    replace(names, names.firstChild, nameList(segments, (name, index) => {
+    const found = nameList(segments, (name, index) => {
       parts.review(index);
       parts.note.openWords(name);
-    }, parts.review));
+    }, parts.review);
+    const text = found.map((each) => each.textContent).join("\n");
+    if (text === namesShown) return;
+    namesShown = text;
+    const { name } = names.contains(document.activeElement) ? document.activeElement.dataset : {};
+    replace(names, names.firstChild, found);
+    if (name) names.querySelector(`[data-name="${CSS.escape(name)}"]`)?.focus({ preventScroll: true });
   }
 
   async function readOrTell(signal) {
@@ -172,6 +180,7 @@ export function jobView(id, list) {
     segments.addEventListener("change", () => {
       [text, names].forEach((each) => setHidden(each, segments.length === 0));
       showChanged();
+      showNamesSoon();
     });
     loadSegments();
   }

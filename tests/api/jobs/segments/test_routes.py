@@ -222,6 +222,7 @@ def test_words_are_said_otherwise_where_segments_have_them(api: ServedApi) -> No
     none = api.http.patch(job["links"]["segments"], json=say | {"segments": named[:1]})
 
     assert [each["state"] for each in first] == ["done", "pending", "done"]
+    assert [each["pronunciations"] for each in first] == [[], say["pronunciations"], []]
     assert (first[1]["written"], first[1]["sentences"][0]["spoken"]) == ("_How are you?_", "_How are yoo?_")
     assert [each["takes"] for each in again] == [1, 2, 1]
     assert (none.status_code, none.json()["errors"][0]["pointer"]) == (422, "/pronunciations")

@@ -175,7 +175,10 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   async function showWords(word = null) {
     spelling ??= import("./spelling.js").then(({ spellingFields }) => {
       const made = spellingFields(segments, { model, onTrouble: tell,
-        onApply: (indexes, pronunciations) => changed(indexes, () => segments.change(indexes, { pronunciations })) });
+        onApply: (indexes, pronunciations) => changed(indexes, async () => {
+          await segments.change(indexes, { pronunciations });
+          announce(`${pronunciations[0].grapheme}: said so in ${counted(indexes.length, "passage")}`);
+        }) });
       words.append(made.element);
       return made;
     });
