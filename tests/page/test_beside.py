@@ -141,6 +141,7 @@ def test_a_link_is_given_away_and_followed_by_a_stranger(
     link = dialog.get_by_label("Link")
     expect(link).to_have_value(re.compile("^http"))
     expect(dialog).to_contain_text("File name: Don't a 'title'.wav")
+    expect(dialog).to_contain_text("This link works on this machine only.")
     expect(dialog).to_contain_text("It ends earlier if the file is made again")
     # The address is read from its beginning.
     page.wait_for_function("() => document.getElementById('share-link').scrollLeft === 0")

@@ -35,7 +35,7 @@ export function downloads(id, { onJob, onTrouble }) {
       const isListed = artifact.chapter !== null;
       const files = isListed ? await chapterArtifacts(id, artifact.type) : (await getJson(`v1/jobs/${id}/artifacts`)).data;
       const fresh = files.find((each) => each.name === artifact.name);
-      if (fresh) location.assign(fresh.url);
+      if (fresh) h("a", { href: fresh.url, download: fresh.name }).click();
     }, onTrouble);
   }
 
