@@ -5,7 +5,7 @@ import { alerts, announce, button, h, icon, replace, setHidden, setText } from "
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
-import { doing, isOver, jobTitle, stateWord } from "../wording.js";
+import { doing, isOver, jobTitle } from "../wording.js";
 import { jobActions } from "./actions.js";
 import { beside } from "./beside/menu.js";
 import { downloads } from "./inspector/downloads.js";
@@ -44,7 +44,7 @@ export function jobView(id, list) {
   const showChanged = throttled(changed.show, 300);
   const showNamesSoon = throttled(showNames, 300);
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
-  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names and speakers"));
+  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, h("h2", {}, "Names and speakers")));
   const toFiles = button("Files", () => files.element.scrollIntoView(), { kind: "quiet" });
   const asides = h("div", { class: "asides" }, facts.element, names, changed.element, notes.element);
   const element = h("article", { class: "job", "data-loading": true },
@@ -137,7 +137,7 @@ export function jobView(id, list) {
     if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
     segments.setSpeed(next.request.output?.speed ?? 1);
     segments.setOver(isOver(next.state));
-    if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
+    if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${doing(next)}`);
     // Not the state: a job may be reopened and end between two refreshes.
     if (before && isOver(next.state) && before.finished_at !== next.finished_at) loadSegments();
     if (!isOver(next.state)) followEvents();
@@ -147,7 +147,7 @@ export function jobView(id, list) {
   function open({ request }) {
     const { signal } = abort;
     const editor = { open: (index) => paper.edit(index, 0), keep: (text) => paper.field.keep(text), leave: () => paper.field.leave(-1) };
-    const note = inspector(id, segments, { model: request.model, editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
+    const note = inspector(id, segments, { model: request.model, hasVoices: !["text", "document"].includes(request.input.type), editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const choose = (index) => {
       paper.setChosen(index);
       paper.putBehind(index, note.element);
@@ -169,7 +169,7 @@ export function jobView(id, list) {
       paper.setChosen(null);
       paper.focus(detail);
     });
-    replace(text, wave.element, manuscriptHint(), h("div", { class: "pages" }, paper.element, rail.element));
+    replace(text, h("h2", { class: "visually-hidden" }, "Text"), wave.element, manuscriptHint(), h("div", { class: "pages" }, paper.element, rail.element));
     /** Until the passages are read there is none to show. */
     const review = (index) => {
       if (!segments.items[index]) return;

@@ -12,8 +12,8 @@ import { voiceMenu, voicesOf } from "./voice_menu.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
-/** `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
-export function inspector(jobId, segments, { model, editor, onChanged, onPlay }) {
+/** `hasVoices`: the text itself names voices, which need no character. `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
+export function inspector(jobId, segments, { model, hasVoices, editor, onChanged, onPlay }) {
   const title = h("h2");
   const state = h("span", { class: "inspector-state" });
   const facts = h("p", { class: "inspector-facts" });
@@ -44,6 +44,8 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
     facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
     h("div", { class: "row" }, ofPassage.element, ofParagraph.element, ofSpeaker.element), words);
+  /** A character, or a voice that the text names; "" for the narrator. */
+  const saying = (segment) => characterOf(segment) || (hasVoices ? segment.speaker : "");
   const undoing = new Undo(jobId, segments);
   let index = null;
   let takes = null;
@@ -86,7 +88,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       attempts.show(segment.state === "failed" ? tried : []);
       ofPassage.show("Voice of this passage", paragraph.length > 1 ? [index] : [], segment.voice);
       ofParagraph.show("Voice of the whole paragraph", paragraph, segment.voice);
-      ofSpeaker.show(menuOfSpeaker(segment), saidBy(saying(segment)), segment.voice);
+      ofSpeaker.show(menuOfSpeaker(segment, saying(segment)), saidBy(saying(segment)), segment.voice);
     });
   }
 
@@ -230,14 +232,8 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   };
 }
 
-/** A character, or a voice that speaks without a name; "" for the narrator. */
-function saying(segment) {
-  return characterOf(segment) || segment.speaker;
-}
-
-/** A voice without a name is not a character. */
-function menuOfSpeaker(segment) {
-  const name = saying(segment);
+/** A voice without a name is not a character. `name`: who says it. */
+function menuOfSpeaker(segment, name) {
   return name && !characterOf(segment) ? `Voice wherever ${name} speaks` : `Voice of ${name || "the narrator"}`;
 }
 
