@@ -69,6 +69,8 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     expect(takes.first).to_contain_text("Take 2")
     expect(takes.first.get_by_text("In place")).to_be_visible()
     takes.last.get_by_role("button", name="Hear take 1").click()
+    takes.last.get_by_role("button", name="Stop take 1").click()
+    expect(takes.last.get_by_role("button", name="Hear take 1")).to_be_visible()
     expect(note.get_by_role("alert")).to_be_hidden()
     takes.last.get_by_role("button", name="Keep this one: take 1").click()
     expect(takes.last.get_by_text("In place")).to_be_visible()
@@ -226,6 +228,8 @@ def test_two_takes_are_heard_one_after_the_other_with_their_texts(
     note.get_by_role("button", name="Play from here").click()
     note.get_by_role("button", name="Hear both").click()
 
+    expect(note.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    expect(takes.last).to_contain_text(client.segments.get(job.id, 2).voice)
     expect(takes.last).to_have_class(re.compile("sounding"))
     # Only one thing is heard at a time.
     expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
@@ -249,6 +253,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     page.on("request", note_change)
     note = inspect(page, 0)
 
+    expect(page.get_by_role("heading", name=re.compile("^(Progress|Files|Names and speakers|Text)$"))).to_have_count(4)
     voices = note.get_by_label("Voice of ANNA")
     voices.focus()
     voices.select_option(label="tom")
@@ -416,7 +421,8 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     expect(flagged).to_have_attribute("title", "spoken, flagged")
     expect(page.locator(".figures")).to_contain_text("Flagged")
     expect(page.locator(".job-row").first).to_contain_text("1 flagged")
-    page.locator("summary", has_text="warning").click()
+    expect(flagged).to_contain_text("(flagged)")
+    page.locator("summary", has_text="Warnings: 1 flagged passage").click()
     expect(page.locator(".warnings .notice").filter(has_text="Passage 19 did not pass")).to_be_visible()
     shoot(page, "passage-flagged")
     expect(note.get_by_role("list", name="Takes").get_by_role("listitem").first).to_contain_text("flagged")
@@ -437,6 +443,7 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     voices.select_option(label=other)
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
+    expect(note.get_by_label("Voice of the narrator")).to_be_visible()
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == [was, was, other, *[was] * 2]
 

@@ -52,9 +52,10 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     const span = spans[index];
     // A sentence that is being changed stays as it is under the hands of its writer.
     const name = nameBefore(index);
-    const wanted = `${name}\n${segment.written}`;
+    const wanted = `${name}\n${segment.written}\n${segment.flagged}`;
     if (drawn[index] !== wanted && field.index !== index) {
-      span.replaceChildren(...(name ? [h("span", { class: "speaker", dir: "auto" }, name), " "] : []), ...sentenceParts(segment));
+      span.replaceChildren(...(name ? [h("span", { class: "speaker", dir: "auto" }, name), " "] : []), ...sentenceParts(segment),
+        ...(segment.flagged ? [h("span", { class: "visually-hidden" }, " (flagged)")] : []));
       drawn[index] = wanted;
       if (index + 1 < spans.length) mark(index + 1);
     }
