@@ -56,19 +56,12 @@ _room = Room(MOST_WHOLE_BYTES)
 
 
 class ObjectResponse(FileResponse):
-    """As its base; a small object that is asked for as a whole is in `found` already, and is not opened again.
-
-    plays: a browser plays it and saves nothing.
-    """
+    """As its base; a small object that is asked for as a whole is in `found` already, and is not opened again."""
 
     def __init__(self, found: SignedObject, *, plays: bool) -> None:
         super().__init__(
             found.path,
-            headers={
-                "Cache-Control": "private, max-age=900, immutable",
-                "Vary": "Accept",
-                "X-Content-Type-Options": "nosniff",
-            },
+            headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
             media_type=found.content_type,
             filename=found.filename,
             content_disposition_type="inline" if plays else "attachment",

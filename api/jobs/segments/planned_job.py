@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated
 
 from fastapi import Depends
@@ -18,8 +17,6 @@ from storage.ids import JobId, TenantId
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
-
-logger = logging.getLogger(__name__)
 
 
 async def _segment_index(segment: str) -> int:
@@ -42,21 +39,15 @@ def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links:
     states = services.jobs.segments.states(job_id)
     record = services.jobs.store.get(tenant, job_id)
     spec = narration_of(record)
-    changes_words = any(edit.changes_words for edit in states.edits.values())
-    dictionaries = _dictionaries(services, record, spec) if changes_words else ()
-    return SegmentViewer(record, spec, planned_segments(services, record), states, links, dictionaries)
-
-
-def _dictionaries(services: ApiServices, record: JobRecord, spec: NarrationSpec) -> tuple[bytes, ...]:
-    """Without one that the store has lost the texts can still be read."""
-    names = [
-        keys.job_dictionary(record.tenant, record.id, n) for n, _ in enumerate(spec.request.pronunciation_dictionaries)
-    ]
+    wanted = (
+        spec.request.pronunciation_dictionaries if any(each.changes_words for each in states.edits.values()) else ()
+    )
+    names = [keys.job_dictionary(tenant, job_id, number) for number, _ in enumerate(wanted)]
     try:
-        return tuple(services.artifacts.get(name) for name in names)
-    except ArtifactMissing as error:
-        logger.error("a dictionary of a job is lost", extra={"job_id": record.id, "error": str(error)})
-        return ()
+        dictionaries = tuple(services.artifacts.get(name) for name in names)
+    except ArtifactMissing:
+        dictionaries = ()  # The texts can still be read. A worker says what it lacks.
+    return SegmentViewer(record, spec, planned_segments(services, record), states, links, dictionaries)
 
 
 def read_segment(
