@@ -146,10 +146,7 @@ def _take_idempotency_key(operation: dict[str, Any]) -> None:
 _HEADERS: tuple[tuple[str, str], ...] = (
     ("webhook-id", "the same whenever this event is sent again: remember the ids that were dealt with"),
     ("webhook-timestamp", "Unix seconds of this attempt; refuse what is more than five minutes away"),
-    (
-        "webhook-signature",
-        "`v1,` and Base64 of HMAC-SHA256 over `id.timestamp.body`; several while a secret changes",
-    ),
+    ("webhook-signature", "`v1,` and Base64 of HMAC-SHA256 over `id.timestamp.body`; several while a secret changes"),
 )
 
 
@@ -167,10 +164,7 @@ def _operation(event: str) -> dict[str, Any]:
             {"name": name, "in": "header", "required": True, "description": text, "schema": {"type": "string"}}
             for name, text in _HEADERS
         ],
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": refer(WebhookPayload)}},
-        },
+        "requestBody": {"required": True, "content": {"application/json": {"schema": refer(WebhookPayload)}}},
         "responses": {
             "2XX": {"description": "Taken; it is not sent again"},
             "410": {"description": "The endpoint is disabled"},

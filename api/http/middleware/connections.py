@@ -91,16 +91,7 @@ class _Arrival:
 class HttpProtocol(H11Protocol):
     # A class with more than 30 attributes, whose names Python no longer shares, costs each connection a separate
     # dictionary, 1.3 KiB.
-    __slots__ = (
-        "_arrival",
-        "_has_received",
-        "_held",
-        "_is_over",
-        "_limits",
-        "_timer",
-        "_turn",
-        "_write_timer",
-    )
+    __slots__ = ("_arrival", "_has_received", "_held", "_is_over", "_limits", "_timer", "_turn", "_write_timer")
 
     def __init__(
         self,

@@ -48,11 +48,7 @@ class SegmentFollower:
     """
 
     def __init__(
-        self,
-        services: ApiServices,
-        record: JobRecord,
-        pacing: Pacing,
-        known: Mapping[int, SegmentResult] | None,
+        self, services: ApiServices, record: JobRecord, pacing: Pacing, known: Mapping[int, SegmentResult] | None
     ) -> None:
         self._services = services
         self._record = record

@@ -93,16 +93,10 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_UPPER, rf"(?P<left>[A-Z]{{1,3}})&(?P<right>[A-Z]{{1,3}})(?:(?=['’]s\b)|{END})", _letters),
     rule("@", r"@(?=\s(?:[a-z\d$£€]))", _at),
     rule(
-        "§¶#№",
-        rf"(?P<sign>§§|¶¶|[§¶#№])\s?(?P<number>{NUMBER})(?:{_PARTS}|{DASH}(?P<last>{NUMBER}))?{END}",
-        _numbered,
+        "§¶#№", rf"(?P<sign>§§|¶¶|[§¶#№])\s?(?P<number>{NUMBER})(?:{_PARTS}|{DASH}(?P<last>{NUMBER}))?{END}", _numbered
     ),
     rule("0123456789", rf"(?P<number>\d{{1,4}}){_PARTS}{END}", _subdivided),
-    rule(
-        "ABCDEFG",
-        rf"(?P<note>[A-G])(?P<sign>♭♭|[♭♯♮#])(?P<chord>m7|m|7)?(?:(?=-[a-z])|{ENDS_OR_OWNS})",
-        _accidental,
-    ),
+    rule("ABCDEFG", rf"(?P<note>[A-G])(?P<sign>♭♭|[♭♯♮#])(?P<chord>m7|m|7)?(?:(?=-[a-z])|{ENDS_OR_OWNS})", _accidental),
     rule("C", rf"C\+\+{ENDS_OR_OWNS}", _plus_plus),
     rule(
         "KQRBNabcdefgh",
