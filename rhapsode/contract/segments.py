@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from rhapsode.contract.base import Answer, Id, Name, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, MAX_SEGMENT_CHARS, Instructions
 from rhapsode.contract.pronunciations import Rule
-from rhapsode.contract.speakable_text import check_label, check_text_or_none
+from rhapsode.contract.speakable_text import check_label, text_or_nothing
 
 MOST_CHANGED = 1_000
 """Segments of one call: as many as a list has at once. The state database works about 0.1 ms on each."""
@@ -31,7 +31,7 @@ class SegmentChange(RequestBody):
     changes.
     """
 
-    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_text_or_none)] | None = Field(
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(text_or_nothing)] | None = Field(
         default=None, description='what it says from now on; "" leaves it out'
     )
     voice: Name | None = Field(default=None, description="a voice of the model, or one of yours by name or id")
@@ -75,7 +75,7 @@ class SegmentsChange(RequestBody):
 class SentenceChange(RequestBody):
     """What one sentence says from now on, its neighbours as before. Their passage is generated again."""
 
-    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_text_or_none)] = Field(
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(text_or_nothing)] = Field(
         description='as people write it, read as the rest of the job; "" leaves the sentence out'
     )
 

@@ -39,7 +39,7 @@ def check_spoken_text(text: str) -> str:
     return text
 
 
-def check_text_or_none(text: str) -> str:
+def text_or_nothing(text: str) -> str:
     """As `check_spoken_text`; "" for a text of spaces alone, which leaves out what it stands for."""
     return check_spoken_text(text) if text.strip() else ""
 

@@ -60,8 +60,9 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
     setText(apply.firstChild, `Say it so in ${counted(places.length, "passage")}`);
   }
 
-  function send() {
-    return onApply(places, [{ grapheme: word.value.trim(), alias: said.value.trim() }]);
+  async function send() {
+    await onApply(places, [{ grapheme: word.value.trim(), alias: said.value.trim() }]);
+    draw();
   }
 
   function keydown(event) {
