@@ -125,6 +125,14 @@ class Sentence(Answer):
     duration_s: float | None
 
 
+class Respelling(Answer):
+    """`grapheme` is spoken as `alias` in the segment."""
+
+    grapheme: str
+    alias: str
+    case_sensitive: bool
+
+
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
@@ -168,7 +176,7 @@ class Segment(Answer):
     tried: tuple[TriedAttempt, ...] | None = None
     flagged: bool
     guessed: tuple[str, ...] = ()
-    pronunciations: tuple[Rule, ...] = ()
+    pronunciations: tuple[Respelling, ...] = ()
     reused: bool
     sha256: str | None
     links: SegmentLinks

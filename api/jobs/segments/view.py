@@ -9,8 +9,7 @@ from api.http.links import LinkBuilder
 from api.http.times import audio_s
 from api.jobs.answers.segment_ids import segment_id, sentence_id
 from reading.plan.plan import PlanSegment
-from rhapsode.contract.pronunciations import Rule
-from rhapsode.contract.segments import Segment, SegmentLinks, Sentence, Take, TriedAttempt
+from rhapsode.contract.segments import Respelling, Segment, SegmentLinks, Sentence, Take, TriedAttempt
 from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import StoredTake as StoredTake
 from storage.jobs.record import JobRecord
@@ -85,7 +84,7 @@ class SegmentViewer:
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
             guessed=_guessed(result, planned) if result else (),
-            pronunciations=tuple(Rule(**asdict(rule)) for rule in edit.rules or ()),
+            pronunciations=tuple(Respelling(**asdict(rule)) for rule in edit.rules or ()),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
             links=SegmentLinks(
