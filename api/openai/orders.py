@@ -28,11 +28,7 @@ IGNORED = "ignored"
 SHORT_BYTES = 16 * 1024
 """Of a call without a recording in it."""
 
-_PLACES = {
-    "/x_vector_only": "/x_vector_only_mode",
-    "/input/text": "/input",
-    "/output/speed": "/speed",
-}
+_PLACES = {"/x_vector_only": "/x_vector_only_mode", "/input/text": "/input", "/output/speed": "/speed"}
 """Where a caller said what a job has elsewhere."""
 
 _INSIDE = ("/sampling", "/output")

@@ -137,7 +137,5 @@ def _view(services: ApiServices, tenant: TenantId) -> QuotaView:
 
 def _amounts(quotas: Quotas | OwnQuotas | QuotaUse) -> QuotaAmounts:
     return QuotaAmounts(
-        jobs=quotas.jobs,
-        audio_s=None if quotas.audio_ms is None else quotas.audio_ms / 1000,
-        voices=quotas.voices,
+        jobs=quotas.jobs, audio_s=None if quotas.audio_ms is None else quotas.audio_ms / 1000, voices=quotas.voices
     )

@@ -117,12 +117,7 @@ def delete_dictionary(tenant: Tenant, services: Services, dictionary_id: KnownDi
     services.artifacts.delete_prefix(keys.pronunciations_prefix(tenant, dictionary_id))
 
 
-@router.post(
-    "/{dictionary_id}/versions",
-    status_code=201,
-    response_model=Version,
-    openapi_extra=_either(VersionOrder),
-)
+@router.post("/{dictionary_id}/versions", status_code=201, response_model=Version, openapi_extra=_either(VersionOrder))
 def post_version(
     tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId, body: SentRules, response: Response
 ) -> Version:

@@ -58,12 +58,13 @@ _room = Room(MOST_WHOLE_BYTES)
 class ObjectResponse(FileResponse):
     """As its base; a small object that is asked for as a whole is in `found` already, and is not opened again."""
 
-    def __init__(self, found: SignedObject) -> None:
+    def __init__(self, found: SignedObject, *, plays: bool) -> None:
         super().__init__(
             found.path,
             headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
             media_type=found.content_type,
             filename=found.filename,
+            content_disposition_type="inline" if plays else "attachment",
             stat_result=found.status,
         )
         self._content = found.content
@@ -90,7 +91,8 @@ def get_object(request: Request, services: Services, key: str) -> FileResponse:
     is_whole = request.method == "GET" and ranges is None
     found = _signed_object(services.artifacts, key, dict(request.query_params), WHOLE_BYTES if is_whole else -1)
     _check_range(ranges, found.status.st_size)
-    return ObjectResponse(found)
+    is_opened = "text/html" in request.headers.get("accept", "")
+    return ObjectResponse(found, plays=is_opened and (found.content_type or "").startswith("audio/"))
 
 
 @router.put("/{key:path}", status_code=201, response_class=Response)

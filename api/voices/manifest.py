@@ -87,12 +87,7 @@ def _check(line: ManifestLine, number: int, holders: dict[str, int], cards: Sequ
 
 
 def _listed(
-    line: ManifestLine,
-    number: int,
-    order: ManifestOrder,
-    card: ModelCard,
-    mode: CacheMode | None,
-    tenant: TenantId,
+    line: ManifestLine, number: int, order: ManifestOrder, card: ModelCard, mode: CacheMode | None, tenant: TenantId
 ) -> ListedRecording:
     return ListedRecording(
         voice=new_voice_id(),

@@ -50,12 +50,7 @@ class VoiceListQuery(PageQuery):
     name: str | None = Field(default=None, min_length=1, max_length=200)
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=voice_schemas.Voice,
-    openapi_extra=form_body(voice_schemas.VoiceForm),
-)
+@router.post("", status_code=201, response_model=voice_schemas.Voice, openapi_extra=form_body(voice_schemas.VoiceForm))
 async def post_voice(request: Request, tenant: Tenant, services: Services, links: Links) -> Response:
     """A new voice, from a recording (at least 1 s, of which the best 60 s are used, at most 10 MiB) or an embedding.
 

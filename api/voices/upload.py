@@ -14,14 +14,7 @@ from starlette.exceptions import HTTPException
 
 from api.http.middleware.body_limit import CountedBody
 from api.http.parsing import body_violations
-from api.http.problems.problem import (
-    HttpProblem,
-    invalid,
-    invalid_field,
-    malformed,
-    payload_too_large,
-    problem,
-)
+from api.http.problems.problem import HttpProblem, invalid, invalid_field, malformed, payload_too_large, problem
 
 MAX_SAMPLE_BYTES = 10 * 1024 * 1024
 """Of a recording: a minute of stereo at 48 kHz is 11.5 MB as WAV and half of that as FLAC."""

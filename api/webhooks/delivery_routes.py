@@ -30,19 +30,12 @@ class DeliveryListQuery(PageQuery):
 
 @router.get("/webhook-endpoints/{endpoint_id}/deliveries", response_model=schemas.WebhookDeliveryList)
 def list_deliveries(
-    tenant: Tenant,
-    services: Services,
-    endpoint_id: KnownEndpointId,
-    parameters: Annotated[DeliveryListQuery, Query()],
+    tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, parameters: Annotated[DeliveryListQuery, Query()]
 ) -> schemas.WebhookDeliveryList:
     """Newest first: the last thousand that ended, for a week, and whatever waits."""
     after = decode_cursor(parameters.cursor, DELIVERY_ID)
     page = services.webhooks.store.list_deliveries(
-        tenant,
-        endpoint_id,
-        frozenset(parameters.state),
-        DeliveryId(after) if after else None,
-        parameters.limit,
+        tenant, endpoint_id, frozenset(parameters.state), DeliveryId(after) if after else None, parameters.limit
     )
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
     data = [shown_delivery(each) for each in page.deliveries]

@@ -11,11 +11,7 @@ from reading.cleaning.letters import typed_letters
 from reading.documents.errors import DocumentError
 from reading.script.left_out import LeftOutList
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _XML_DECLARATION = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _META_CHARSET = re.compile(rb"""<meta[^>]+?charset\s*=\s*["']?\s*([A-Za-z0-9._-]{1,40})""", re.IGNORECASE)
 _BOOK_CHARSET = re.compile(rb"""^Character set encoding:[ \t]{1,8}([A-Za-z0-9._-]{1,40})""", re.MULTILINE)

@@ -85,8 +85,8 @@ class PlanSegment:
             if number:
                 breaks.append(sentence_break(sentence.start - self.start, len(spoken), len(written)))
             # Some scripts put no space behind a sentence.
-            gap = stretch[len(stretch.rstrip()) :]
             new = instead.get(number)
+            gap = "" if new == "" else stretch[len(stretch.rstrip()) :]
             spoken += (sentence.spoken if new is None else spell(new)) + gap
             written += (sentence.written if new is None else new) + gap
         return replace(self, text=spoken.rstrip(), written_otherwise=written.rstrip(), breaks=tuple(breaks))

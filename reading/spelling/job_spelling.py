@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from reading.english.letters.marks import name_emoji
 from reading.script.script import Block, BlockKind, Script, VoicedSpan, Voicing
@@ -48,6 +49,7 @@ def _language(span: VoicedSpan, request: Narration) -> str:
     return (span.voicing.language or request.language).casefold()
 
 
+@lru_cache(maxsize=16)
 def _lexicon(data: bytes) -> Lexicon:
     try:
         return Lexicon(decode_rules(data))

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from rhapsode.contract.base import Answer, Id, Name, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, MAX_SEGMENT_CHARS, Instructions
 from rhapsode.contract.pronunciations import Rule
-from rhapsode.contract.speakable_text import check_label, check_spoken_text
+from rhapsode.contract.speakable_text import check_label, text_or_nothing
 
 MOST_CHANGED = 1_000
 """Segments of one call: as many as a list has at once. The state database works about 0.1 ms on each."""
@@ -31,8 +31,8 @@ class SegmentChange(RequestBody):
     changes.
     """
 
-    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] | None = Field(
-        default=None, description="what it says from now on"
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(text_or_nothing)] | None = Field(
+        default=None, description='what it says from now on; "" leaves it out'
     )
     voice: Name | None = Field(default=None, description="a voice of the model, or one of yours by name or id")
     speaker: Annotated[str, Field(max_length=200), AfterValidator(check_label)] | None = Field(
@@ -75,8 +75,8 @@ class SegmentsChange(RequestBody):
 class SentenceChange(RequestBody):
     """What one sentence says from now on, its neighbours as before. Their passage is generated again."""
 
-    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] = Field(
-        description="as people write it; figures and signs are read as in the rest of the job"
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(text_or_nothing)] = Field(
+        description='as people write it, read as the rest of the job; "" leaves the sentence out'
     )
 
 
@@ -125,17 +125,26 @@ class Sentence(Answer):
     duration_s: float | None
 
 
+class Respelling(Answer):
+    """`grapheme` is spoken as `alias` in the segment."""
+
+    grapheme: str
+    alias: str
+    case_sensitive: bool
+
+
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
-    `text`: what is spoken, where it was edited as it was written; `written`: the same as people write it, such as "FBI"
-    for "eff bee eye"; `sentences`: the same, one by one. `source_id`: what the request calls the entry it was made
+    `text`: what is spoken; `written`: the same as people write it, such as "FBI" for "eff bee eye"; `sentences`: the
+    same, one by one. `source_id`: what the request calls the entry it was made
     from. `chapter`: index into the plan's chapters. `take`: the one in place or being made; `takes`: how many there
     are. `attempts`: number of attempts at this take, 0 if it was reused. `start_s`: its place in the narration; null
     until all earlier segments are done. `findings`: what the quality gate found and could not cure; `flagged`: whether
     there is any; of a segment that failed, what was found in the attempt with `seed_used`, the least bad. `checks`:
     what was measured, by name; `tried`: every attempt; both null in lists. `guessed`: up to 16 words whose sound the
-    engine guessed from their spelling; empty as well where the engine does not know.
+    engine guessed from their spelling; empty as well where the engine does not know. `pronunciations`: how
+    its user has words of it said.
     """
 
     id: Id
@@ -167,6 +176,7 @@ class Segment(Answer):
     tried: tuple[TriedAttempt, ...] | None = None
     flagged: bool
     guessed: tuple[str, ...] = ()
+    pronunciations: tuple[Respelling, ...] = ()
     reused: bool
     sha256: str | None
     links: SegmentLinks
@@ -186,6 +196,7 @@ class Take(Answer):
     selected: bool
     text: str
     speaker: str
+    voice: str
     language: str
     instructions: str
     seed_used: int

@@ -39,6 +39,11 @@ def check_spoken_text(text: str) -> str:
     return text
 
 
+def text_or_nothing(text: str) -> str:
+    """As `check_spoken_text`; "" for a text of spaces alone, which leaves out what it stands for."""
+    return check_spoken_text(text) if text.strip() else ""
+
+
 def check_prose(text: str) -> str:
     """As it is, if it holds no control character but tab and line ends, no bidi control and no noncharacter."""
     _refuse(text, _REFUSED_IN_PROSE)

@@ -103,11 +103,7 @@ def key_arguments(idempotency: IdempotencyKey | None) -> Arguments:
     """Of a call that is the same when it is repeated under this key."""
     if idempotency is None:
         return {}
-    return {
-        "key": key_sha256(idempotency),
-        "fingerprint": idempotency.fingerprint,
-        "key_ttl_s": IDEMPOTENCY_TTL_S,
-    }
+    return {"key": key_sha256(idempotency), "fingerprint": idempotency.fingerprint, "key_ttl_s": IDEMPOTENCY_TTL_S}
 
 
 def key_sha256(idempotency: IdempotencyKey) -> str:

@@ -53,11 +53,7 @@ class QueuePositions:
     """Safe to share between threads, as the client is. `clock` and `accept_replicas` as of `JobStore`."""
 
     def __init__(
-        self,
-        redis: redis.Redis,
-        key_prefix: str = "rhapsode",
-        clock: Clock | None = None,
-        accept_replicas: int = 0,
+        self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None, accept_replicas: int = 0
     ) -> None:
         self._functions = Functions(redis, key_prefix, clock)
         self._accept_replicas = accept_replicas

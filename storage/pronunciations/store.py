@@ -59,12 +59,7 @@ class DictionaryRecord:
 class PronunciationStore:
     """Safe to share between threads, as the client is."""
 
-    def __init__(
-        self,
-        redis: redis.Redis,
-        key_prefix: str = "rhapsode",
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._redis = redis
         self._keys = PronunciationKeys(key_prefix)
         self._call = Functions(redis, key_prefix, clock).call

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reading.plan.plan import PlanSegment
 from reading.spelling.respelling import Lexicon
 from reading.spelling.spoken import SpokenText
+from rhapsode.contract.jobs.narration import Narration
 from storage.segments.edits import SegmentEdit
 
 Spell = Callable[[str], str]
@@ -17,6 +18,19 @@ Spell = Callable[[str], str]
 def as_written(text: str) -> str:
     """For places where people see the written text."""
     return text
+
+
+def edited_aloud(
+    planned: PlanSegment, edit: SegmentEdit, request: Narration, dictionaries: Sequence[bytes]
+) -> PlanSegment:
+    """As `edited`, new texts read as the job's were. dictionaries: the job's. Raises `ValueError` for a damaged one."""
+    if not edit.changes_words:
+        return edited(planned, edit)
+    # Rules of languages take memory. A GPU worker loads them only when a text is edited.
+    from reading.spelling.job_spelling import spelled
+
+    language = edit.language or planned.language or request.language
+    return edited(planned, edit, lambda text: spelled(text, language, request, dictionaries))
 
 
 def edited(planned: PlanSegment, edit: SegmentEdit, spell: Spell = as_written) -> PlanSegment:

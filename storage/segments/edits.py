@@ -42,6 +42,10 @@ class SegmentEdit:
         """Whether it is said otherwise than the plan has it."""
         return replace(self, drawn=None) != UNEDITED
 
+    @property
+    def changes_words(self) -> bool:
+        return not (self.text is None and self.sentences is None and self.rules is None)
+
     def over(self, earlier: SegmentEdit) -> SegmentEdit:
         """Both together; where both say something, this one counts. What says something new need not be drawn.
 

@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
 from storage.segments.packs import PackPlace, decode_place, encode_place
 
+LEFT_OUT = "left_out"
+"""How a segment finished that its user left out: it is short silence, and no pause follows."""
+
 SILENCED = "silenced"
 """The flag of a segment in whose place silence stands: a gap."""
 

@@ -15,7 +15,7 @@ from typing import Self
 
 from reading.plan.plan import Chapter, PlanSegment
 from rhapsode.contract.jobs.output import Files, Output
-from storage.segments.results import SegmentResult
+from storage.segments.results import LEFT_OUT, SegmentResult
 
 MARGIN_S = 0.03
 """What stands before the first and after the last window of a segment that is loud enough to be speech."""
@@ -116,6 +116,10 @@ def num_gap_samples(pause_s: float, sample_rate_hz: int, speed: float = 1.0) -> 
     return num_stretched(max(0, round(pause_s * sample_rate_hz) - 2 * num_margin_samples(sample_rate_hz)), speed)
 
 
+def pause_after_s(planned: PlanSegment, finish_reason: str) -> float:
+    return 0.0 if finish_reason == LEFT_OUT else planned.pause_after_s
+
+
 def num_margin_samples(sample_rate_hz: int) -> int:
     return round(MARGIN_S * sample_rate_hz)
 
@@ -143,7 +147,7 @@ def places(
         if result is None:
             return
         num_head = head if pacing.divides(before, planned) else 0
-        gap = num_gap_samples(planned.pause_after_s, sample_rate_hz, pacing.speed)
+        gap = num_gap_samples(pause_after_s(planned, result.finish_reason), sample_rate_hz, pacing.speed)
         num_gap = tail if pacing.tail_s and pacing.divides(planned, behind) else gap
         placed = Placed(planned, result, end + num_head, num_gap, pacing.speed_of(planned), num_head)
         yield placed

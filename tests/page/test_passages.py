@@ -69,6 +69,8 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     expect(takes.first).to_contain_text("Take 2")
     expect(takes.first.get_by_text("In place")).to_be_visible()
     takes.last.get_by_role("button", name="Hear take 1").click()
+    takes.last.get_by_role("button", name="Stop take 1").click()
+    expect(takes.last.get_by_role("button", name="Hear take 1")).to_be_visible()
     expect(note.get_by_role("alert")).to_be_hidden()
     takes.last.get_by_role("button", name="Keep this one: take 1").click()
     expect(takes.last.get_by_text("In place")).to_be_visible()
@@ -167,7 +169,7 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     page = open_page(f"jobs/{job.id}")
     note = inspect(page, 2)
     takes = note.get_by_role("list", name="Takes").get_by_role("listitem")
-    undo = note.get_by_role("button", name="Undo", exact=True)
+    undo = note.get_by_role("button", name="Undo the change of passage 3", exact=True)
     expect(undo).to_be_hidden()
 
     write(page, 2, 1, "This one goes again.")
@@ -226,6 +228,8 @@ def test_two_takes_are_heard_one_after_the_other_with_their_texts(
     note.get_by_role("button", name="Play from here").click()
     note.get_by_role("button", name="Hear both").click()
 
+    expect(note.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    expect(takes.last).to_contain_text(client.segments.get(job.id, 2).voice)
     expect(takes.last).to_have_class(re.compile("sounding"))
     # Only one thing is heard at a time.
     expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
@@ -249,10 +253,11 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     page.on("request", note_change)
     note = inspect(page, 0)
 
+    expect(page.get_by_role("heading", name=re.compile("^(Progress|Files|Names and speakers|Text)$"))).to_have_count(4)
     voices = note.get_by_label("Voice of ANNA")
     voices.focus()
     voices.select_option(label="tom")
-    undo = note.get_by_role("button", name="Undo", exact=True)
+    undo = note.get_by_role("button", name="Undo the change of 2 passages", exact=True)
     expect(undo).to_be_visible()
     expect(note.locator(".inspector-facts")).to_contain_text("tom")
     client.wait(job)
@@ -275,6 +280,53 @@ def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPag
 
     expect(note.get_by_role("alert")).to_contain_text(re.compile("letter|word|speak"))
     expect(field(page)).to_have_text("...")
+    note.get_by_role("button", name="Leave it").click()
+    expect(note.locator("[role=alert]")).to_be_empty()
+
+
+def test_a_sentence_and_a_passage_are_deleted_and_come_back(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    passage = page.locator(".segment").nth(2)
+    undo = note.get_by_role("button", name="Undo the change of passage 3")
+
+    write(page, 2, 0, "")
+    shoot(page, "deleting")
+    field(page).press("Enter")
+    expect(passage).to_have_text(was[1])
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    assert sentences(client, job, 2) == ["", was[1]]
+    note.get_by_role("button", name="Delete the passage").click()
+    expect(passage).to_have_text("deleted")
+    expect(note.locator(".inspector-state")).to_have_text("Deleted")
+    expect(undo).to_be_visible()
+    client.wait(job)
+    expect(page.locator(".job-head .state")).to_have_text("Done")
+    shoot(page, "deleted")
+    assert (client.segments.get(job.id, 2).text, client.segments.get(job.id, 2).pause_after_s) == ("", 0.0)
+
+    undo.click()
+    expect(passage).to_have_text(was[1])
+    undo.click()
+    expect(passage).to_have_text(" ".join(was))
+    assert sentences(client, job, 2) == was
+
+
+def test_an_edited_sentence_is_read_as_words(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job("It cost 212 crowns.", language="english", normalization="basic"))
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 0)
+    expect(note).to_contain_text("Spoken: It cost two hundred twelve crowns.")
+
+    write(page, 0, 0, "It cost 312 crowns.")
+    field(page).press("Enter")
+
+    expect(note).to_contain_text("Spoken: It cost three hundred twelve crowns.")
+    expect(note.locator(".takes mark")).to_have_text("two")
 
 
 def test_who_presses_listen_before_the_text_is_there_hears_it(open_page: OpenPage, client: Rhapsode) -> None:
@@ -369,7 +421,8 @@ def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
     expect(flagged).to_have_attribute("title", "spoken, flagged")
     expect(page.locator(".figures")).to_contain_text("Flagged")
     expect(page.locator(".job-row").first).to_contain_text("1 flagged")
-    page.locator("summary", has_text="warning").click()
+    expect(flagged).to_contain_text("(flagged)")
+    page.locator("summary", has_text="Warnings: 1 flagged passage").click()
     expect(page.locator(".warnings .notice").filter(has_text="Passage 19 did not pass")).to_be_visible()
     shoot(page, "passage-flagged")
     expect(note.get_by_role("list", name="Takes").get_by_role("listitem").first).to_contain_text("flagged")
@@ -390,6 +443,7 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     voices.select_option(label=other)
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
+    expect(note.get_by_label("Voice of the narrator")).to_be_visible()
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == [was, was, other, *[was] * 2]
 

@@ -40,6 +40,11 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     job = voyage(client)
     before = spoken(client, job)
     page = open_page(f"jobs/{job.id}")
+    page.evaluate("""() => {
+      window.told = [];
+      const place = document.getElementById("announcements");
+      new MutationObserver(() => window.told.push(place.textContent)).observe(place, { childList: true });
+    }""")
     note = inspect(page, 0)
     fields = words_of(note)
     apply = fields.get_by_role("button", name=re.compile("Say it so in"))
@@ -57,6 +62,8 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     apply.click()
 
     expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
+    page.wait_for_function("() => window.told.includes('Skye: said so in 2 passages')")
+    expect(fields.get_by_label("Said as")).to_have_attribute("placeholder", "now sky")
     expect(page.locator(".segment").first).to_contain_text("At last we saw Skye in the rain.")
     client.wait(job)
     assert spoken(client, job) == [
@@ -65,7 +72,7 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
         before[2].replace("Skye", "sky"),
         *before[3:],
     ]
-    note.get_by_role("button", name="Undo", exact=True).click()
+    note.get_by_role("button", name="Undo the change of 2 passages", exact=True).click()
     expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
     client.wait(job)
     assert spoken(client, job) == before
@@ -75,7 +82,7 @@ def test_a_name_is_picked_from_the_list_of_the_text(open_page: OpenPage, client:
     page = open_page(f"jobs/{voyage(client).id}")
     page.locator("summary", has_text="Names").click()
 
-    page.get_by_role("button", name="How Skye is said").click()
+    page.get_by_role("button", name=re.compile("^Skye · .*: how it is said")).click()
 
     expect(page.get_by_label("Word")).to_have_value("Skye")
     expect(page.get_by_label("Said as")).to_be_focused()
@@ -86,8 +93,44 @@ def test_a_name_behind_a_title_and_of_an_owner_is_listed(open_page: OpenPage, cl
     page = open_page(f"jobs/{job.id}")
     page.locator("summary", has_text="Names").click()
 
-    names = page.get_by_role("button", name=re.compile("^How .* is said$"))
+    names = page.get_by_role("button", name=re.compile(": how it is said$"))
     expect(names).to_have_text(["Farquharson · 2", "Dalgleish · 1"])
+
+
+def test_the_names_follow_the_text_while_they_are_open(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job("We saw old Farquharson. He rowed."))
+    page = open_page(f"jobs/{job.id}")
+    page.locator("summary", has_text="Names").click()
+    names = page.get_by_role("button", name=re.compile(": how it is said$"))
+    expect(names).to_have_text(["Farquharson · 1"])
+
+    client.segments.edit(job.id, 0, text="We saw old Farquharson and Tholmar.")
+
+    expect(names).to_have_text(["Farquharson · 1", "Tholmar · 1"])
+
+
+def test_words_spoken_without_their_marks_come_first_and_dates_are_no_names(
+    open_page: OpenPage, client: Rhapsode
+) -> None:
+    told = "In March the Totengräber met Alice at The Lamp, near Ives St."
+    job = client.wait(client.submit_job(told, language="english", normalization="basic"))
+    page = open_page(f"jobs/{job.id}")
+    page.locator("summary", has_text="Names").click()
+
+    names = page.get_by_role("button", name=re.compile(": how it is said$"))
+    expect(names).to_have_text(["Totengräber · 1", "Alice · 1", "Ives · 1"])
+
+
+def test_a_respelling_is_forgotten_in_another_passage(open_page: OpenPage, client: Rhapsode) -> None:
+    page = open_page(f"jobs/{voyage(client).id}")
+    fields = words_of(inspect(page, 0))
+    expect(fields.get_by_label("Said as")).to_have_attribute("placeholder", re.compile("such as"))
+    fields.get_by_label("Word").fill("Skye")
+
+    inspect(page, 1)
+
+    expect(fields.get_by_label("Word")).to_have_value("")
+    expect(fields.get_by_role("button", name="Say it so in 0 passages")).to_be_disabled()
 
 
 SAGA = "Vashkiri rowed.\n\nHere stood Vashkiri and Tholmar.\n\nThen Alice took Vashkiri's oar."
@@ -117,7 +160,7 @@ def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, op
         assert faults(page) == []
         shoot(page, "guessed")
 
-        guessed.get_by_role("button", name="How Vashkiri is said").click()
+        guessed.get_by_role("button", name=re.compile("^Vashkiri · .*: how it is said")).click()
         note = page.get_by_role("region", name="Chosen passage")
         expect(note).to_contain_text("Passage 1")
         with page.expect_request("**/v1/audio/speech") as asked:
@@ -131,6 +174,10 @@ def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, op
 
         asides.locator("summary").click()
         expect(guessed.get_by_role("button")).to_have_text(["Tholmar · 1"])
+        wished = asides.locator("p:has-text('Said as you wish') + .choices").get_by_role("button")
+        expect(wished).to_have_text(["Vashkiri, said as vash keeree · 3"])
+        wished.click()
+        expect(note.get_by_label("Said as")).to_have_value("vash keeree")
 
 
 def test_the_passages_of_a_speaker_are_shown_one_after_the_other(open_page: OpenPage, client: Rhapsode) -> None:
@@ -206,9 +253,9 @@ def test_on_a_phone_the_text_comes_before_the_files(open_page: OpenPage, client:
 def test_pictures(open_page: OpenPage, client: Rhapsode, shoot: Shoot, width: int, scheme: str) -> None:
     page = open_page(f"jobs/{voyage(client).id}", viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.locator("summary", has_text="Names").click()
-    expect(page.get_by_role("button", name="How Skye is said")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Skye · .*: how it is said"))).to_be_visible()
     shoot(page, f"names-{width}-{scheme}")
-    page.get_by_role("button", name="How Skye is said").click()
+    page.get_by_role("button", name=re.compile("^Skye · .*: how it is said")).click()
     page.get_by_label("Said as").fill("sky")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert faults(page) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from reading.plan.plan import Plan, PlanFormatError, PlanSegment
@@ -14,14 +14,16 @@ from storage.job_store.plan_cache import PlanCache
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import NarrationSpec
-from storage.segments.edited import edited
 from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import ChapterSpan, Pacing, Placed, SegmentsIncomplete, chapter_spans, place_segments
 from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
-from worker.items.leases.persistence import until_available
+from worker.items.leases.persistence import as_edited, until_available
 from worker.services import WorkerServices
+
+Say = Callable[[PlanSegment, SegmentEdit], PlanSegment]
+"""A segment as it is said with an edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def load_narration(
     lease = item.lease
     results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
     edits = until_available(lambda: services.jobs.segment_edits(lease.tenant, lease.job), held)
-    plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
+    say = as_edited(item, held, services.artifacts)
+    plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits, say)
     return placed_narration(item.narration, plan, results, record.sample_rate_hz)
 
 
@@ -78,21 +81,25 @@ def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
         raise unusable("internal", "the job's plan in the store is damaged") from error
 
 
-def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
+def _edited(plan: Plan, edits: Mapping[int, SegmentEdit], say: Say) -> Plan:
     """The plan as it was spoken; the cached one is not touched."""
     if not edits:
         return plan
-    segments = tuple(_said(planned, edits.get(planned.index, UNEDITED)) for planned in plan.segments)
+    segments = tuple(_said(planned, edits.get(planned.index, UNEDITED), say) for planned in plan.segments)
     return replace(plan, segments=segments)
 
 
-def _said(planned: PlanSegment, edit: SegmentEdit) -> PlanSegment:
-    """Of a text that its user put in place of a whole segment, the sentences are found here."""
-    said = edited(planned, edit)
-    if edit.text is None or edit.rules is not None:
+def _said(planned: PlanSegment, edit: SegmentEdit, say: Say) -> PlanSegment:
+    """Of a text that its user put in place of a whole segment, the sentences are found here.
+
+    What is read over the end of a sentence has no place for it.
+    """
+    said = say(planned, edit)
+    if edit.text is None:
         return said
-    found = list(sentences(said.written, 0, len(said.written)))
-    breaks = tuple((said.end - said.start, each.start, each.start) for each in found[1:])
+    starts = [each.start for each in sentences(edit.text, 0, len(edit.text))][1:]
+    before = [(at, say(planned, replace(edit, text=edit.text[:at])).text) for at in starts]
+    breaks = tuple((said.end - said.start, len(text), at) for at, text in before if said.text.startswith(text))
     return replace(said, breaks=breaks)
 
 

@@ -7,23 +7,22 @@ from functools import partial
 from typing import Protocol
 
 from reading.estimates import expected_audio_ms
-from reading.plan.plan import Plan, PlanFormatError, PlanSegment
+from reading.plan.plan import Plan, PlanFormatError
 from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactMissing
 from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.objects import keys
-from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
-from storage.segments.edited import edited
-from storage.segments.results import SegmentReport
+from storage.segments.results import LEFT_OUT, SegmentReport
+from storage.segments.timeline import MARGIN_S
 from storage.segments.tried import RejectedTake, Rejection
 from worker import metrics
 from worker.engine.interface import Conditioning, Speech, SpeechRequest
 from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
-from worker.items.leases.persistence import put_fenced, until_available
+from worker.items.leases.persistence import as_edited, put_fenced, until_available
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.postprocessing.interface import PackPart, Sequel, SpeechToStore, StoredSpeech
@@ -39,6 +38,7 @@ from worker.synthesis.attempts import (
     SpokenAttempt,
     settle_attempts,
 )
+from worker.synthesis.joined_speech import silence
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_recovery import find_recovered
@@ -61,7 +61,9 @@ def run_segment(
     """
     index = int(item.lease.item)
     plan = until_available(lambda: _plan(item, services), held)
-    segment = spoken_segment(item, as_edited(item, plan.segments[index], held, services.worker.artifacts))
+    segment = spoken_segment(item, as_edited(item, held, services.worker.artifacts)(plan.segments[index], item.edit))
+    if not segment.text:
+        return _left_out(item, segment, held, services)
     content = reusable_content(item, segment, services.engine.info)
     reuse_id = content.id if content else ""
     copied = find_recovered(item, segment, held, services) if item.recovered else None
@@ -82,6 +84,17 @@ def run_segment(
     pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
     stored = _stored(SpeechToStore(header, outcome.speech, pauses), held, services)
     return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
+
+
+def _left_out(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices) -> Tickets:
+    """Its user wants nothing said: silence of two margins takes its place."""
+    info = services.engine.info
+    speech = silence(2 * MARGIN_S, info)
+    manner = Manner(0, segment.seed(item.narration.request.seed, 1), info.default_sampling, ())
+    outcome = SegmentOutcome(SpokenAttempt(manner, speech, Verdict((), {}, None)), speech, ())
+    header = replace(segment_header(item, segment, outcome, info), finish_reason=LEFT_OUT)
+    stored = _stored(SpeechToStore(header, speech, None), held, services)
+    return _committed(segment_report(header, stored, segment, "", outcome), held, services)
 
 
 class _Judge:
@@ -257,30 +270,3 @@ class SegmentEnding(Protocol):
     def finish(self, made: WholeResult) -> Tickets:
         """The job has succeeded. Returns the tickets to send; raises as a commit does."""
         ...
-
-
-def as_edited(item: ClaimedItem, planned: PlanSegment, held: HeldLease, artifacts: ArtifactStore) -> PlanSegment:
-    """Raises `PermanentItemError` if the store has lost or damaged a dictionary of the job."""
-    edit = item.edit
-    if edit.text is None and edit.sentences is None and edit.rules is None:
-        return edited(planned, edit)
-    # Rules of languages take memory. A GPU worker loads them only when a text is edited.
-    from reading.spelling.job_spelling import DictionaryDamaged, spelled
-
-    request = item.narration.request
-    language = edit.language or planned.language or request.language
-    dictionaries = [
-        _dictionary(item, number, held, artifacts) for number in range(len(request.pronunciation_dictionaries))
-    ]
-    try:
-        return edited(planned, edit, lambda text: spelled(text, language, request, dictionaries))
-    except DictionaryDamaged as error:
-        raise unusable("internal", str(error)) from error
-
-
-def _dictionary(item: ClaimedItem, number: int, held: HeldLease, artifacts: ArtifactStore) -> bytes:
-    key = keys.job_dictionary(item.lease.tenant, item.lease.job, number)
-    try:
-        return until_available(lambda: artifacts.get(key), held)
-    except ArtifactMissing as error:
-        raise unusable("internal", "a pronunciation dictionary of the job is not in the store any more") from error

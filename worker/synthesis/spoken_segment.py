@@ -66,7 +66,7 @@ def spoken_segment(item: ClaimedItem, planned: PlanSegment) -> SpokenSegment:
     return SpokenSegment(
         index=planned.index,
         text=planned.spoken_text,
-        num_chars=planned.end - planned.start,
+        num_chars=planned.end - planned.start if planned.spoken_text else 0,
         speaker=planned.speaker,
         voice=voice.voice,
         own_voice=voice.own_voice,

@@ -83,10 +83,7 @@ def retry_job(
 
 
 @router.post(
-    "/{job_id}/assemble",
-    status_code=202,
-    response_model=Job,
-    openapi_extra=json_body(AssembleRequest, required=False),
+    "/{job_id}/assemble", status_code=202, response_model=Job, openapi_extra=json_body(AssembleRequest, required=False)
 )
 def assemble_job(
     tenant: Tenant,

@@ -31,11 +31,7 @@ PREVIEW_RETENTION_S = 24 * 3600
 
 
 def preview(
-    intake: JobIntake,
-    tenant: TenantId,
-    voice: NamedVoice,
-    order: PreviewOrder,
-    idempotency: IdempotencyKey | None,
+    intake: JobIntake, tenant: TenantId, voice: NamedVoice, order: PreviewOrder, idempotency: IdempotencyKey | None
 ) -> Accepted:
     """Raises a `Problem` or a `StorageError`, as any submission does."""
     if idempotency and (replayed := find_response(intake.jobs, tenant, idempotency)):
@@ -65,10 +61,7 @@ def _usual(voice: NamedVoice) -> tuple[str, str | None, str]:
 
 
 @router.post(
-    "/{voice_id}/preview",
-    status_code=202,
-    response_model=Job,
-    openapi_extra=json_body(PreviewOrder, required=False),
+    "/{voice_id}/preview", status_code=202, response_model=Job, openapi_extra=json_body(PreviewOrder, required=False)
 )
 def post_preview(
     tenant: Tenant,

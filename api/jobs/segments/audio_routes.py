@@ -29,7 +29,7 @@ from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.objects.stored_segments import segment_key
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Pacing, num_gap_samples, num_stretched
+from storage.segments.timeline import Pacing, num_gap_samples, num_stretched, pause_after_s
 
 logger = logging.getLogger(__name__)
 
@@ -87,10 +87,10 @@ def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, pacing: 
         # An edit came in between: from here on it is a job that goes on.
         return Hearing(record, form, pacing)
     num_samples = sum(
-        num_stretched(there[planned.index].num_samples, pacing.speed_of(planned))
-        + num_gap_samples(planned.pause_after_s, record.sample_rate_hz, pacing.speed)
+        num_stretched(result.num_samples, pacing.speed_of(planned))
+        + num_gap_samples(pause_after_s(planned, result.finish_reason), record.sample_rate_hz, pacing.speed)
         for planned in segments
-        if planned.index in there
+        if (result := there.get(planned.index))
     )
     return Hearing(record, form, pacing, there, missing, num_samples)
 

@@ -26,7 +26,6 @@ from storage.job_store.calls import Transitioned
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
-from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit
 
 AUTO_LANGUAGE = "auto"
@@ -37,15 +36,17 @@ def change_segment(
 ) -> Transitioned:
     """Raises a `Problem` or a `StorageError`."""
     card = _card(services, viewer.spec)
-    now = edited(viewer.segments[index], viewer.states.edit(index)).speaker
+    now = viewer.edited(index).speaker
     member = _cast_member(services, tenant, change.voice, now, viewer.spec, card)
     edit = SegmentEdit(
-        text=_text(change.text, card, viewer.spec),
+        text=change.text,
         speaker=_speaker(change.speaker, viewer.spec) if member is None else member.name,
         language=_language(change.language, card, viewer.spec),
         instructions=_instructions(change.instructions, card),
         seed=change.seed,
     )
+    if change.text is not None:
+        _check_said(viewer, index, edit, card)
     recast = None if member is None else _recasting(member)
     return services.jobs.control.edit(tenant, viewer.record.id, {index: edit}, recast)
 
@@ -63,12 +64,11 @@ def change_segments(
     if change.pronunciations is not None:
         respelt = _respellings(viewer, indexes, change.pronunciations)
         for index, edit in respelt.items():
-            said = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
-            _text(said.text, card, viewer.spec, "/pronunciations")
+            _check_said(viewer, index, edit, card, "/pronunciations")
         if not respelt:
             raise invalid_field("/pronunciations", "not_found", "none of these segments has one of the words")
         return services.jobs.control.edit(tenant, viewer.record.id, respelt)
-    speakers = {index: edited(viewer.segments[index], viewer.states.edit(index)).speaker for index in indexes}
+    speakers = {index: viewer.edited(index).speaker for index in indexes}
     members = {
         now: _cast_member(services, tenant, change.voice, now, viewer.spec, card) for now in set(speakers.values())
     }
@@ -82,12 +82,11 @@ def change_sentence(
 ) -> Transitioned:
     """place: index of the segment and number of its sentence. Raises a `Problem` or a `StorageError`."""
     index, number = place
-    now = edited(viewer.segments[index], viewer.states.edit(index))
+    now = viewer.edited(index)
     if number >= len(now.sentences):
         raise problem("not_found", f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
     edit = SegmentEdit(sentences=((number, change.text),))
-    whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
-    _text(whole.text, _card(services, viewer.spec), viewer.spec)
+    _check_said(viewer, index, edit, _card(services, viewer.spec))
     return services.jobs.control.edit(tenant, viewer.record.id, {index: edit})
 
 
@@ -96,7 +95,7 @@ def _respellings(viewer: SegmentViewer, indexes: Sequence[int], rules: Sequence[
     ready = [(rule, Lexicon([rule])) for rule in (PronunciationRule(**each.model_dump()) for each in rules)]
     found: dict[int, SegmentEdit] = {}
     for index in indexes:
-        text = edited(viewer.segments[index], viewer.states.edit(index)).written
+        text = viewer.edited(index).written
         if mine := tuple(rule for rule, applies in ready if any(applies(text, 0, len(text)))):
             found[index] = SegmentEdit(rules=mine)
     return found
@@ -107,14 +106,19 @@ def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
     return next((card for card in services.models.list() if card.name == spec.model), None)
 
 
-def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec, place: str = "/text") -> str | None:
+def _check_said(
+    viewer: SegmentViewer, index: int, edit: SegmentEdit, card: ModelCard | None, place: str = "/text"
+) -> None:
+    """What the segment says with the edit. Raises a `Problem`."""
+    text, spec = viewer.edited(index, edit.over(viewer.states.edit(index))).text, viewer.spec
     limit = spec.bounds.max_bytes
-    if text is not None and limit is not None and len(text.encode()) > limit:
+    if limit is not None and len(text.encode()) > limit:
         raise invalid_field(place, "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
-    if text is not None and card is not None:
+    if not text and not any(viewer.edited(each).text for each in range(len(viewer.segments)) if each != index):
+        raise invalid_field(place, "empty_text", "nothing would be left to speak; delete the job instead")
+    if card is not None:
         _refuse_long(text, place, card)
         refuse_foreign_text(text, place, card)
-    return text
 
 
 def _refuse_long(text: str, place: str, card: ModelCard) -> None:

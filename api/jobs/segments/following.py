@@ -27,7 +27,7 @@ from storage.jobs.record import JobRecord
 from storage.objects.stored_segments import read_segment_file
 from storage.segments.file import StoredSegment, decode_segment
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Pacing, num_gap_samples
+from storage.segments.timeline import Pacing, num_gap_samples, pause_after_s
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +48,7 @@ class SegmentFollower:
     """
 
     def __init__(
-        self,
-        services: ApiServices,
-        record: JobRecord,
-        pacing: Pacing,
-        known: Mapping[int, SegmentResult] | None,
+        self, services: ApiServices, record: JobRecord, pacing: Pacing, known: Mapping[int, SegmentResult] | None
     ) -> None:
         self._services = services
         self._record = record
@@ -87,7 +83,8 @@ class SegmentFollower:
     def _heard(self, segment: StoredSegment, planned: PlanSegment) -> PlayedSegment:
         rate_hz = segment.header.sample_rate_hz
         pcm = stretched(bytes(segment.pcm), rate_hz, self._pacing.speed_of(planned))
-        return PlayedSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._pacing.speed), rate_hz)
+        pause_s = pause_after_s(planned, segment.header.finish_reason)
+        return PlayedSegment(pcm, num_gap_samples(pause_s, rate_hz, self._pacing.speed), rate_hz)
 
     async def _plan(self, follower: Follower) -> Plan | None:
         while not self._record.is_planned:

@@ -16,6 +16,7 @@ from storage.errors import ArtifactMissing, SegmentNotFound
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
+from storage.objects import keys
 
 
 async def _segment_index(segment: str) -> int:
@@ -38,7 +39,15 @@ def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links:
     states = services.jobs.segments.states(job_id)
     record = services.jobs.store.get(tenant, job_id)
     spec = narration_of(record)
-    return SegmentViewer(record, spec, planned_segments(services, record), states, links)
+    wanted = (
+        spec.request.pronunciation_dictionaries if any(each.changes_words for each in states.edits.values()) else ()
+    )
+    names = [keys.job_dictionary(tenant, job_id, number) for number, _ in enumerate(wanted)]
+    try:
+        dictionaries = tuple(services.artifacts.get(name) for name in names)
+    except ArtifactMissing:
+        dictionaries = ()  # The texts can still be read. A worker says what it lacks.
+    return SegmentViewer(record, spec, planned_segments(services, record), states, links, dictionaries)
 
 
 def read_segment(

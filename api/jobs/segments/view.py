@@ -9,14 +9,15 @@ from api.http.links import LinkBuilder
 from api.http.times import audio_s
 from api.jobs.answers.segment_ids import segment_id, sentence_id
 from reading.plan.plan import PlanSegment
-from rhapsode.contract.segments import Segment, SegmentLinks, Sentence, Take, TriedAttempt
+from rhapsode.contract.segments import Respelling, Segment, SegmentLinks, Sentence, Take, TriedAttempt
 from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import StoredTake as StoredTake
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
-from storage.segments.edited import edited
+from storage.segments.edited import edited_aloud
+from storage.segments.edits import SegmentEdit
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, places, spoken_span
+from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, pause_after_s, places, spoken_span
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import StoredAttempt as StoredAttempt
 
@@ -32,6 +33,11 @@ class SegmentViewer:
     segments: tuple[PlanSegment, ...]
     states: SegmentStates
     links: LinkBuilder
+    dictionaries: tuple[bytes, ...] = ()
+
+    def edited(self, index: int, edit: SegmentEdit | None = None) -> PlanSegment:
+        """As it is said and shown with its edit, or with this one in its place."""
+        return edited_aloud(self.segments[index], edit or self.states.edit(index), self.spec.request, self.dictionaries)
 
     def places(self, until: int) -> dict[int, Placed]:
         """Of the segments before `until` whose predecessors are all done."""
@@ -45,7 +51,7 @@ class SegmentViewer:
 
     def segment(self, index: int, place: Placed | None) -> Segment:
         edit = self.states.edit(index)
-        planned = edited(self.segments[index], edit)
+        planned = self.edited(index)
         result = self.states.results.get(index)
         rejection = self.states.rejections.get(index)
         rejected = rejection.best if rejection else None
@@ -72,12 +78,13 @@ class SegmentViewer:
             finish_reason=result.finish_reason if result else None,
             start_s=round(span.start_s, 3) if span else None,
             duration_s=duration_s,
-            pause_after_s=planned.pause_after_s,
+            pause_after_s=pause_after_s(planned, result.finish_reason if result else ""),
             chars_per_s=round(result.num_chars / duration_s / self.speed(index), 2) if result and duration_s else None,
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
             guessed=_guessed(result, planned) if result else (),
+            pronunciations=tuple(Respelling(**asdict(rule)) for rule in edit.rules or ()),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
             links=SegmentLinks(
@@ -97,12 +104,13 @@ class SegmentViewer:
         return shown_attempt(take.tried).model_copy(update={"audio": link if take.sha256 else None})
 
     def take(self, index: int, take: StoredTake) -> Take:
-        planned = edited(self.segments[index], take.edit)
+        planned = self.edited(index, take.edit)
         return Take(
             take=take.number,
             selected=take.is_selected,
             text=planned.text,
             speaker=planned.speaker,
+            voice=self.spec.voice_of(planned.speaker),
             language=self._language(planned),
             instructions=self._instructions(planned),
             seed_used=take.result.seed,

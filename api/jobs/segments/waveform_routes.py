@@ -42,11 +42,7 @@ class WaveformQuery(BaseModel):
 
 @router.get("", response_model=Waveform)
 def get_waveform(
-    tenant: Tenant,
-    services: Services,
-    links: Links,
-    job_id: KnownJobId,
-    parameters: Annotated[WaveformQuery, Query()],
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, parameters: Annotated[WaveformQuery, Query()]
 ) -> Waveform:
     """What a waveform is drawn of, with the chapters. A take keeps its peaks: ask again for what has another digest."""
     viewer = read_segments(services, tenant, job_id, links)

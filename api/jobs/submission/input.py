@@ -15,14 +15,7 @@ from reading.script.lenient_ssml import lenient_script
 from reading.script.script import Script
 from reading.script.ssml import parse_ssml
 from reading.script.ssml_document import SsmlError
-from rhapsode.contract.jobs.input import (
-    DocumentInput,
-    JobInput,
-    NarrationInput,
-    SegmentInput,
-    SourceType,
-    SsmlMode,
-)
+from rhapsode.contract.jobs.input import DocumentInput, JobInput, NarrationInput, SegmentInput, SourceType, SsmlMode
 from rhapsode.contract.speakable_text import check_spoken_text
 
 LINES_POINTER = "/input/lines"

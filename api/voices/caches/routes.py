@@ -89,12 +89,7 @@ def delete_voice_cache(
         services.voices.forget_caches(tenant, voice_id, dropped)
 
 
-@router.post(
-    "/v1/voice-caches",
-    status_code=202,
-    response_model=schemas.Job,
-    openapi_extra=json_body(BulkCacheOrder),
-)
+@router.post("/v1/voice-caches", status_code=202, response_model=schemas.Job, openapi_extra=json_body(BulkCacheOrder))
 def order_voice_caches(
     tenant: Tenant,
     services: Services,

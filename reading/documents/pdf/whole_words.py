@@ -11,13 +11,7 @@ from reading.cleaning.hyphens import find_divided
 from reading.documents.pdf.headings import Passage
 from reading.documents.plain.edits import Edit, edited
 
-_LETTERS = str.maketrans(
-    {
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u00ad": "-",
-    }
-)
+_LETTERS = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "-"})
 """A soft hyphen that was drawn is seen."""
 
 _ACCENTS = dict(

@@ -68,9 +68,5 @@ FRACTION = (
     rf"(?:(?P<sign>[{SIGNS}])|(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}}))"
 )
 RULES: tuple[EnglishRule, ...] = (
-    rule(
-        f"{SIGNS}0123456789",
-        rf"{FRACTION}(?:(?P<inch>[\"″])(?!\w)|{HYPHENATED}|{END})",
-        _fraction,
-    ),
+    rule(f"{SIGNS}0123456789", rf"{FRACTION}(?:(?P<inch>[\"″])(?!\w)|{HYPHENATED}|{END})", _fraction),
 )

@@ -61,11 +61,7 @@ RULES: tuple[EnglishRule, ...] = (
     rule("£", rf"{_POUNDS},?\s{_SHILLINGS}\.?,?\s{_PENCE}{_GOES_ON}(?!\w)", _amount),
     rule("£", rf"{_POUNDS},?\s(?P<shillings>1?\d)s(?P<pence>(?!))?(?P<part>(?!))?{_GOES_ON}(?!\w)", _amount),
     rule(_DIGITS, rf"(?P<pounds>(?!))?{_SHILLINGS}\.?,?\s{_PENCE}{_GOES_ON}(?!\w)", _amount),
-    rule(
-        _DIGITS,
-        rf"(?P<pounds>(?!))?{_SHILLINGS}\.(?=\s{{1,3}}[a-z(]|[,;:])(?P<pence>(?!))?(?P<part>(?!))?",
-        _alone,
-    ),
+    rule(_DIGITS, rf"(?P<pounds>(?!))?{_SHILLINGS}\.(?=\s{{1,3}}[a-z(]|[,;:])(?P<pence>(?!))?(?P<part>(?!))?", _alone),
     rule(_DIGITS, r"(?<=pounds\s)(?P<pounds>(?!))?(?P<shillings>1?\d)s(?=\.)(?P<pence>(?!))?(?P<part>(?!))?", _amount),
     rule(_DIGITS, r"(?P<pounds>(?!))?(?P<shillings>\d{1,3})/-(?P<pence>(?!))?(?P<part>(?!))?(?![\w-])", _amount),
     rule(_DIGITS, rf"(?P<pounds>(?!))?(?P<shillings>1?\d)/(?P<pence>1[01]|\d)(?P<part>[{SIGNS}])?(?![\w/])", _stroke),

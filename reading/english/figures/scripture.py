@@ -46,10 +46,6 @@ _DIGITS = "0123456789"
 _VERSE = rf"(?P<chapter>\d{{1,3}}):(?P<verse>\d{{1,3}})(?:{DASH}(?P<last>\d{{1,3}}))?"
 RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"{_VERSE}{END}", _verse),
-    rule(
-        "".join({name[0] for name in _SHORT_BOOKS}),
-        rf"(?P<book>{one_of(_SHORT_BOOKS)})\.?(?=\s\d{{1,3}}:\d)",
-        _book,
-    ),
+    rule("".join({name[0] for name in _SHORT_BOOKS}), rf"(?P<book>{one_of(_SHORT_BOOKS)})\.?(?=\s\d{{1,3}}:\d)", _book),
     rule("123", rf"(?P<number>[123])(?=\s(?:{one_of(_BOOKS)})\.?\s\d{{1,3}}:\d)", _first_book),
 )

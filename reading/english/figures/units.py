@@ -101,11 +101,7 @@ RULES: tuple[EnglishRule, ...] = (
         _per,
     ),
     rule("123456789", rf"(?P<first>\d{{2,3}})/(?P<last>\d{{2,3}})(?P<unit>\s?mmHg)?{END}", _blood_pressure),
-    rule(
-        f"{SIGNS}0123456789",
-        rf"{FRACTION}[\s-]?(?P<unit>{one_of(_FAST)})(?!{_MORE}){_GOES_ON}{_BEHIND}",
-        _fraction,
-    ),
+    rule(f"{SIGNS}0123456789", rf"{FRACTION}[\s-]?(?P<unit>{one_of(_FAST)})(?!{_MORE}){_GOES_ON}{_BEHIND}", _fraction),
     rule(
         f"{SIGNED}.0123456789",
         rf"{SIGN}(?P<amount>{NUMBER})(?:(?P<first_unit>{one_of(_FAST)})?(?P<joint>{DASH}|\s?±\s?)(?P<last>{NUMBER}))?"

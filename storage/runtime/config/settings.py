@@ -18,12 +18,7 @@ from typing import Annotated, Literal, Self, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from storage.runtime.config.complaints import complaints
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url, sentinel_url_with

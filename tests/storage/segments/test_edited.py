@@ -101,3 +101,12 @@ def test_the_latest_way_to_say_a_word_counts_and_goes_with_every_text() -> None:
     assert decode_edit(encode_edit(both)) == both
     assert edited(PLANNED, SegmentEdit(text="Skye it is.").over(both)).spoken_text == "skee it is."
     assert edited(PLANNED, SegmentEdit(sentences=((0, "To Mull!"),)).over(both)).text.startswith("To mall!")
+
+
+def test_sentences_are_left_out_and_their_neighbours_keep_their_numbers() -> None:
+    some = edited(PLANNED, SegmentEdit(sentences=((0, ""), (2, ""))))
+    none = edited(PLANNED, SegmentEdit(sentences=((0, ""), (1, ""), (2, ""))))
+
+    assert (some.spoken_text, some.written) == ("It was late.", "It was late.")
+    assert [each.written for each in some.sentences] == ["", "It was late.", ""]
+    assert (none.spoken_text, none.written, len(none.sentences)) == ("", "", 3)

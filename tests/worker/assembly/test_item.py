@@ -474,13 +474,14 @@ def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: red
     record = studio.submit("The FBI paid me $5 once. The second sentence here.", spec)
     studio.drain()
 
-    JobControl(redis_client).edit(TENANT, record.id, {1: SegmentEdit(text="Something else.")})
+    JobControl(redis_client).edit(TENANT, record.id, {1: SegmentEdit(text="It cost $6. Then 7.")})
     studio.drain()
 
     record = studio.record(record)
     rows = json.loads(content(studio, record, "manifest.json"))["segments"]
-    assert [row["text"] for row in rows] == ["The eff bee eye paid me five dollars once.", "Something else."]
-    written = ["The FBI paid me $5 once.", "Something else."]
+    spoken = ["The eff bee eye paid me five dollars once.", "It cost six dollars. Then seven."]
+    assert [row["text"] for row in rows] == spoken
+    written = ["The FBI paid me $5 once.", "It cost $6. Then 7."]
     cues = content(studio, record, "narration.srt").decode()
     assert [text for text in written if text in cues] == written
     assert [row["text"] for row in json.loads(content(studio, record, "timestamps.json"))["segments"]] == written

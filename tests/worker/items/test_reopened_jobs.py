@@ -10,7 +10,7 @@ import redis
 
 from reading.spelling.rules import PronunciationRule
 from rhapsode.contract.jobs.input import Normalization
-from rhapsode.contract.jobs.output import Output, SubtitleFormat
+from rhapsode.contract.jobs.output import Output, SubtitleFormat, Timestamps
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import SegmentBusy, StateConflict
 from storage.ids import JobId, TenantId
@@ -23,7 +23,7 @@ from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import decode_segment
-from storage.segments.results import SegmentResult
+from storage.segments.results import LEFT_OUT, SegmentResult
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 
 
@@ -234,6 +234,28 @@ def test_an_edit_that_an_assembly_overlooks_is_no_error(
     assert studio.record(job).state is JobState.SUCCEEDED
     assert "verdict refused" in caplog.messages
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_a_passage_is_left_out_and_comes_back(studio: Studio, control: JobControl) -> None:
+    output = Output(subtitles=(SubtitleFormat.SRT,), timestamps=Timestamps.WORD)
+    job = studio.submit("\n\n".join(SENTENCES), SPEC.asking(output=output))
+    studio.drain()
+    before, whole = wav_of(studio, job), spoken(studio, job)
+
+    control.edit(TENANT, job.id, {1: SegmentEdit(sentences=((0, ""),))})
+    studio.drain()
+
+    record = studio.record(job)
+    left_out = studio.jobs.segment_results(TENANT, job.id)[1]
+    subtitles = next(each for each in record.artifacts if each.type == "srt")
+    shown = studio.artifacts.get(subtitles.key).decode()
+    assert (record.state, left_out.finish_reason, left_out.flags) == (JobState.SUCCEEDED, LEFT_OUT, ())
+    assert [sentence in shown for sentence in SENTENCES] == [True, False, True]
+    assert len(wav_of(studio, job)) < len(before)
+    control.select_takes(TENANT, job.id, {1: 1})
+    studio.drain()
+    assert spoken(studio, job) == whole
+    assert wav_of(studio, job) == before
 
 
 def test_what_is_being_spoken_cannot_be_edited(studio: Studio, control: JobControl) -> None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol, TypeVar
 
-from storage.errors import StoreUnavailable
+from reading.plan.plan import PlanSegment
+from storage.errors import ArtifactMissing, StoreUnavailable
+from storage.jobs.work_items import ClaimedItem
+from storage.objects import keys
 from storage.objects.store import ArtifactStore
+from storage.segments.edited import edited_aloud
+from storage.segments.edits import SegmentEdit
+from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.put_once import put_once
 
@@ -45,6 +52,29 @@ def settle(call: Callable[[], T], patience_s: float) -> T:
 def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease) -> str:
     """Store `data` under a key that carries the fence of our own lease; returns its sha256."""
     return until_available(lambda: put_once(artifacts, key, data), held)
+
+
+def as_edited(
+    item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore
+) -> Callable[[PlanSegment, SegmentEdit], PlanSegment]:
+    """Raises `PermanentItemError` when called, if the store has lost or damaged a dictionary of the job."""
+    request = item.narration.request
+
+    @cache
+    def dictionary(number: int) -> bytes:
+        key = keys.job_dictionary(item.lease.tenant, item.lease.job, number)
+        return until_available(lambda: artifacts.get(key), held)
+
+    def said(planned: PlanSegment, edit: SegmentEdit) -> PlanSegment:
+        names = range(len(request.pronunciation_dictionaries)) if edit.changes_words else ()
+        try:
+            return edited_aloud(planned, edit, request, [dictionary(number) for number in names])
+        except ArtifactMissing as error:
+            raise unusable("internal", "a pronunciation dictionary of the job is not in the store any more") from error
+        except ValueError as error:
+            raise unusable("internal", str(error)) from error
+
+    return said
 
 
 def _repeated(call: Callable[[], T], patience_s: float, check: Callable[[], None]) -> T:

@@ -13,7 +13,7 @@ from reading.plan.plan import Plan
 from storage.ids import JobId
 from storage.job_store.segment_reads import ResultSamples
 from storage.jobs.work_items import ClaimedItem
-from storage.segments.results import SegmentResult
+from storage.segments.results import LEFT_OUT, SegmentResult
 from storage.segments.timeline import MARGIN_S
 from worker.speech.quality.expectation import DurationModel
 from worker.speech.quality.job_norms import JobNorms, MeasuredSegment, job_norms
@@ -97,5 +97,5 @@ def _heard(results: list[SegmentResult], speaker: str, plan: Plan, rate_hz: int)
             result.loudness_lufs,
         )
         for result in results
-        if not result.flags and plan.segments[result.index].speaker == speaker
+        if not result.flags and result.finish_reason != LEFT_OUT and plan.segments[result.index].speaker == speaker
     ]

@@ -34,7 +34,7 @@ export function openFleet(main) {
   const showQueues = keyed(queues, queueCard);
   const showWorkers = keyed(workers, () => workerRow((problem) => showProblem(refusal, problem)));
   const table = h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Table of workers" },
-    h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
+    h("table", {}, h("caption", { class: "visually-hidden" }, "Workers"), h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
   const crew = h("section", { class: "stack", "aria-labelledby": "workers-title", hidden: true }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
   const body = h("div", { class: "fleet" }, held, nobody, unswept, figures,
@@ -70,8 +70,10 @@ export function openFleet(main) {
   function showTotals(totals) {
     setHidden(held, !totals.claims_held);
     setText(held, totals.claims_held ? `Workers claim nothing: ${totals.claims_held}.` : "");
-    tiles.pace.show(totals.audio_s_per_s, decimal);
-    tiles.fill.show(totals.batch_fill, (value) => `${Math.round(value * 100)} %`);
+    // Some engines count a passage when it is spoken, and nothing before.
+    const isUnknown = totals.leases > 0 && !totals.audio_s_per_s;
+    tiles.pace.show(isUnknown ? null : totals.audio_s_per_s, decimal);
+    tiles.fill.show(isUnknown ? null : totals.batch_fill, (value) => `${Math.round(value * 100)} %`);
     tiles.backlog.show(totals.backlog_audio_s, span, totals.drain_s === null ? "speech to make; time left unknown" : `speech to make in about ${span(totals.drain_s)}`);
     tiles.jobs.show(totals.unfinished_jobs, count, totals.scheduled_jobs ? `${count(totals.scheduled_jobs)} of them scheduled` : "accepted narrations");
     tiles.leases.show(totals.leases, count);

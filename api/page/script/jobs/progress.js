@@ -10,7 +10,7 @@ export function jobProgress() {
   const fill = h("span", { class: "row-fill" });
   const bar = h("div", { class: "bar", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
   const facts = h("dl", { class: "figures" });
-  const element = h("section", { class: "progress", "aria-label": "Progress" }, figure, bar, facts);
+  const element = h("section", { class: "progress", "aria-label": "Progress" }, h("h2", { class: "visually-hidden" }, "Progress"), figure, bar, facts);
   let shown = "";
 
   return {

@@ -5,7 +5,7 @@ import { alerts, announce, button, h, icon, replace, setHidden, setText } from "
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
-import { doing, isOver, jobTitle, stateWord } from "../wording.js";
+import { doing, isOver, jobTitle } from "../wording.js";
 import { jobActions } from "./actions.js";
 import { beside } from "./beside/menu.js";
 import { downloads } from "./inspector/downloads.js";
@@ -42,8 +42,9 @@ export function jobView(id, list) {
   const notes = jobWarnings((index) => parts?.review(index));
   const changed = changedPassages(id, segments, (index) => parts.review(index));
   const showChanged = throttled(changed.show, 300);
+  const showNamesSoon = throttled(showNames, 300);
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
-  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, "Names and speakers"));
+  const names = h("details", { hidden: true, on: { toggle: showNames } }, h("summary", {}, h("h2", {}, "Names and speakers")));
   const toFiles = button("Files", () => files.element.scrollIntoView(), { kind: "quiet" });
   const asides = h("div", { class: "asides" }, facts.element, names, changed.element, notes.element);
   const element = h("article", { class: "job", "data-loading": true },
@@ -61,6 +62,7 @@ export function jobView(id, list) {
   let lastEvent = "";
   let lastEnd = 0;
   let numTold = 0;
+  let namesShown = "";
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
   const soon = throttled(() => refresher.now(), 600);
@@ -76,14 +78,20 @@ export function jobView(id, list) {
     setHidden(toFiles, !narrow.matches);
   }
 
-  /** Read each time it is opened. The text may have changed. */
+  /** Follows the text while it is open. */
   async function showNames() {
-    if (!names.open) return;
+    if (!names.open || abort.signal.aborted) return;
     const { nameList } = await import("./inspector/spelling.js");
-    replace(names, names.firstChild, nameList(segments, (name, index) => {
+    const found = nameList(segments, (name, index) => {
       parts.review(index);
       parts.note.openWords(name);
-    }, parts.review));
+    }, parts.review);
+    const text = found.map((each) => each.textContent).join("\n");
+    if (text === namesShown) return;
+    namesShown = text;
+    const { name } = names.contains(document.activeElement) ? document.activeElement.dataset : {};
+    replace(names, names.firstChild, found);
+    if (name) names.querySelector(`[data-name="${CSS.escape(name)}"]`)?.focus({ preventScroll: true });
   }
 
   async function readOrTell(signal) {
@@ -129,7 +137,7 @@ export function jobView(id, list) {
     if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
     segments.setSpeed(next.request.output?.speed ?? 1);
     segments.setOver(isOver(next.state));
-    if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
+    if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${doing(next)}`);
     // Not the state: a job may be reopened and end between two refreshes.
     if (before && isOver(next.state) && before.finished_at !== next.finished_at) loadSegments();
     if (!isOver(next.state)) followEvents();
@@ -138,8 +146,8 @@ export function jobView(id, list) {
 
   function open({ request }) {
     const { signal } = abort;
-    const editor = { open: (index) => paper.edit(index, 0), keep: () => paper.field.keep(), leave: () => paper.field.leave(-1) };
-    const note = inspector(id, segments, { model: request.model, editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
+    const editor = { open: (index) => paper.edit(index, 0), keep: (text) => paper.field.keep(text), leave: () => paper.field.leave(-1) };
+    const note = inspector(id, segments, { model: request.model, hasVoices: !["text", "document"].includes(request.input.type), editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const choose = (index) => {
       paper.setChosen(index);
       paper.putBehind(index, note.element);
@@ -161,7 +169,7 @@ export function jobView(id, list) {
       paper.setChosen(null);
       paper.focus(detail);
     });
-    replace(text, wave.element, manuscriptHint(), h("div", { class: "pages" }, paper.element, rail.element));
+    replace(text, h("h2", { class: "visually-hidden" }, "Text"), wave.element, manuscriptHint(), h("div", { class: "pages" }, paper.element, rail.element));
     /** Until the passages are read there is none to show. */
     const review = (index) => {
       if (!segments.items[index]) return;
@@ -172,6 +180,7 @@ export function jobView(id, list) {
     segments.addEventListener("change", () => {
       [text, names].forEach((each) => setHidden(each, segments.length === 0));
       showChanged();
+      showNamesSoon();
     });
     loadSegments();
   }

@@ -19,8 +19,8 @@ export function openLive(main) {
   const text = h("textarea", { id: "live-text", rows: 6, dir: "auto", maxlength: 4096, placeholder: "Write a text to speak.", on: { input: onText, keydown } });
   const voice = voiceField();
   const language = languageField();
-  const speed = h("input", { id: "speed", type: "range", min: 0.5, max: 2, step: 0.05, value: 1, on: { input: () => setText(speedShown, pace()) } });
-  const speedShown = h("output", { for: "speed", class: "counter" }, "1.00 ×");
+  const speed = h("input", { id: "speed", type: "range", min: 0.5, max: 2, step: 0.05, value: 1, "aria-valuetext": "1.00 ×", on: { input: showPace } });
+  const speedShown = h("span", { class: "counter", "aria-hidden": "true" }, "1.00 ×");
   const instructions = h("input", { id: "live-instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "live-instructions" }, "Speaking style"), instructions);
   const whileWriting = h("input", { type: "checkbox", id: "while-writing", on: { change: showAction } });
@@ -64,7 +64,12 @@ export function openLive(main) {
     isServed = models.length > 0;
   }
 
-  const pace = () => `${Number(speed.value).toFixed(2)} ×`;
+
+  function showPace() {
+    setText(speedShown, `${Number(speed.value).toFixed(2)} ×`);
+    speed.setAttribute("aria-valuetext", speedShown.textContent);
+  }
+
 
   function options() {
     const said = { voice: voice.value() ?? undefined, language: language.value() };

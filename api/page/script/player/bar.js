@@ -58,7 +58,7 @@ export function playerBar(element, on) {
     /** `whole`: the length, or the length so far while more is spoken. */
     show({ at, whole, isPaused, passage, isWhole }) {
       setText(time, clock(at));
-      setText(total, `${clock(whole)}${isWhole ? "" : " so far"}`);
+      setText(total, `${clock(Math.round(whole))}${isWhole ? "" : " so far"}`);
       if (!isHeld) {
         place.max = Math.max(whole, at, 0.1);
         place.value = at;

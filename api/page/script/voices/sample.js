@@ -1,6 +1,6 @@
 // Plays a voice as live speech. It creates no job and stores nothing.
 
-import { button, h, icon, replace } from "../dom.js";
+import { announce, button, h, icon, replace } from "../dom.js";
 
 const WORDS = "Here is how I sound. I read a story, a letter or the news, whatever you give me.";
 
@@ -52,6 +52,7 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
 
   function draw(words = mine ? "Loading …" : label) {
     if (element.textContent === words) return;
+    if (mine) announce(words === "Stop" ? "Playing" : words);
     replace(element, icon(mine ? "stop" : "play"), h("span", {}, words));
     if (properties["aria-label"]) element.setAttribute("aria-label", properties["aria-label"].replace(label, words));
   }

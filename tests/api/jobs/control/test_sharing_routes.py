@@ -34,6 +34,18 @@ def test_a_link_leads_somebody_without_a_key_to_the_file_by_its_title(api: Serve
     assert asked.replace(microsecond=0) <= begins <= answered
 
 
+def test_a_browser_plays_what_is_shared(api: ServedApi) -> None:
+    job = api.submit(metadata={"title": "The Fox"})
+    finish_job(api, AUDIO)
+    shared = share(api, job["links"]).json()
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+    opened, fetched = httpx.get(shared["url"], headers=browser), httpx.get(shared["url"])
+
+    assert opened.headers["content-disposition"].startswith("inline;")
+    assert fetched.headers["content-disposition"].startswith("attachment;")
+
+
 def test_it_holds_no_longer_than_the_job(api: ServedApi) -> None:
     job = api.submit(retention_s=7200)
     finish_job(api, AUDIO)

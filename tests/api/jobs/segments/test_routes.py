@@ -222,6 +222,7 @@ def test_words_are_said_otherwise_where_segments_have_them(api: ServedApi) -> No
     none = api.http.patch(job["links"]["segments"], json=say | {"segments": named[:1]})
 
     assert [each["state"] for each in first] == ["done", "pending", "done"]
+    assert [each["pronunciations"] for each in first] == [[], say["pronunciations"], []]
     assert (first[1]["written"], first[1]["sentences"][0]["spoken"]) == ("_How are you?_", "_How are yoo?_")
     assert [each["takes"] for each in again] == [1, 2, 1]
     assert (none.status_code, none.json()["errors"][0]["pointer"]) == (422, "/pronunciations")
@@ -288,6 +289,33 @@ def test_a_sentence_is_edited_without_retyping_its_neighbours(api: ServedApi) ->
     )
     assert [each["text"] for each in shown["sentences"]] == ["Good morning.", "Where were you at 9?", "Fine."]
     assert speak(api).edit.sentences == ((1, "Where were you at 9?"),)
+
+
+def test_all_but_the_last_segment_can_be_left_out(api: ServedApi) -> None:
+    job = finished(api)
+
+    gone = api.http.patch(f"{job['links']['self']}/sentences/seg_000001.1", json={"text": " "}).json()
+    api.http.patch(at(job, 2), json={"text": ""})
+    refused = api.http.patch(at(job, 0), json={"text": ""})
+
+    assert (gone["text"], gone["written"], gone["state"], gone["take"]) == ("", "", "pending", 2)
+    assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "empty_text")
+    edits = [speak(api).edit for _ in range(2)]
+    assert {(edit.text, edit.sentences) for edit in edits} == {("", None), (None, ((0, ""),))}
+
+
+def test_what_is_changed_is_read_as_the_text_was(api: ServedApi) -> None:
+    rules = {"name": "signs", "rules": [{"grapheme": "km", "alias": "kay em"}]}
+    dictionary = api.http.post("/v1/pronunciation-dictionaries", json=rules).json()["id"]
+    reading = {"language": "English", "normalization": "basic", "pronunciation_dictionaries": [dictionary]}
+    job = planned(api, **reading)
+
+    one = api.http.patch(at(job, 1), json={"text": "It cost 312 crowns."}).json()
+    other = api.http.patch(f"{job['links']['self']}/sentences/seg_000002.1", json={"text": "After 6 km."}).json()
+
+    assert (one["written"], one["text"]) == ("It cost 312 crowns.", "It cost three hundred twelve crowns.")
+    assert (other["written"], other["text"]) == ("After 6 km.", "After six kay em.")
+    assert other["sentences"][0]["spoken"] == other["text"]
 
 
 @pytest.mark.parametrize(
@@ -431,7 +459,7 @@ def test_an_edit_of_a_failed_job_waits_for_its_retry(api: ServedApi) -> None:
     ("change", "pointer"),
     [
         ({}, ""),
-        ({"text": " "}, "/text"),
+        ({"text": "..."}, "/text"),
         ({"text": "x" * 1_001}, "/text"),
         ({"text": "字" * 900}, "/text"),
         ({"text": "word " * 60}, "/text"),

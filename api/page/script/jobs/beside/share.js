@@ -23,7 +23,7 @@ export function shareFile(jobId, files) {
     h("div", { class: "inline-field" }, link, navigator.clipboard ? copy : null), note);
   const trouble = alerts();
   const form = h("form", { class: "stack", on: { submit: make } },
-    h("p", {}, "Anyone who has the link can download this file. They need no API key."),
+    h("p", {}, "Anyone who has the link can hear or download this file. They need no API key."),
     h("div", { class: "grid" },
       field("File", file),
       field("For", term)),
@@ -46,7 +46,8 @@ export function shareFile(jobId, files) {
         const path = `v1/jobs/${jobId}/artifacts/${encodeURIComponent(file.value)}/share`;
         const shared = await sendJson("POST", path, { expires_in_s: Number(term.value) });
         link.value = shared.url;
-        replace(note, `Valid until ${moment(shared.expires_at)}. It ends earlier if the file is made again or the narration is deleted. File name: ${shared.filename}.`);
+        const isHere = ["127.0.0.1", "localhost", "[::1]"].includes(new URL(shared.url).hostname);
+        replace(note, `${isHere ? "This link works on this machine only. " : ""}Valid until ${moment(shared.expires_at)}. It ends earlier if the file is made again or the narration is deleted. File name: ${shared.filename}.`);
         setText(copy.firstChild, "Copy");
         setHidden(result, false);
       });

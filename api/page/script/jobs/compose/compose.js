@@ -33,7 +33,8 @@ export function composer(onSubmitted) {
   const priority = priorityFields();
   const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "Speaking style"), instructions);
-  const numbers = h("input", { type: "checkbox", id: "numbers" });
+  const numbers = h("input", { type: "checkbox", id: "numbers", checked: true, on: { change: () => { asksNumbers = true; } } });
+  let asksNumbers = false;
   const rare = h("div");
   const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "No worker is ready yet. New narrations wait until one is.");
   const trouble = alerts();
@@ -190,7 +191,7 @@ export function composer(onSubmitted) {
   async function body() {
     const order = { input: await input(), language: language.value(), priority: chosen(priority), output: delivery.value() };
     if (voice.value()) order.voice = voice.value();
-    if (numbers.checked) order.normalization = "basic";
+    if (asksNumbers) order.normalization = numbers.checked ? "basic" : "off";
     if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
     const name = title.value.trim() || titleOf(file, text.value);
     if (name) order.metadata = { title: name };

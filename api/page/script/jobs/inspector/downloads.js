@@ -2,7 +2,7 @@
 
 import { attempt, getJson, pages } from "../../api.js";
 import { button, h, icon, keyed, replace, setHidden, setText } from "../../dom.js";
-import { bytes, counted, isOver, span } from "../../wording.js";
+import { bytes, counted, isOver, moment, span } from "../../wording.js";
 import { FOR_MACHINES } from "../beside/menu.js";
 import { formatWords } from "../compose/delivery.js";
 
@@ -17,10 +17,11 @@ export function downloads(id, { onJob, onTrouble }) {
   const other = button("Other formats", choose, { kind: "quiet", hidden: true });
   let shown = null;
   const old = h("p", { class: "hint", role: "status" });
+  const kept = h("p", { class: "hint" });
   const names = h("span", { class: "file-facts" });
   const machines = h("ul");
   const details = h("li", {}, h("details", {}, h("summary", {}, "For programs", names), machines));
-  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), old, list);
+  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), old, kept, list);
   const showFiles = keyed(list, (key) => (LISTING.test(key) ? chapterFiles(id, { onUse: renew, onTrouble }) : fileRow(renew)));
   const showMachines = keyed(machines, () => fileRow(renew));
 
@@ -35,7 +36,7 @@ export function downloads(id, { onJob, onTrouble }) {
       const isListed = artifact.chapter !== null;
       const files = isListed ? await chapterArtifacts(id, artifact.type) : (await getJson(`v1/jobs/${id}/artifacts`)).data;
       const fresh = files.find((each) => each.name === artifact.name);
-      if (fresh) location.assign(fresh.url);
+      if (fresh) h("a", { href: fresh.url, download: fresh.name }).click();
     }, onTrouble);
   }
 
@@ -53,6 +54,8 @@ export function downloads(id, { onJob, onTrouble }) {
       if (details.parentNode !== list && (forMachines.length || !isOver(job.state))) list.append(details);
       else if (!forMachines.length && isOver(job.state)) details.remove();
       setText(old, files.length && job.state !== "succeeded" ? "These files do not have your latest changes yet." : "");
+      setText(kept, job.expires_at && files.length ? `Kept until ${moment(job.expires_at)}. Download them before.` : "");
+      setHidden(kept, !kept.textContent);
       setHidden(other, job.state !== "succeeded");
       setHidden(element, list.children.length === 0);
     },

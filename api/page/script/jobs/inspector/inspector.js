@@ -12,8 +12,8 @@ import { voiceMenu, voicesOf } from "./voice_menu.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
-/** `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
-export function inspector(jobId, segments, { model, editor, onChanged, onPlay }) {
+/** `hasVoices`: the text itself names voices, which need no character. `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
+export function inspector(jobId, segments, { model, hasVoices, editor, onChanged, onPlay }) {
   const title = h("h2");
   const state = h("span", { class: "inspector-state" });
   const facts = h("p", { class: "inspector-facts" });
@@ -22,10 +22,12 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   const again = button("Speak it again", speakAgain);
   const compare = button("", () => pressed(readTakes));
   const edit = button("Change it", () => editor.open(index));
-  const undo = button("Undo", takeBack, { kind: "quiet" });
-  const actions = h("div", { class: "row" }, listen, edit, again, compare, undo);
+  const cut = button("Delete the passage", () => changed([index], async () => segments.put(await sendJson("PATCH", path(), { text: "" }))), { kind: "quiet" });
+  const undo = button("", takeBack, { kind: "quiet" });
+  const actions = h("div", { class: "row" }, listen, edit, again, compare, cut, undo);
   const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
-    button("Leave it", () => editor.leave()), h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence."));
+    button("Leave it", () => editor.leave()), button("Delete the sentence", () => editor.keep(""), { kind: "quiet" }),
+    h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."));
   const spoken = h("p", { class: "hint", dir: "auto" });
   const voices = voicesOf(model);
   const recast = (indexes, voice) => changed(indexes, () => segments.change(indexes, { voice }));
@@ -42,6 +44,8 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
     facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
     h("div", { class: "row" }, ofPassage.element, ofParagraph.element, ofSpeaker.element), words);
+  /** A character, or a voice that the text names; "" for the narrator. */
+  const saying = (segment) => characterOf(segment) || (hasVoices ? segment.speaker : "");
   const undoing = new Undo(jobId, segments);
   let index = null;
   let takes = null;
@@ -73,16 +77,18 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
       setText(spoken, otherwise.length ? `Spoken: ${otherwise.map(({ spoken: said }) => said).join(" ")}` : "");
       setHidden(spoken, !otherwise.length);
       setHidden(undo, !undoing.isPossible);
-      setText(undo.firstChild, undoing.indexes.includes(index) ? "Undo" : `Undo the change of ${placesOf(undoing.indexes)}`);
-      setHidden(listen, !isDone);
-      setHidden(again, !isDone);
+      setText(undo.firstChild, `Undo the change of ${placesOf(undoing.indexes)}`);
+      const isLeftOut = !segment.written;
+      setHidden(listen, !isDone || isLeftOut);
+      setHidden(again, !isDone || isLeftOut);
+      setHidden(cut, isLeftOut);
       setText(compare.firstChild, `Compare ${count(segment.takes)} takes`);
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
       ofPassage.show("Voice of this passage", paragraph.length > 1 ? [index] : [], segment.voice);
       ofParagraph.show("Voice of the whole paragraph", paragraph, segment.voice);
-      ofSpeaker.show(menuOfSpeaker(segment), saidBy(saying(segment)), segment.voice);
+      ofSpeaker.show(menuOfSpeaker(segment, saying(segment)), saidBy(saying(segment)), segment.voice);
     });
   }
 
@@ -171,7 +177,10 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   async function showWords(word = null) {
     spelling ??= import("./spelling.js").then(({ spellingFields }) => {
       const made = spellingFields(segments, { model, onTrouble: tell,
-        onApply: (indexes, pronunciations) => changed(indexes, () => segments.change(indexes, { pronunciations })) });
+        onApply: (indexes, pronunciations) => changed(indexes, async () => {
+          await segments.change(indexes, { pronunciations });
+          announce(`${pronunciations[0].grapheme}: said so in ${counted(indexes.length, "passage")}`);
+        }) });
       words.append(made.element);
       return made;
     });
@@ -195,6 +204,7 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
     changeSentence,
     /** Whether a sentence in the text is being changed. */
     setWriting(isWriting) {
+      replace(trouble);
       keepingFocus(element, () => {
         setHidden(actions, isWriting);
         setHidden(writing, !isWriting);
@@ -222,14 +232,8 @@ export function inspector(jobId, segments, { model, editor, onChanged, onPlay })
   };
 }
 
-/** A character, or a voice that speaks without a name; "" for the narrator. */
-function saying(segment) {
-  return characterOf(segment) || segment.speaker;
-}
-
-/** A voice without a name is not a character. */
-function menuOfSpeaker(segment) {
-  const name = saying(segment);
+/** A voice without a name is not a character. `name`: who says it. */
+function menuOfSpeaker(segment, name) {
   return name && !characterOf(segment) ? `Voice wherever ${name} speaks` : `Voice of ${name || "the narrator"}`;
 }
 
@@ -237,7 +241,8 @@ function placesOf(indexes) {
   return indexes.length === 1 ? `passage ${count(indexes[0] + 1)}` : counted(indexes.length, "passage");
 }
 
-function stateOf({ state, flagged, takes }) {
+function stateOf({ state, flagged, takes, written }) {
+  if (!written) return "Deleted";
   if (state === "done" && flagged) return "Spoken, flagged";
   return state === "pending" && takes ? "Will be spoken again" : STATES[state];
 }

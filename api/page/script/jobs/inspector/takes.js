@@ -1,17 +1,18 @@
 // The takes of a passage, newest first. The user keeps one.
 
 import { attempt, request } from "../../api.js";
-import { button, h, keyed, replace, setHidden, setText } from "../../dom.js";
+import { announce, button, h, icon, keyed, replace, setHidden, setText } from "../../dom.js";
 import { pausePlayer } from "../../player/player.js";
 import { hearRecording, stopRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
+import { characterOf } from "./segments.js";
 
 /** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be played. */
 export function takeList({ onSelect, onTrouble }) {
   const note = h("p", { class: "hint", role: "status" });
-  const both = button("Hear both", hearBoth, { iconName: "play", hidden: true });
+  const both = hearButton("Hear both", hearBoth, { hidden: true });
   const list = h("ul", { class: "takes", "aria-label": "Takes" });
-  const element = h("div", { hidden: true }, h("div", { class: "row" }, note, both), list);
+  const element = h("div", { hidden: true }, h("div", { class: "row" }, note, both.element), list);
   const rows = new Map();
   const show = keyed(list, (number) => {
     const row = takeRow(onSelect, onTrouble, () => inPlace?.text);
@@ -36,8 +37,8 @@ export function takeList({ onSelect, onTrouble }) {
       setHidden(element, takes === null);
       const newest = takes?.length > 1 ? "Keep the one you like." : "";
       setText(note, isAwaited ? "Compare the new take when it is spoken." : newest);
-      setHidden(both, isAwaited || pair.length < 2);
-      setText(both.querySelector("span"), takes?.length > 2 ? "Hear the last two" : "Hear both");
+      setHidden(both.element, isAwaited || pair.length < 2);
+      both.name(takes?.length > 2 ? "Hear the last two" : "Hear both");
       show([...(takes ?? [])].reverse().map((take) => [take.take, take]));
     },
   };
@@ -47,9 +48,9 @@ function takeRow(onSelect, onTrouble, textInPlace) {
   const facts = h("span", { class: "take-facts" });
   const words = h("span", { class: "take-words", dir: "auto" });
   const inPlace = h("strong", {}, "In place");
-  const press = button("Hear", hear, { iconName: "play", kind: "quiet" });
+  const press = hearButton("Hear", hear, { kind: "quiet" });
   const use = button("Keep this one", () => onSelect(take.take), { kind: "quiet" });
-  const element = h("li", {}, h("div", {}, facts, words), h("div", { class: "row" }, inPlace, press, use));
+  const element = h("li", {}, h("div", {}, facts, words), h("div", { class: "row" }, inPlace, press.element, use));
   let take = null;
 
   function hear() {
@@ -61,10 +62,10 @@ function takeRow(onSelect, onTrouble, textInPlace) {
     hear,
     show(next) {
       take = next;
-      const told = [`Take ${count(take.take)}`, span(take.duration_s ?? 0), take.speaker, take.flagged && "flagged"];
+      const told = [`Take ${count(take.take)}`, span(take.duration_s ?? 0), characterOf(take), take.voice, take.flagged && "flagged"];
       setText(facts, told.filter(Boolean).join(" · "));
-      replace(words, ...differing(take.text, textInPlace() ?? take.text));
-      press.setAttribute("aria-label", `Hear take ${count(take.take)}`);
+      replace(words, ...differing(take.text || "Deleted", textInPlace() ?? take.text));
+      press.name("Hear", `take ${count(take.take)}`);
       use.setAttribute("aria-label", `Keep this one: take ${count(take.take)}`);
       setHidden(inPlace, !take.selected);
       setHidden(use, take.selected);
@@ -101,9 +102,9 @@ export function attemptList({ onKeep, onTrouble }) {
 function attemptRow(onKeep, onTrouble) {
   const facts = h("span", { class: "take-facts" });
   const reasons = h("span", { class: "take-words" });
-  const hear = button("Hear", () => play(element, attempt.audio, onTrouble), { iconName: "play", kind: "quiet" });
+  const hear = hearButton("Hear", () => play(element, attempt.audio, onTrouble), { kind: "quiet" });
   const keep = button("Keep it", () => onKeep(attempt.attempt), { kind: "quiet" });
-  const element = h("li", {}, h("div", {}, facts, reasons), h("div", { class: "row" }, hear, keep));
+  const element = h("li", {}, h("div", {}, facts, reasons), h("div", { class: "row" }, hear.element, keep));
   let attempt = null;
   return {
     element,
@@ -111,9 +112,45 @@ function attemptRow(onKeep, onTrouble) {
       attempt = next;
       setText(facts, `Attempt ${count(attempt.attempt)}`);
       setText(reasons, attempt.reasons.join("; "));
-      hear.setAttribute("aria-label", `Hear attempt ${count(attempt.attempt)}`);
+      hear.name("Hear", `attempt ${count(attempt.attempt)}`);
       keep.setAttribute("aria-label", `Keep it: attempt ${count(attempt.attempt)}`);
-      setHidden(hear.parentElement, !attempt.audio);
+      setHidden(hear.element.parentElement, !attempt.audio);
+    },
+  };
+}
+
+/** Plays by `hear()` until that has settled; pressed again, it stops. `name(label, what)`: what it plays, for screen readers. */
+function hearButton(label, hear, properties) {
+  const element = button(label, press, { iconName: "play", ...properties });
+  let named = [label, ""];
+  let isHeard = false;
+
+  async function press() {
+    if (isHeard) {
+      stopRecording();
+      return;
+    }
+    isHeard = true;
+    draw();
+    try {
+      await hear();
+    } finally {
+      isHeard = false;
+      draw();
+    }
+  }
+
+  function draw() {
+    const [verb, what] = [isHeard ? "Stop" : named[0], named[1]];
+    if (element.textContent !== verb) replace(element, icon(isHeard ? "stop" : "play"), h("span", {}, verb));
+    if (what) element.setAttribute("aria-label", `${verb} ${what}`);
+  }
+
+  return {
+    element,
+    name(verb, what = "") {
+      named = [verb, what];
+      draw();
     },
   };
 }
@@ -124,6 +161,7 @@ async function play(row, address, onTrouble) {
     return await attempt(async () => {
       pausePlayer();
       stopRecording();
+      announce("Loading the recording");
       const recording = await (await request("GET", address)).blob();
       row.classList.add("sounding");
       return hearRecording(recording);

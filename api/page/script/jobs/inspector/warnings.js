@@ -39,7 +39,9 @@ export function jobWarnings(onShow) {
       if (text === shown) return;
       shown = text;
       setHidden(element, warnings.length === 0);
-      setText(summary, counted(warnings.length, "warning"));
+      const flagged = warnings.filter(({ code }) => code.startsWith("segment_")).length;
+      const others = counted(warnings.length - flagged, "other", "others");
+      setText(summary, flagged ? `Warnings: ${counted(flagged, "flagged passage")}${warnings.length > flagged ? `, ${others}` : ""}` : counted(warnings.length, "warning"));
       replace(list, warnings.toSorted((one, other) => (one.segment ?? -1) - (other.segment ?? -1)).map(({ detail, segment }) =>
         h("p", { class: "notice warn" }, inPassages(detail), segment === null ? null
           : button(`Show passage ${count(segment + 1)}`, () => onShow(segment), { kind: "quiet" }))));

@@ -52,15 +52,16 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
     const span = spans[index];
     // A sentence that is being changed stays as it is under the hands of its writer.
     const name = nameBefore(index);
-    const wanted = `${name}\n${segment.written}`;
+    const wanted = `${name}\n${segment.written}\n${segment.flagged}`;
     if (drawn[index] !== wanted && field.index !== index) {
-      span.replaceChildren(...(name ? [h("span", { class: "speaker", dir: "auto" }, name), " "] : []), ...sentenceParts(segment));
+      span.replaceChildren(...(name ? [h("span", { class: "speaker", dir: "auto" }, name), " "] : []), ...sentenceParts(segment),
+        ...(segment.flagged ? [h("span", { class: "visually-hidden" }, " (flagged)")] : []));
       drawn[index] = wanted;
       if (index + 1 < spans.length) mark(index + 1);
     }
     span.dataset.state = segment.state;
     span.toggleAttribute("data-flagged", segment.flagged);
-    span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
+    span.title = !segment.written ? "deleted" : segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
   }
 
   /** The character who says a passage, where another spoke before; "" for nobody new. */
@@ -172,7 +173,7 @@ function sentenceParts({ written, sentences }) {
     parts.push(written.slice(at, from), h("span", { class: "sentence", "data-number": number }, text));
     at = from + text.length;
   });
-  return [...parts, written.slice(at)];
+  return [...parts, written.slice(at), written ? null : h("span", { class: "left-out" }, "deleted")].filter(Boolean);
 }
 
 /** Scrolls along unless the reader has scrolled elsewhere. */

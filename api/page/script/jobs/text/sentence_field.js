@@ -45,9 +45,9 @@ export class SentenceField {
     return true;
   }
 
-  keep = async () => {
+  /** `text`: "" deletes the sentence. */
+  keep = async (text = this.element && words(this.element)) => {
     if (!this.element || this.#isSending) return;
-    const text = words(this.element);
     if (text === this.#was) {
       this.leave(-1);
       return;

@@ -37,6 +37,12 @@ export function paintStretch(canvas, layout, segments, peaks, view) {
       pen.roundRect(xOf(from) + 0.5, 0, Math.max(1, (to - from) * scale - 1), tall, 4);
       pen.fill();
     });
+    if (item.state === "running") {
+      pen.setLineDash([3, 3]);
+      pen.strokeStyle = colour("--ink-soft");
+      pen.strokeRect(xOf(layout.startOf(index)) + 0.5, 0.5, layout.lengthOf(index) * scale - 1, tall - 1);
+      pen.setLineDash([]);
+    }
     if (!item.flagged) return;
     pen.fillStyle = colour("--bar-flagged");
     pen.fillRect(xOf(sentences[0]?.from ?? layout.startOf(index)), tall - 3, layout.lengthOf(index) * scale, 3);
