@@ -191,7 +191,8 @@ export function composer(onSubmitted) {
   async function body() {
     const order = { input: await input(), language: language.value(), priority: chosen(priority), output: delivery.value() };
     if (voice.value()) order.voice = voice.value();
-    if (asksNumbers) order.normalization = numbers.checked ? "basic" : "off";
+    if (!numbers.checked) order.normalization = "off";
+    else if (asksNumbers && language.value() !== "auto") order.normalization = "basic";
     if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
     const name = title.value.trim() || titleOf(file, text.value);
     if (name) order.metadata = { title: name };
