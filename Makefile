@@ -47,7 +47,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart release clean
+.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -225,11 +225,7 @@ images: $(VENV)/.dev-installed ## build the images of the API and of the workers
 	IMAGES='$(API_IMAGE) $(WORKER_IMAGE)-cpu' CONTAINER_TOOL=$(CONTAINER_TOOL) \
 		$(BIN)/python -m pytest -m long tests/docker/test_built_images.py
 
-chart: $(VENV)/.dev-installed ## pack the Helm chart into build/chart, as `helm push` takes it
-	@mkdir -p build/chart
-	@$(BIN)/python -c 'import helm_python; print(helm_python.package("docker/helm/rhapsode", destination="build/chart"))'
-
-release: $(VENV)/.dev-installed ## build the wheels into dist/, install them with each Python here, write hashes and what they are made of
+release: $(VENV)/.dev-installed ## build the wheels and the chart into dist/, install them with each Python here, write hashes and what they are made of
 	$(BIN)/python -m generators.release dist
 
 clean: ## remove the environments and the demo's data

@@ -17,7 +17,9 @@ OLDEST_MAJOR = 7
 
 
 class StateUnusable(StorageError):
-    """This version can do nothing with this server or its state; the message says why."""
+    """This version can do nothing with this server or its state; the message says why. remedy: what to do."""
+
+    remedy = "upgrade it, or unset the variable"
 
 
 class ServerTooOld(StateUnusable):
@@ -26,6 +28,15 @@ class ServerTooOld(StateUnusable):
     def __init__(self, version: str) -> None:
         super().__init__(f"the server is Redis {version}: Rhapsode needs Redis {OLDEST_MAJOR} or Valkey 7.2, or newer")
         self.version = version
+
+
+class ClusterRefused(StateUnusable):
+    """The server belongs to a Redis Cluster. All keys lie in one slot, and Celery's need not."""
+
+    remedy = "name a server without cluster mode, or its Sentinels"
+
+    def __init__(self) -> None:
+        super().__init__(f"this server is a node of a Redis Cluster, which Rhapsode cannot use: {self.remedy}")
 
 
 class LayoutMismatch(StateUnusable):
@@ -42,6 +53,8 @@ class LayoutMismatch(StateUnusable):
 class ChannelsRefused(StateUnusable):
     """The user of an ACL may publish no events."""
 
+    remedy = "ACL SETUSER does"
+
     def __init__(self, pattern: str) -> None:
         super().__init__(f"the user of this ACL may not use its channels: give it &{pattern} beside its keys")
 
@@ -49,7 +62,7 @@ class ChannelsRefused(StateUnusable):
 def agree_on_layout(client: redis.Redis, key_prefix: str) -> None:
     """Say which layout this version has, or find that another is written there. Safe at every start of every process.
 
-    Raises `ServerTooOld`, `ChannelsRefused`, `LayoutMismatch` or `StoreUnavailable`.
+    Raises `StateUnusable` or `StoreUnavailable`.
     """
     key = RedisKeys(key_prefix).single("layout")
     check_server(client, key_prefix)
@@ -60,10 +73,13 @@ def agree_on_layout(client: redis.Redis, key_prefix: str) -> None:
 
 
 def check_server(client: redis.Redis, key_prefix: str) -> None:
-    """Raises `ServerTooOld`, `ChannelsRefused`, or what redis-py raises."""
-    version = _version(client)
+    """Raises `ServerTooOld`, `ClusterRefused`, `ChannelsRefused`, or what redis-py raises."""
+    words = _hello(client)
+    version = words[words.index("version") + 1]
     if int(version.split(".")[0]) < OLDEST_MAJOR:
         raise ServerTooOld(version)
+    if "cluster" in words:
+        raise ClusterRefused
     keys = RedisKeys(key_prefix)
     try:
         # Of no job. A function that may not publish would fail in the middle of its work.
@@ -72,7 +88,7 @@ def check_server(client: redis.Redis, key_prefix: str) -> None:
         raise ChannelsRefused(f"{keys.root}:*") from error
 
 
-def _version(client: redis.Redis) -> str:
+def _hello(client: redis.Redis) -> list[str]:
     # Unlike INFO, every user of an ACL may ask this.
     try:
         said: object = client.execute_command("HELLO")
@@ -84,5 +100,4 @@ def _version(client: redis.Redis) -> str:
         flat = [part for pair in cast("dict[object, object]", said).items() for part in pair]
     else:
         flat = cast("list[object]", said)
-    words = [part.decode() if isinstance(part, bytes) else str(part) for part in flat]
-    return words[words.index("version") + 1]
+    return [part.decode() if isinstance(part, bytes) else str(part) for part in flat]

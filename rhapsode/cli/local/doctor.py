@@ -118,7 +118,7 @@ def _state_server() -> Generator[MachineFinding]:
 def _external_redis(url: str) -> Generator[MachineFinding]:
     import redis
 
-    from storage.database.schema_version import ChannelsRefused, ServerTooOld, check_server
+    from storage.database.schema_version import StateUnusable, check_server
     from storage.runtime.config.tls import TlsFiles
 
     names = ("RHAPSODE_TLS_CA", "RHAPSODE_TLS_CERTIFICATE", "RHAPSODE_TLS_KEY")
@@ -127,10 +127,8 @@ def _external_redis(url: str) -> Generator[MachineFinding]:
     try:
         with _client_of(TlsFiles(ca, certificate, key).redis_url(url), times) as client:
             check_server(client, os.environ.get("RHAPSODE_KEY_PREFIX", "rhapsode"))
-    except ServerTooOld as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "upgrade it, or unset the variable")
-    except ChannelsRefused as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "ACL SETUSER does")
+    except StateUnusable as error:
+        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", error.remedy)
     except (redis.RedisError, ValueError) as error:
         yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
     else:
