@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 # What comes from few hands, by hash: docker/pins/SUPPLY.md.
-PIP_HASHED := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --no-deps --require-hashes
+PIP_HASHED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 $(PIP_ARGS) --no-deps --require-hashes
 PINS := docker/pins
 # What `rhapsode[all]` installs, but the wheel of the voices, which lie in this folder.
 ALL := api,worker,embedded,kokoro
@@ -62,7 +62,7 @@ $(SYNC_CLIENT): generators/sync_client.py $(wildcard rhapsode/client/aio/*.py) |
 	@touch $@
 
 $(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python $(SYNC_CLIENT)
-	@echo "Installing Rhapsode into $(VENV) (once; PyTorch is the large part) ..."
+	@echo "Installing Rhapsode into $(VENV) (once; some minutes, 2 GB, or 6 GB with PyTorch for GPUs) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/kokoro.txt
 	$(PIP) -e '.[$(ALL)]'
 	@touch $@

@@ -1,4 +1,4 @@
-"""Build wheels and chart into a folder and check them: `python -m generators.release dist` (`make release`). It uploads none.
+"""Build wheels and chart into a folder and check them: `python -m generators.release dist` (`make release`). No upload.
 
 Each file is built twice, and both must be the same. Each Python that is here installs the client. This Python also
 installs `rhapsode[all]` and narrates a sentence. Beside the wheels lie SHA256SUMS, the packages of that installation

@@ -3,10 +3,10 @@
 `debootstrap` makes a minimal Debian, with nothing but what the pages install. All commands are read from the pages: the
 README's checkout, then the tutorials of the first audiobook and of one GPU box. A hub on this machine stands for the
 public one, and serves the small voice under the published name. No step needs a GPU. It needs root and Linux, takes
-4 GB of disk and about 15 minutes, and removes the root. Python needs no package for it.
+4 GB of disk and about 20 minutes, and removes the root. Python needs no package for it.
 
---pytorch: an index with PyTorch's CPU wheels, in place of the README's. --share FROM[:TO]: a path of this machine that the
-root sees too, such as pip.conf or a folder of wheels, where the public index cannot be reached.
+--pytorch: an index with PyTorch's CPU wheels, in place of the README's. --share FROM[:TO]: a path of this machine that
+the root sees too, such as pip.conf or a folder of wheels, where the public index cannot be reached.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAME, REPOSITORY = "qwen3-tts-1.7b-customvoice", "Qwen/Qwen3-TTS-12Hz-1.7B-Custo
 PYTORCH = "https://download.pytorch.org/whl/cpu"
 README, AUDIOBOOK, GPU_BOX = "README.md", "docs/tutorials/first-audiobook.md", "docs/tutorials/one-gpu-box.md"
 START = re.compile(r"^(\w+=\S+ )*rhapsode up\b")
-INLINE = re.compile(r"`((?:apt-get|rhapsode) [^`]+)`")
+INLINE = re.compile(r"`(apt-get [^`]+|rhapsode (?:up|doctor)|rhapsode (?!up|models pull)\S+ [^`]+)`")
 SKIPPED = {
     "ffplay": "it plays sound",
     "rhapsode say": "it plays sound",
@@ -46,8 +46,8 @@ SKIPPED = {
     "novel.": "the novel is yours",
     "--speaker": "the play is yours",
 }
-UNEVEN = ("rhapsode check", "rhapsode jobs watch", "rhapsode doctor")
-"""They may end with another status than 0: a short chapter misses the level, a job was cancelled, there is no GPU."""
+UNEVEN = ("rhapsode check", "rhapsode jobs watch", "rhapsode jobs set")
+"""They may end with another status than 0: a short chapter misses the level, a job was cancelled, another has ended."""
 WAIT_S = 900
 LOUD = 1000
 """Of 32767: the loudest sample of speech is above it."""
@@ -167,7 +167,7 @@ class Reader:
 
 
 def typed_in(page: str, *, first: str = "", until: str = "") -> Iterator[Example]:
-    """What a page lets its reader type, in its order: blocks, and commands in a sentence. Between two of its headings."""
+    """What a page lets its reader type between two headings, in its order: blocks, and commands in sentences."""
     text = (ROOT / page).read_text(encoding="utf-8")
     lines = text.splitlines()
     start = lines.index(first) if first else 0
@@ -189,7 +189,8 @@ def typed_in(page: str, *, first: str = "", until: str = "") -> Iterator[Example
 
 def walk(root: Path, pytorch: str) -> list[str]:
     """What was wrong."""
-    reader = Reader(root, {"ADDRESS": "file:///srv/rhapsode.git", PYTORCH: pytorch, "FOLDER": "~/backup", "NEW": "~/new"})
+    replaced = {"ADDRESS": "file:///srv/rhapsode.git", PYTORCH: pytorch, "FOLDER": "~/backup", "NEW": "~/new"}
+    reader = Reader(root, replaced)
     subprocess.run(["git", "clone", "--quiet", "--bare", ROOT, root / "srv/rhapsode.git"], check=True)
     (root / "etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
     own = f"useradd --create-home --shell /bin/bash {READER} && chown -R {READER} /srv/rhapsode.git"
@@ -258,7 +259,8 @@ def write_book(file: Path) -> None:
 
 
 def say(line: str) -> None:
-    print(line, flush=True)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def mount(root: Path, shared: list[str]) -> None:

@@ -285,7 +285,7 @@ def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str])
     yield MachineFinding("ok", "machine", machine_line(plan.machine))
     if obstacles:
         subjects = ", ".join(dict.fromkeys(obstacles))
-        yield MachineFinding("note", "would start", f"nothing until you fix: {subjects}; then:")
+        yield MachineFinding("note", "would start", f"nothing because of: {subjects}; otherwise:")
     for number, line in enumerate(plan_lines(plan)):
         yield MachineFinding("note" if obstacles else "ok", "" if number or obstacles else "would start", line)
 

@@ -26,10 +26,13 @@ from rhapsode.cli.visible import echo
 from rhapsode.stack.errors import ModelUnfit
 from rhapsode.stack.models import PUBLISHED
 from worker.engine.errors import CheckpointError
+from worker.engine.model.config import read_model_config
 from worker.engine.model.pulled import RECORD, PulledModel, look_at, read_pulled, write_pulled
 
 PARTS = ".parts"
 """Files under way, by their digests: no other file's part is continued."""
+
+CONFIG = "config.json"
 
 ANSWERS = {
     401: "refuses access (401): HF_TOKEN is wrong, or the repository needs one",
@@ -61,12 +64,23 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
         with WeakFileLock(folder / PARTS / "lock"):
             # Without the record no worker uses the folder until it is whole again.
             (folder / RECORD).unlink(missing_ok=True)
-            for file in info.siblings or ():
+            for file in sorted(info.siblings or (), key=lambda file: file.rfilename != CONFIG):
                 _fetch(file, info, folder)
+                if file.rfilename == CONFIG:
+                    _require_family(folder, info)
             files = {file.rfilename: look_at(folder / file.rfilename) for file in info.siblings or ()}
             made = PulledModel(name=name, repository=repository, revision=str(info.sha), licence=licence, files=files)
             write_pulled(folder, made)
     shutil.rmtree(folder / PARTS)
+
+
+def _require_family(folder: Path, info: ModelInfo) -> None:
+    """Before the large files. Removes what is none of Qwen3-TTS, and raises `ModelUnfit`."""
+    try:
+        read_model_config(folder / CONFIG)
+    except CheckpointError as error:
+        shutil.rmtree(folder)
+        raise ModelUnfit(f"{info.id} is no checkpoint of Qwen3-TTS: {error}") from error
 
 
 def _fetch(file: RepoSibling, info: ModelInfo, folder: Path) -> None:
