@@ -56,6 +56,7 @@ TEXTS = Path(__file__).parent / "texts"
 """One file a language, named as the models name it."""
 
 _SHUFFLE_SEED = 1
+_TOLD_EACH = 32
 """Neighbours in the file are often of one length."""
 
 
@@ -180,7 +181,12 @@ def speak(
         for number, text in enumerate(texts)
         for speaker, conditioning in voices.items()
     ]
-    return [Example(text, speaker, future.result()) for text, speaker, future in futures]
+    examples = list[Example]()
+    for text, speaker, future in futures:
+        examples.append(Example(text, speaker, future.result()))
+        if len(examples) % _TOLD_EACH == 0:
+            logger.info("%d of %d utterances spoken", len(examples), len(futures))
+    return examples
 
 
 def _texts(lines: Sequence[str], language: str, info: EngineInfo) -> tuple[str, ...]:
