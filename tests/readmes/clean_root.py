@@ -150,7 +150,7 @@ class Reader:
         until = time.monotonic() + WAIT_S
         while "Rhapsode is ready" not in (said := log.read_text() if log.exists() else ""):
             if self.server.poll() is not None or time.monotonic() > until:
-                sys.exit(f"`{command}` did not get ready:\n{said}")
+                sys.exit("\n".join([*self.wrong, f"`{command}` did not get ready:", said]))
             time.sleep(0.5)
         say("".join(f"  {line}\n" for line in said.splitlines()))
 
@@ -203,7 +203,7 @@ def walk(root: Path, pytorch: str) -> list[str]:
     reader.replaced["3-40,42"] = "2"
     for example in typed_in(AUDIOBOOK):
         if "jobs watch JOB" in example.command and "#" in example.command:
-            reader.run("rhapsode narrate book.epub -o later.wav --seed 99", interrupt_after="speaking")
+            reader.run("rhapsode narrate book.epub -o later.m4b --seed 99", interrupt_after="speaking")
             newest = reader.run("rhapsode jobs list")[1]
             reader.replaced["JOB"] = ID.findall(newest)[0]
         reader.type(f"{AUDIOBOOK}:{example.line}", example)
@@ -211,7 +211,11 @@ def walk(root: Path, pytorch: str) -> list[str]:
     files = {
         str(file.relative_to(ROOT / "worker/small_voice")): file.read_bytes()
         for file in (ROOT / "worker/small_voice").rglob("*")
-        if file.is_file() and file.suffix != ".md" and file.parent.name != "samples"
+        # Published checkpoints have no measurements: `rhapsode calibrate` makes them.
+        if file.is_file()
+        and file.suffix != ".md"
+        and file.parent.name != "samples"
+        and file.stem != "speech_calibration"
     }
     with serving(LocalHub({REPOSITORY: files})) as hub:
         reader.exported["HF_ENDPOINT"] = hub.url
@@ -234,9 +238,11 @@ def is_of_checkout(example: Example) -> bool:
 
 
 def write_book(file: Path) -> None:
-    """Two chapters."""
-    fables = (ROOT / "rhapsode/demo/fables.txt").read_text().split("\n\n")
-    chapters = {"one": fables[: len(fables) // 2], "two": fables[len(fables) // 2 :]}
+    """Two chapters, of few sentences: on two cores each narration takes its time."""
+    chapters = {
+        "one": ["A crow sat in a tall oak, with a piece of cheese.", "A fox came by, and it looked up at her."],
+        "two": ["The fox said that she sang well.", "The crow opened her beak, and the cheese was gone."],
+    }
     items = "".join(f'<item id="{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in chapters)
     spine = "".join(f'<itemref idref="{n}"/>' for n in chapters)
     with zipfile.ZipFile(file, "w") as book:

@@ -141,7 +141,7 @@ def _places(artifacts: Sequence[Artifact], output: Path | None, title: str) -> l
     """The path of each file; several need a folder, which is made. Raises `Misuse`."""
     if output is not None and len(artifacts) > 1:
         if output.exists() and not output.is_dir():
-            raise Misuse(f"-o: {output} is not a folder, and there are {len(artifacts)} files; name one of them")
+            raise Misuse(f"-o: {output} is not a folder, and there are {len(artifacts)} files")
         output.mkdir(parents=True, exist_ok=True)
     if output is not None and not output.is_dir():
         if not output.parent.is_dir():

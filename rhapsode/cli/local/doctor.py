@@ -127,10 +127,8 @@ def _external_redis(url: str) -> Generator[MachineFinding]:
     try:
         with _client_of(TlsFiles(ca, certificate, key).redis_url(url), times) as client:
             check_server(client, os.environ.get("RHAPSODE_KEY_PREFIX", "rhapsode"))
-    except StateUnusable as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", error.remedy)
-    except (redis.RedisError, ValueError) as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
+    except (StateUnusable, redis.RedisError, ValueError) as error:
+        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "correct it, or unset the variable")
     else:
         yield MachineFinding("ok", "Redis", "the server of RHAPSODE_REDIS_URL answers")
 

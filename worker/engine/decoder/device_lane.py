@@ -59,7 +59,9 @@ def require_device(name: str, setting: str) -> torch.device:
     try:
         torch.empty(1, device=device)
     except (AssertionError, NotImplementedError, RuntimeError) as error:
-        raise StartError(f"{setting}: torch cannot use the device {name}: {str(error).partition(chr(10))[0]}") from error
+        raise StartError(
+            f"{setting}: torch cannot use the device {name}: {str(error).partition(chr(10))[0]}"
+        ) from error
     return device
 
 

@@ -56,7 +56,6 @@ TEXTS = Path(__file__).parent / "texts"
 """One file a language, named as the models name it."""
 
 _SHUFFLE_SEED = 1
-_TOLD_EACH = 32
 """Neighbours in the file are often of one length."""
 
 
@@ -184,7 +183,7 @@ def speak(
     examples = list[Example]()
     for text, speaker, future in futures:
         examples.append(Example(text, speaker, future.result()))
-        if len(examples) % _TOLD_EACH == 0:
+        if len(examples) % 32 == 0:
             logger.info("%d of %d utterances spoken", len(examples), len(futures))
     return examples
 
