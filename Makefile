@@ -47,7 +47,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images release clean
+.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images release clean-root clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -227,6 +227,10 @@ images: $(VENV)/.dev-installed ## build the images of the API and of the workers
 
 release: $(VENV)/.dev-installed ## build the wheels and the chart into dist/, install them with each Python here, write hashes and what they are made of
 	$(BIN)/python -m generators.release dist
+
+# In place of public indexes: CLEAN_ROOT_ARGS='--pytorch URL --share FROM:TO'.
+clean-root: ## as root: follow the README and two tutorials in a clean Debian, made by debootstrap, in 20 minutes
+	$(PYTHON) tests/readmes/clean_root.py $(CLEAN_ROOT_ARGS)
 
 clean: ## remove the environments and the demo's data
 	rm -rf $(VENV) $(VLLM_VENV) $(DEMO_VENV) $(DOCS_VENV) .venv-reference .venv-audit .rhapsode

@@ -69,7 +69,7 @@ def pack_chart(folder: Path, chart: Path = ROOT / "docker/helm/rhapsode") -> Non
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(chart, Path(scratch) / chart.name)
         for each in copy.rglob("*"):
-            os.utime(each, (get_reproducible_timestamp(),) * 2)
+            os.utime(each, (get_reproducible_timestamp(), get_reproducible_timestamp()))
         helm_python.package(str(copy), destination=str(folder))
 
 

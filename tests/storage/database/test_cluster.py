@@ -50,7 +50,7 @@ def cluster(run_dir: Path) -> Iterator[list[int]]:
 def answers(client: redis.Redis) -> bool:
     try:
         return bool(client.ping())
-    except redis.exceptions.ConnectionError:
+    except redis.ConnectionError:
         return False
 
 
