@@ -229,7 +229,7 @@ release: $(VENV)/.dev-installed ## build the wheels and the chart into dist/, in
 	$(BIN)/python -m generators.release dist
 
 # In place of public indexes: CLEAN_ROOT_ARGS='--pytorch URL --share FROM:TO'.
-clean-root: ## as root: follow the README and two tutorials in a clean Debian, made by debootstrap, in 20 minutes
+clean-root: ## as root: follow the README and two tutorials in a clean Debian, made by debootstrap, in 10 to 20 minutes
 	$(PYTHON) tests/readmes/clean_root.py $(CLEAN_ROOT_ARGS)
 
 clean: ## remove the environments and the demo's data

@@ -3,7 +3,7 @@
 `debootstrap` makes a minimal Debian, with nothing but what the pages install. All commands are read from the pages: the
 README's checkout, then the tutorials of the first audiobook and of one GPU box. A hub on this machine stands for the
 public one, and serves the small voice under the published name. No step needs a GPU. It needs root and Linux, takes
-4 GB of disk and about 20 minutes, and removes the root. Python needs no package for it.
+4 GB of disk and 10 to 20 minutes, and removes the root. Python needs no package for it.
 
 --pytorch: an index with PyTorch's CPU wheels, in place of the README's. --share FROM[:TO]: a path of this machine that
 the root sees too, such as pip.conf or a folder of wheels, where the public index cannot be reached.
@@ -38,7 +38,7 @@ NAME, REPOSITORY = "qwen3-tts-1.7b-customvoice", "Qwen/Qwen3-TTS-12Hz-1.7B-Custo
 PYTORCH = "https://download.pytorch.org/whl/cpu"
 README, AUDIOBOOK, GPU_BOX = "README.md", "docs/tutorials/first-audiobook.md", "docs/tutorials/one-gpu-box.md"
 START = re.compile(r"^(\w+=\S+ )*rhapsode up\b")
-INLINE = re.compile(r"`(apt-get [^`]+|rhapsode (?:up|doctor)|rhapsode (?!up|models pull)\S+ [^`]+)`")
+INLINE = re.compile(r"`(apt-get [^`]+|rhapsode (?:up|doctor)|rhapsode (?!up|models pull)[^\s`]+ [^`]+)`")
 SKIPPED = {
     "ffplay": "it plays sound",
     "rhapsode say": "it plays sound",
@@ -225,7 +225,9 @@ def walk(root: Path, pytorch: str) -> list[str]:
         reader.run("echo 'The ferry left at noon.' | rhapsode narrate - -o ferry.wav")
         for example in typed_in(GPU_BOX, first="## Back up"):
             reader.type(f"{GPU_BOX}:{example.line}", example)
-        reader.run("echo 'The ferry came back at night.' | rhapsode narrate - -o restored.wav")
+        reader.run(
+            "echo 'The ferry came back at night.' | rhapsode narrate - -o restored.wav --server http://127.0.0.1:8765"
+        )
     heard |= {file: reader.loudest(file) for file in ("ferry.wav", "restored.wav")}
     reader.stop()
     for file, top in heard.items():

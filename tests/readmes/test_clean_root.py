@@ -24,4 +24,5 @@ def test_blocks_and_commands_of_sentences_are_typed_in_the_order_of_the_page() -
     )
     assert box[0] == "rhapsode doctor"
     assert "rhapsode backup FOLDER" in box
+    assert not [command for command in (*book, *box) if "`" in command]
     assert "rhapsode plan" not in book, "a command without arguments is only named"
